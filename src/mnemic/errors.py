@@ -1,0 +1,103 @@
+"""Every error Mnemic raises, in one tree.
+
+Each message says what happened, why, and what to do about it::
+
+    MnemicError
+    ├── InvalidInput            (also ValueError)      the caller's value cannot be used
+    ├── NotFound                (also LookupError)     no such record for this user
+    ├── ConfigurationError                             an argument of the handle is wrong
+    │   └── MissingExtra        (also ImportError)     an optional package is not installed
+    ├── StoreError                                     the record cannot do its work
+    │   ├── StoreUnavailable                           no such folder, no permission, busy too long
+    │   ├── StoreReadOnly                              reading works, writing does not
+    │   ├── StoreFull                                  the disk has no room; nothing was half-written
+    │   ├── StoreCorrupt                               the file is damaged or not ours
+    │   ├── StoreClosed                                the handle was closed
+    │   ├── SchemaTooNew                               written by a newer Mnemic
+    │   └── EmbeddingMismatch                          vectors of another model or dimension
+    └── EmbedderError                                  the embedder failed on this input
+        └── EmbedderUnavailable                        the embedder cannot be had at all
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ConfigurationError",
+    "EmbedderError",
+    "EmbedderUnavailable",
+    "EmbeddingMismatch",
+    "InvalidInput",
+    "MissingExtra",
+    "MnemicError",
+    "NotFound",
+    "SchemaTooNew",
+    "StoreClosed",
+    "StoreCorrupt",
+    "StoreError",
+    "StoreFull",
+    "StoreReadOnly",
+    "StoreUnavailable",
+]
+
+
+class MnemicError(Exception):
+    """Base of every error raised on purpose by Mnemic."""
+
+
+class InvalidInput(MnemicError, ValueError):
+    """A value from the caller cannot be used; nothing was changed."""
+
+
+class NotFound(MnemicError, LookupError):
+    """No such record for this user (records of other users are never told apart from missing ones)."""
+
+
+class ConfigurationError(MnemicError):
+    """An argument given when the handle was made is wrong."""
+
+
+class MissingExtra(ConfigurationError, ImportError):
+    """An optional package is needed and not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f'{what} needs an optional package that is not installed. Run: pip install "mnemic[{extra}]"')
+
+
+class StoreError(MnemicError):
+    """The record cannot do its work."""
+
+
+class StoreUnavailable(StoreError):
+    """The store cannot be opened or stayed busy for too long."""
+
+
+class StoreReadOnly(StoreError):
+    """The store can be read but not written."""
+
+
+class StoreFull(StoreError):
+    """There is no room left; the failed write was rolled back as a whole."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged or is not a Mnemic record."""
+
+
+class StoreClosed(StoreError):
+    """The handle was closed before this call."""
+
+
+class SchemaTooNew(StoreError):
+    """The record was written by a newer version of Mnemic."""
+
+
+class EmbeddingMismatch(StoreError):
+    """The record holds vectors of another model or dimension."""
+
+
+class EmbedderError(MnemicError):
+    """The embedder failed on this input."""
+
+
+class EmbedderUnavailable(EmbedderError):
+    """The embedder cannot be had: no weights, no package or no server."""

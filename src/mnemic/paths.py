@@ -1,0 +1,61 @@
+"""Folders and caches. With ``llm/``, ``embedders/remote.py`` and ``cli/`` the only place that reads the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata, util
+from pathlib import Path
+
+__all__ = ["cache_dir", "environment", "private_umask", "tiktoken_cache", "wheel_folder"]
+
+
+def environment(name: str) -> str | None:
+    """The value of an environment variable, or None when it is unset or empty."""
+    return os.environ.get(name) or None
+
+
+def cache_dir(*parts: str) -> Path:
+    """The folder for things that can be made again (converted models): ``MNEMIC_CACHE`` or the user's cache folder.
+
+    The folder is not created here.
+    """
+    root = environment("MNEMIC_CACHE")
+    if root is None:
+        import platformdirs
+
+        root = platformdirs.user_cache_dir("mnemic", appauthor=False)
+    return Path(root, *parts)
+
+
+def wheel_folder(module: str) -> Path | None:
+    """The folder of an installed top-level package, found without importing it."""
+    spec = util.find_spec(module)
+    locations = spec.submodule_search_locations if spec else None
+    return Path(next(iter(locations))) if locations else None
+
+
+def tiktoken_cache(file_name: str) -> Path | None:
+    """A folder that already holds tiktoken's file of that (hashed) name, so that nothing is downloaded.
+
+    Looked up in ``TIKTOKEN_CACHE_DIR`` and in the packages that ship such a cache: llama-index-core and litellm.
+    """
+    candidates = [Path(value) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR") if (value := environment(name))]
+    for distribution in ("llama-index-core", "litellm"):
+        try:
+            files = metadata.files(distribution) or ()
+        except metadata.PackageNotFoundError:
+            continue
+        candidates += [Path(str(f.locate())).parent for f in files if f.name == file_name]
+    return next((folder for folder in candidates if (folder / file_name).is_file()), None)
+
+
+@contextmanager
+def private_umask() -> Iterator[None]:
+    """Files made inside are readable by their owner alone, from the moment they exist."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)

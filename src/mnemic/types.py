@@ -1,0 +1,285 @@
+"""The values that travel between the parts: frozen, keyword-only, free of behaviour.
+
+Nothing here imports anything heavy: these classes are what ``import mnemic`` costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, Literal, TypeAlias, overload
+
+__all__ = [
+    "Emotion",
+    "Event",
+    "Evidence",
+    "Hit",
+    "Json",
+    "Kind",
+    "MemoryContext",
+    "MemoryRecord",
+    "MemorySummary",
+    "MemoryType",
+    "Message",
+    "Outcome",
+    "Reach",
+    "Receipt",
+    "Receipts",
+    "SearchResult",
+    "Source",
+    "Stats",
+    "Status",
+    "VerifyReport",
+]
+
+Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+Kind = Literal["message", "episode", "memory"]
+Status = Literal["short_term", "consolidating", "long_term", "archived"]
+MemoryType = Literal["episodic", "semantic", "procedural", "emotional"]
+Reach = Literal["session", "project", "project+global", "user", "auto"]
+Outcome = Literal["stored", "duplicate", "superseded", "rejected"]
+Evidence = Literal["strong", "weak", "none"]
+Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]
+
+EMPTY: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One turn of a conversation, verbatim: the evidence.
+
+    Attributes:
+        role: who speaks in the protocol's sense: ``user``, ``assistant``, ``system``, ``tool`` or another word.
+        content: the text as it was said.
+        name: who speaks by name; it is searched together with the text.
+        sent_at: when it was said. Naive values take the handle's time zone; ``None`` is now.
+        id: unique per user. ``None`` lets the store mint one, and nothing is deduplicated by content.
+        session: the conversation it belongs to; ``None`` takes the handle's session.
+        metadata: any JSON object.
+        source: where the text comes from; ``None`` derives it from the role.
+        trust: 0 to 1; ``None`` takes the default of the source.
+    """
+
+    role: str
+    content: str
+    name: str | None = None
+    sent_at: datetime | None = None
+    id: str | None = None
+    session: str | None = None
+    metadata: Mapping[str, Any] = EMPTY
+    source: Source | None = None
+    trust: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Emotion:
+    """Valence and arousal in -1..1 with a confidence in 0..1."""
+
+    valence: float
+    arousal: float
+    confidence: float = 1.0
+
+    @property
+    def quadrant(self) -> Literal["excited", "content", "distressed", "low"]:
+        """The quadrant of the valence-arousal plane: its sign pair, named."""
+        if self.valence >= 0:
+            return "excited" if self.arousal >= 0 else "content"
+        return "distressed" if self.arousal >= 0 else "low"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryRecord:
+    """One remembered statement or event, with its lineage and its two clocks.
+
+    ``valid_at``/``invalid_at`` say when it is true in the world; ``created_at``/``expired_at`` when it was believed.
+    ``source_ids`` names the records it was made from. ``project`` is the level it lives at (``None``: the user's own).
+    """
+
+    id: str
+    content: str
+    type: MemoryType = "semantic"
+    status: Status = "short_term"
+    category: str | None = None
+    importance: float = 0.5
+    confidence: float = 1.0
+    pinned: bool = False
+    summary: str | None = None
+    context: str | None = None
+    keywords: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = EMPTY
+    emotion: Emotion | None = None
+    source_ids: tuple[str, ...] = ()
+    related_files: tuple[str, ...] = ()
+    related_entities: tuple[str, ...] = ()
+    project: str | None = None
+    session: str | None = None
+    source: Source = "direct_user"
+    trust: float = 1.0
+    version: int = 1
+    valid_at: datetime | None = None
+    invalid_at: datetime | None = None
+    created_at: datetime
+    updated_at: datetime
+    expired_at: datetime | None = None
+    delete_after: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of one write.
+
+    ``pending`` names work still to be done, such as ``("embed",)`` while the embedder is down; the record is
+    stored and found by keyword all the same.
+    """
+
+    id: str
+    outcome: Outcome
+    reason: str = ""
+    pending: tuple[str, ...] = ()
+
+
+class Receipts(tuple[Receipt, ...]):
+    """The receipts of one call, in the order of its input."""
+
+    __slots__ = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The ids, in the order of the input."""
+        return tuple(r.id for r in self)
+
+    @property
+    def rejected(self) -> tuple[Receipt, ...]:
+        """Those that were not stored, each with its reason."""
+        return tuple(r for r in self if r.outcome == "rejected")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A message, episode or memory found for a query.
+
+    Attributes:
+        text: what is shown: the verbatim content.
+        score: the final score; higher is better, comparable only within one result.
+        scores: the value of every stage by name (``dense`` is a cosine, ``bm25`` is unbounded).
+        message_ids: the evidence: messages whose text this hit carries.
+        speaker: the name, else the role, of who said it (messages only).
+        similar: ids of restatements folded into this hit.
+        via: ids of memories whose sources are this hit.
+    """
+
+    id: str
+    kind: Kind
+    text: str
+    score: float
+    scores: Mapping[str, float] = EMPTY
+    message_ids: tuple[str, ...] = ()
+    session: str | None = None
+    project: str | None = None
+    role: str | None = None
+    speaker: str | None = None
+    sent_at: datetime | None = None
+    valid_at: datetime | None = None
+    status: str = "short_term"
+    type: str | None = None
+    importance: float | None = None
+    summary: str | None = None
+    tags: tuple[str, ...] = ()
+    metadata: Mapping[str, Any] = EMPTY
+    similar: tuple[str, ...] = ()
+    via: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult(Sequence[Hit]):
+    """An immutable sequence of hits, best first."""
+
+    hits: tuple[Hit, ...] = ()
+
+    @overload
+    def __getitem__(self, index: int) -> Hit: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Hit, ...]: ...
+    def __getitem__(self, index: int | slice) -> Hit | tuple[Hit, ...]:
+        return self.hits[index]
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySummary:
+    """One line of a context, for programs: the shape memory servers answer with."""
+
+    id: str
+    summary: str
+    content: str
+    importance: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryContext:
+    """Hits that fit a token budget, rendered for a prompt.
+
+    ``token_count`` counts ``text`` by the handle's tokenizer and never exceeds the budget. ``truncated`` is true when
+    something that was found had to be left out.
+    """
+
+    text: str
+    memories: tuple[MemorySummary, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    token_count: int = 0
+    truncated: bool = False
+
+    def to_prompt(self) -> str:
+        """The text to put into a prompt; empty when nothing was found."""
+        return self.text
+
+    def __bool__(self) -> bool:
+        return bool(self.text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One line of the audit trail of a record."""
+
+    sequence: int
+    at: datetime
+    operation: str
+    id: str
+    version: int | None = None
+    content: str | None = None
+    detail: Mapping[str, Any] = EMPTY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """Counts of what one user has, and of the store as a whole."""
+
+    messages: int
+    memories: Mapping[str, int]
+    sessions: int
+    projects: int
+    pending: Mapping[str, int]
+    embedding_model: str | None
+    dimension: int | None
+    schema_version: int
+    bytes_on_disk: int
+    location: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyReport:
+    """What ``verify`` found. ``checks`` names what was looked at, with how many rows; ``findings`` is what is wrong."""
+
+    checks: Mapping[str, int]
+    findings: tuple[str, ...] = field(default=())
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is wrong."""
+        return not self.findings
