@@ -94,6 +94,13 @@ class SchemaTooNew(StoreError):
 class EmbeddingMismatch(StoreError):
     """The record holds vectors of another model or dimension."""
 
+    def __init__(self, held: tuple[str, int], offered: tuple[str, int]) -> None:
+        super().__init__(
+            f"This memory holds vectors of {held[0]!r} ({held[1]} numbers each), the embedder in use makes {offered[0]!r} "
+            f"({offered[1]}). Open it with the first embedder, or call memory.reembed() once with the new one: nothing is "
+            "lost, the vectors are made anew."
+        )
+
 
 class EmbedderError(MnemicError):
     """The embedder failed on this input."""

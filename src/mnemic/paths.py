@@ -8,12 +8,26 @@ from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
 
-__all__ = ["cache_dir", "environment", "private_umask", "tiktoken_cache", "wheel_folder"]
+__all__ = ["cache_dir", "environment", "environment_set", "private_umask", "tiktoken_cache", "wheel_folder"]
 
 
 def environment(name: str) -> str | None:
     """The value of an environment variable, or None when it is unset or empty."""
     return os.environ.get(name) or None
+
+
+@contextmanager
+def environment_set(name: str, value: str) -> Iterator[None]:
+    """An environment variable has this value inside."""
+    before = os.environ.get(name)
+    os.environ[name] = value
+    try:
+        yield
+    finally:
+        if before is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = before
 
 
 def cache_dir(*parts: str) -> Path:
@@ -27,6 +41,11 @@ def cache_dir(*parts: str) -> Path:
 
         root = platformdirs.user_cache_dir("mnemic", appauthor=False)
     return Path(root, *parts)
+
+
+def hub_offline() -> bool:
+    """Whether ``HF_HUB_OFFLINE`` forbids asking the model hub."""
+    return (environment("HF_HUB_OFFLINE") or "").upper() in {"1", "ON", "YES", "TRUE"}
 
 
 def wheel_folder(module: str) -> Path | None:

@@ -8,14 +8,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
-from typing import Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
+    "AddMemory",
+    "AddMessage",
+    "Archive",
+    "CatalogDelta",
+    "Change",
     "Emotion",
     "Event",
     "Evidence",
+    "Filters",
     "Hit",
+    "Indexing",
     "Json",
     "Kind",
     "MemoryContext",
@@ -24,13 +34,18 @@ __all__ = [
     "MemoryType",
     "Message",
     "Outcome",
+    "Query",
     "Reach",
     "Receipt",
     "Receipts",
+    "Restore",
+    "Revise",
+    "Scope",
     "SearchResult",
     "Source",
     "Stats",
     "Status",
+    "Stored",
     "VerifyReport",
 ]
 
@@ -43,8 +58,6 @@ Reach = Literal["session", "project", "project+global", "user", "auto"]
 Outcome = Literal["stored", "duplicate", "superseded", "rejected"]
 Evidence = Literal["strong", "weak", "none"]
 Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]
-
-EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +82,7 @@ class Message:
     sent_at: datetime | None = None
     id: str | None = None
     session: str | None = None
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     source: Source | None = None
     trust: float | None = None
 
@@ -110,7 +123,7 @@ class MemoryRecord:
     context: str | None = None
     keywords: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     emotion: Emotion | None = None
     source_ids: tuple[str, ...] = ()
     related_files: tuple[str, ...] = ()
@@ -176,7 +189,7 @@ class Hit:
     kind: Kind
     text: str
     score: float
-    scores: Mapping[str, float] = EMPTY
+    scores: Mapping[str, float] = field(default_factory=dict[str, float])
     message_ids: tuple[str, ...] = ()
     session: str | None = None
     project: str | None = None
@@ -189,7 +202,7 @@ class Hit:
     importance: float | None = None
     summary: str | None = None
     tags: tuple[str, ...] = ()
-    metadata: Mapping[str, Any] = EMPTY
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
     similar: tuple[str, ...] = ()
     via: tuple[str, ...] = ()
 
@@ -253,7 +266,7 @@ class Event:
     id: str
     version: int | None = None
     content: str | None = None
-    detail: Mapping[str, Any] = EMPTY
+    detail: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,9 +290,133 @@ class VerifyReport:
     """What ``verify`` found. ``checks`` names what was looked at, with how many rows; ``findings`` is what is wrong."""
 
     checks: Mapping[str, int]
-    findings: tuple[str, ...] = field(default=())
+    findings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
         """True when nothing is wrong."""
         return not self.findings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Who asks and from where. Made with the handle; nothing a model writes can change it."""
+
+    user: str = "default"
+    project: str | None = None
+    session: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a search or a listing is limited to, before any ranking or limit.
+
+    ``tags`` asks for at least one of them, ``metadata`` for equality of every key. Times are microseconds since 1970 UTC:
+    ``since`` is inclusive, ``until`` exclusive. ``status=None`` means everything that is not archived.
+    """
+
+    kinds: tuple[Kind, ...] = ("message", "memory")
+    reach: Reach = "project+global"
+    project: str | None = None
+    session: str | None = None
+    in_session: str | None = None
+    types: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+    status: tuple[str, ...] | None = None
+    role: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked: ``k`` hits for ``text`` among what the filters allow, as seen at ``now`` (microseconds since 1970)."""
+
+    text: str
+    k: int
+    filters: Filters
+    recipe: Any
+    now: int
+    min_similarity: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A record as the store hands it out, whatever its kind."""
+
+    kind: Kind
+    value: Message | MemoryRecord
+    status: str
+    project: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogDelta:
+    """What a cache of one user's records must learn to be up to date with event number ``event``.
+
+    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits) and ``vectors`` are
+    (doc, float16 bytes), both holding new and touched docs. A touched doc that is not among the rows is gone.
+    """
+
+    event: int
+    rows: Sequence[tuple[Any, ...]]
+    vectors: Sequence[tuple[int, bytes]]
+    touched: Sequence[int] = ()
+    model: str | None = None
+    dimension: int | None = None
+    reembedded: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """How a record is found: its index terms, its length in content terms, its traits (bits), its vector if there is one."""
+
+    terms: tuple[str, ...]
+    length: int
+    traits: int
+    vector: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddMessage:
+    """Store one message under its id, unless that id is taken."""
+
+    message: Message
+    project: str | None
+    indexing: Indexing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddMemory:
+    """Store one memory, unless the same content is live at the same level."""
+
+    record: MemoryRecord
+    indexing: Indexing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revise:
+    """Replace a memory by its next version, if ``record.version - 1`` is still the current one."""
+
+    record: MemoryRecord
+    indexing: Indexing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """Take a record out of every search; it stays reachable by id and can be restored."""
+
+    id: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Bring an archived record back to the status it had."""
+
+    id: str
+
+
+Change: TypeAlias = AddMessage | AddMemory | Revise | Archive | Restore
+"""A write as data. Applying the same list twice changes nothing the second time."""

@@ -1,0 +1,276 @@
+"""AsyncMemory: the same methods for asynchronous code, each one line over a worker thread.
+
+The engine is synchronous because SQLite and the embedder are; what must not happen is that they block the event loop. The
+threads have a limiter of their own, so that memory never starves the rest of a program of anyio's.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from mnemic.memory import Memory
+from mnemic.protocols import Embedder, TokenCounter
+from mnemic.types import (
+    Event,
+    Kind,
+    MemoryContext,
+    MemoryRecord,
+    MemoryType,
+    Message,
+    Reach,
+    Receipt,
+    Receipts,
+    Scope,
+    SearchResult,
+    Source,
+    Stats,
+    Status,
+    VerifyReport,
+)
+
+if TYPE_CHECKING:
+    import anyio
+
+    from mnemic.retrieval import Recipe
+    from mnemic.stores.sqlite.database import Durability
+
+__all__ = ["AsyncMemory"]
+
+T = TypeVar("T")
+THREADS = 8
+
+
+class AsyncMemory:
+    """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
+
+    Opening is a few milliseconds of work on the caller's thread; everything else runs on worker threads. A cancelled call
+    returns at once, the work under way is finished in its thread.
+    """
+
+    def __init__(
+        self,
+        location: str | Path = "./memory",
+        *,
+        user: str = "default",
+        project: str | None = None,
+        session: str | None = None,
+        timezone: str | tzinfo | None = None,
+        embedder: str | Embedder | None = None,
+        tokenizer: str | TokenCounter | None = None,
+        durability: Durability = "FULL",
+    ) -> None:
+        self._memory = Memory(
+            location, user=user, project=project, session=session, timezone=timezone, embedder=embedder,
+            tokenizer=tokenizer, durability=durability,
+        )  # fmt: skip
+        self._limiter: anyio.CapacityLimiter | None = None
+
+    @classmethod
+    def over(cls, memory: Memory) -> AsyncMemory:
+        """The asynchronous face of a handle that is already open."""
+        face = cls.__new__(cls)
+        face._memory, face._limiter = memory, None
+        return face
+
+    async def _run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        import anyio
+        import anyio.to_thread
+
+        if self._limiter is None:
+            self._limiter = anyio.CapacityLimiter(THREADS)
+        return await anyio.to_thread.run_sync(
+            partial(function, *args, **kwargs), limiter=self._limiter, abandon_on_cancel=True
+        )
+
+    @property
+    def scope(self) -> Scope:
+        """The user, project and session this handle is bound to."""
+        return self._memory.scope
+
+    def scoped(self, *, user: str | None = None, project: str | None = None, session: str | None = None) -> AsyncMemory:
+        """See ``Memory.scoped``."""
+        return AsyncMemory.over(self._memory.scoped(user=user, project=project, session=session))
+
+    async def add(self, messages: Iterable[Message | Mapping[str, Any]], *, session: str | None = None) -> Receipts:
+        """See ``Memory.add``."""
+        return await self._run(self._memory.add, messages, session=session)
+
+    async def add_message(
+        self,
+        content: str,
+        *,
+        role: str = "user",
+        name: str | None = None,
+        sent_at: datetime | None = None,
+        id: str | None = None,
+        session: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Receipt:
+        """See ``Memory.add_message``."""
+        return await self._run(self._memory.add_message, content, role=role, name=name, sent_at=sent_at, id=id, session=session, metadata=metadata)
+
+    async def add_exchange(
+        self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
+    ) -> Receipts:
+        """See ``Memory.add_exchange``."""
+        return await self._run(self._memory.add_exchange, user, assistant, sent_at=sent_at, session=session)
+
+    async def remember(
+        self,
+        content: str,
+        *,
+        type: MemoryType = "semantic",
+        category: str | None = None,
+        tags: Sequence[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
+        source_ids: Sequence[str] = (),
+        valid_at: datetime | None = None,
+        source: Source = "direct_user",
+        level: Literal["session"] | None = None,
+        id: str | None = None,
+    ) -> Receipt:
+        """See ``Memory.remember``."""
+        return await self._run(self._memory.remember, content, type=type, category=category, tags=tags, metadata=metadata, importance=importance, source_ids=source_ids, valid_at=valid_at, source=source, level=level, id=id)
+
+    async def update(
+        self,
+        id: str,
+        *,
+        content: str | None = None,
+        type: MemoryType | None = None,
+        category: str | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        importance: float | None = None,
+        valid_at: datetime | None = None,
+        invalid_at: datetime | None = None,
+    ) -> Receipt:
+        """See ``Memory.update``."""
+        return await self._run(self._memory.update, id, content=content, type=type, category=category, tags=tags, metadata=metadata, importance=importance, valid_at=valid_at, invalid_at=invalid_at)
+
+    async def forget(self, *, ids: Iterable[str], reason: str = "") -> Receipts:
+        """See ``Memory.forget``."""
+        return await self._run(self._memory.forget, ids=ids, reason=reason)
+
+    async def restore(self, *ids: str) -> Receipts:
+        """See ``Memory.restore``."""
+        return await self._run(self._memory.restore, *ids)
+
+    async def search(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        reach: Reach = "project+global",
+        kinds: Sequence[Kind] = ("message", "memory"),
+        types: Sequence[MemoryType] | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        status: Sequence[Status] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        session: str | None = None,
+        role: str | None = None,
+        now: datetime | None = None,
+        recipe: str | Recipe = "conversation",
+        min_similarity: float | None = None,
+    ) -> SearchResult:
+        """See ``Memory.search``."""
+        return await self._run(self._memory.search, query, k=k, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata, status=status, since=since, until=until, session=session, role=role, now=now, recipe=recipe, min_similarity=min_similarity)
+
+    async def get_memory_context(
+        self,
+        query: str | None = None,
+        *,
+        max_tokens: int = 2000,
+        reach: Reach = "project+global",
+        kinds: Sequence[Kind] = ("message", "memory"),
+        types: Sequence[MemoryType] | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        session: str | None = None,
+        now: datetime | None = None,
+        recipe: str | Recipe = "conversation",
+    ) -> MemoryContext:
+        """See ``Memory.get_memory_context``."""
+        return await self._run(self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata, since=since, until=until, session=session, now=now, recipe=recipe)
+
+    async def list(
+        self,
+        *,
+        order: Literal["newest", "oldest", "importance"] = "newest",
+        limit: int | None = 100,
+        offset: int = 0,
+        reach: Reach = "project+global",
+        types: Sequence[MemoryType] | None = None,
+        tags: Sequence[str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        status: Sequence[Status] | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+    ) -> builtins.list[MemoryRecord]:
+        """See ``Memory.list``."""
+        return await self._run(self._memory.list, order=order, limit=limit, offset=offset, reach=reach, types=types, tags=tags, metadata=metadata, status=status, since=since, until=until)
+
+    async def messages(
+        self,
+        *,
+        session: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        role: str | None = None,
+        reach: Reach = "project+global",
+        limit: int | None = None,
+    ) -> builtins.list[Message]:
+        """See ``Memory.messages``."""
+        return await self._run(self._memory.messages, session=session, since=since, until=until, role=role, reach=reach, limit=limit)
+
+    async def get(self, id: str) -> Message | MemoryRecord:
+        """See ``Memory.get``."""
+        return await self._run(self._memory.get, id)
+
+    async def history(self, id: str) -> builtins.list[Event]:
+        """See ``Memory.history``."""
+        return await self._run(self._memory.history, id)
+
+    async def stats(self) -> Stats:
+        """See ``Memory.stats``."""
+        return await self._run(self._memory.stats)
+
+    async def verify(self, *, deep: bool = True) -> VerifyReport:
+        """See ``Memory.verify``."""
+        return await self._run(self._memory.verify, deep=deep)
+
+    async def reembed(
+        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """See ``Memory.reembed``."""
+        return await self._run(self._memory.reembed, embedder, progress=progress)
+
+    async def flush(self) -> int:
+        """See ``Memory.flush``."""
+        return await self._run(self._memory.flush)
+
+    async def close(self) -> None:
+        """See ``Memory.close``."""
+        return await self._run(self._memory.close)
+
+    async def __aenter__(self) -> AsyncMemory:
+        return self
+
+    async def __aexit__(
+        self, kind: builtins.type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def __repr__(self) -> str:
+        return f"Async{self._memory!r}"

@@ -1,0 +1,105 @@
+"""What goes into a model and what comes out of it: checked in one place for every embedder."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from mnemic.errors import ConfigurationError, EmbedderError, InvalidInput
+from mnemic.protocols import InputKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from mnemic.protocols import Vectors
+
+__all__ = ["MAX_CHARACTERS", "checked", "positive", "prepared", "whole"]
+
+MAX_CHARACTERS = 20_000
+"""Texts are cut here before they are tokenised: models see a few hundred to a few thousand tokens, never more."""
+
+SMALLEST_NORM = 1e-12
+
+
+def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
+    """The texts as every tokeniser accepts them.
+
+    Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split surrogate pair are
+    joined, and a lone half becomes U+FFFD.
+
+    Raises:
+        InvalidInput: `texts` is a single string or holds something else than strings, or `kind` is unknown.
+    """
+    if kind not in get_args(InputKind):
+        raise InvalidInput(f"kind={kind!r} is not known. Use 'document' for texts to store, 'query' for questions.")
+    if isinstance(texts, (str, bytes)):
+        raise InvalidInput("embed takes a sequence of texts and was given a single one. Put it into a list: [text].")
+    return [_clean(text, max_characters) for text in texts]
+
+
+def _clean(text: object, max_characters: int | None) -> str:
+    if not isinstance(text, str):
+        raise InvalidInput(f"Only strings can be embedded, not {type(text).__name__}. Turn the value into text first.")
+    text = text[:max_characters].replace("\0", "")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def checked(vectors: object, count: int, dimension: int | None) -> Vectors:
+    """The output of a model as unit rows, or an error when it cannot be used.
+
+    Args:
+        vectors: anything numpy can read as a table of `count` rows.
+        count: how many texts were embedded.
+        dimension: the expected length of a vector; None accepts any.
+
+    Returns:
+        C-contiguous float32 array of shape (count, dimension) with rows of length 1.
+
+    Raises:
+        EmbedderError: not a table of numbers, wrong count or dimension, NaN, infinity or a zero vector.
+    """
+    try:
+        rows = np.asarray(vectors, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise EmbedderError(f"The model did not return a table of numbers: {error}. Check the model.") from error
+    if count == 0 and rows.size == 0:
+        return np.zeros((0, dimension or 0), dtype=np.float32)
+    _check_shape(rows.shape, count, dimension)
+    if not np.isfinite(rows).all():
+        raise EmbedderError("The model returned NaN or infinity. Check its weights and its input.")
+    # Dividing by the largest value first keeps the squares of huge and tiny numbers in range.
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    if (largest < SMALLEST_NORM).any():
+        raise EmbedderError("The model returned a zero vector, which has no direction. Check its weights.")
+    rows = rows / largest
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.ascontiguousarray(rows, dtype=np.float32)
+
+
+def _check_shape(shape: tuple[int, ...], count: int, dimension: int | None) -> None:
+    if len(shape) != 2 or shape[0] != count or shape[1] == 0:
+        raise EmbedderError(f"The model returned an array of shape {shape} for {count} texts. Check the model.")
+    if dimension is not None and shape[1] != dimension:
+        raise EmbedderError(
+            f"The model returned vectors of dimension {shape[1]} instead of {dimension}. "
+            "Was the model exchanged? A record keeps vectors of one model."
+        )
+
+
+def whole(name: str, value: object, low: int, high: int) -> int:
+    """`value` if it is a whole number from `low` to `high`, else a ConfigurationError that names the argument."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ConfigurationError(f"{name}={value!r} is not a whole number from {low} to {high}.")
+    return value
+
+
+def positive(name: str, value: object) -> float:
+    """`value` as seconds if it is a finite number above 0, else a ConfigurationError that names the argument."""
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not (math.isfinite(value) and value > 0):
+        raise ConfigurationError(f"{name}={value!r} is not a number of seconds above 0.")
+    return float(value)

@@ -1,0 +1,101 @@
+"""The cache folder: a converted model, its tokeniser, and a manifest that proves both are whole.
+
+Several processes may read and fill it at once. Files are replaced in one step and never changed in place, all
+processes write the same bytes, and what the manifest does not confirm is not used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias, TYPE_CHECKING
+
+from mnemic import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+__all__ = ["ModelFiles", "Pooling", "keep", "kept", "sha256"]
+
+MODEL, TOKENIZER, MANIFEST = "model.onnx", "tokenizer.json", "manifest.json"
+PART = ".part"
+FORGOTTEN_AFTER = 3600.0  # seconds: a part of a file that is older was left by a process that was killed
+
+Pooling: TypeAlias = Literal["mean", "cls"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFiles:
+    """Where a model is: a file or the content of one, its tokeniser, and how token vectors become one."""
+
+    model: Path | bytes
+    tokenizer: Path
+    pooling: Pooling = "mean"
+
+
+def sha256(path: Path) -> str:
+    """The SHA-256 of a file as hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def kept(folder: Path, converter: str) -> ModelFiles | None:
+    """The model kept in `folder`, or None if there is none, it is damaged, or another converter made it."""
+    try:
+        manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
+        whole = manifest["converter"] == converter and all(
+            _described(folder / name) == manifest["files"][name] for name in (MODEL, TOKENIZER)
+        )
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return ModelFiles(folder / MODEL, folder / TOKENIZER) if whole else None
+
+
+def keep(folder: Path, converter: str, model: Iterable[bytes | memoryview], tokenizer: Path) -> ModelFiles:
+    """Write a converted model into `folder`, readable by its owner alone.
+
+    Raises:
+        OSError: the folder cannot be written; what was there before is still there.
+    """
+    with paths.private_umask():
+        folder.mkdir(parents=True, exist_ok=True)
+    _sweep(folder)
+    _replace(folder / MODEL, lambda file: file.writelines(model))
+    with tokenizer.open("rb") as source:
+        _replace(folder / TOKENIZER, lambda file: shutil.copyfileobj(source, file))
+    files = {name: _described(folder / name) for name in (MODEL, TOKENIZER)}
+    manifest = json.dumps({"converter": converter, "files": files}, indent=2)
+    _replace(folder / MANIFEST, lambda file: file.write(manifest.encode()))
+    return ModelFiles(folder / MODEL, folder / TOKENIZER)
+
+
+def _described(path: Path) -> dict[str, Any]:
+    return {"size": path.stat().st_size, "sha256": sha256(path)}
+
+
+def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write beside `path`, then put the new file in its place: readers see the old one or the new one."""
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=PART)
+    part = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            write(file)
+        part.replace(path)
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+
+
+def _sweep(folder: Path) -> None:
+    for part in folder.glob("*" + PART):
+        try:
+            if time.time() - part.stat().st_mtime > FORGOTTEN_AFTER:
+                part.unlink()
+        except OSError:
+            continue  # another process was faster, or still has it open

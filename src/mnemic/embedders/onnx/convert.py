@@ -1,0 +1,141 @@
+"""all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation, in float32.
+
+Only standard operators of opset 20 are used. The numbers are those of the published weights; two things are folded in
+beforehand because they are the same for every text: the token type is added to the positions, and the attention scale
+1/sqrt(head size) is multiplied into the query weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TypeAlias, TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
+
+if TYPE_CHECKING:
+    from mnemic.embedders.onnx.protobuf import Message
+
+__all__ = ["CONVERTER", "OUTPUT", "minilm"]
+
+CONVERTER = "mnemic-minilm-1"
+"""Changes whenever the bytes that `minilm` writes change: files kept from another converter are made again."""
+
+OUTPUT = "embedding"
+"""Name of the output: unit vectors, one for each text."""
+
+LAYERS = 6
+HEADS = 12
+WIDTH = 384
+HEAD_WIDTH = WIDTH // HEADS
+EPSILON = 1e-12
+MASKED = 1e9  # subtracted from the score of a padded position: its softmax is exactly 0
+
+Weights: TypeAlias = Mapping[str, NDArray[np.float32]]
+
+
+def minilm(weights: Weights) -> Message:
+    """Describe the network as an ONNX model file.
+
+    Args:
+        weights: the tensors of the published `model.safetensors`, by their names.
+
+    Returns:
+        The file's content. Inputs `input_ids` and `attention_mask` (int64, [batch, tokens]), output `OUTPUT`
+        (float32, [batch, 384]).
+    """
+    graph = Graph("all-MiniLM-L6-v2")
+    ids = graph.input("input_ids", INT64, ["batch", "tokens"])
+    mask = graph.node("Cast", graph.input("attention_mask", INT64, ["batch", "tokens"]), to=FLOAT)
+    hidden = _embeddings(graph, weights, ids)
+    padding = _padding(graph, mask)
+    for layer in range(LAYERS):
+        prefix = f"encoder.layer.{layer}."
+        hidden = _attention(graph, weights, prefix + "attention.", hidden, padding)
+        hidden = _feed_forward(graph, weights, prefix, hidden)
+    _pooling(graph, hidden, mask)
+    return graph.model(producer=CONVERTER)
+
+
+def _embeddings(graph: Graph, weights: Weights, ids: str) -> str:
+    """[batch, tokens] ids -> [batch, tokens, width]: word + position + token type, normalised."""
+    words = graph.node("Gather", graph.constant("words", weights["embeddings.word_embeddings.weight"]), ids)
+    positions = weights["embeddings.position_embeddings.weight"] + weights["embeddings.token_type_embeddings.weight"][0]
+    zero = _integers(graph, 0)
+    tokens = graph.node("Shape", ids, start=1, end=2)
+    used = graph.node("Slice", graph.constant("positions", positions), zero, tokens, zero)
+    return _layer_norm(graph, weights, "embeddings.LayerNorm", graph.node("Add", words, used))
+
+
+def _padding(graph: Graph, mask: str) -> str:
+    """[batch, tokens] of 1 and 0 -> [batch, 1, 1, tokens] of 0 and -MASKED, to add to attention scores."""
+    wide = graph.node("Unsqueeze", mask, _integers(graph, 1, 2))
+    absent = graph.node("Sub", wide, graph.constant("one", np.array(1.0, dtype=np.float32)))
+    return graph.node("Mul", absent, graph.constant("masked", np.array(MASKED, dtype=np.float32)))
+
+
+def _attention(graph: Graph, weights: Weights, prefix: str, hidden: str, padding: str) -> str:
+    """Self-attention with its residual connection: [batch, tokens, width] -> the same shape."""
+    query, key, value = _query_key_value(graph, weights, prefix + "self.", hidden)
+    scores = graph.node("MatMul", _heads(graph, query), _heads(graph, key, transposed=True))
+    shares = graph.node("Softmax", graph.node("Add", scores, padding), axis=-1)
+    seen = graph.node("Transpose", graph.node("MatMul", shares, _heads(graph, value)), perm=[0, 2, 1, 3])
+    joined = graph.node("Reshape", seen, _integers(graph, 0, 0, WIDTH))
+    mixed = _linear(graph, weights, prefix + "output.dense", joined)
+    return _layer_norm(graph, weights, prefix + "output.LayerNorm", graph.node("Add", mixed, hidden))
+
+
+def _query_key_value(graph: Graph, weights: Weights, prefix: str, hidden: str) -> list[str]:
+    """The three projections as one multiplication, split afterwards."""
+    scale = np.float32(1 / math.sqrt(HEAD_WIDTH))
+    matrices = [weights[f"{prefix}{part}.weight"] for part in ("query", "key", "value")]
+    biases = [weights[f"{prefix}{part}.bias"] for part in ("query", "key", "value")]
+    matrix = np.concatenate([matrices[0] * scale, *matrices[1:]])
+    bias = np.concatenate([biases[0] * scale, *biases[1:]])
+    projected = _affine(graph, prefix + "all", matrix, bias, hidden)
+    return graph.nodes("Split", projected, results=3, axis=-1, num_outputs=3)
+
+
+def _heads(graph: Graph, values: str, *, transposed: bool = False) -> str:
+    """[batch, tokens, width] -> [batch, heads, tokens, head width], or with the last two axes exchanged."""
+    split = graph.node("Reshape", values, _integers(graph, 0, 0, HEADS, HEAD_WIDTH))
+    return graph.node("Transpose", split, perm=[0, 2, 3, 1] if transposed else [0, 2, 1, 3])
+
+
+def _feed_forward(graph: Graph, weights: Weights, prefix: str, hidden: str) -> str:
+    """Two linear layers with GELU between them, and their residual connection."""
+    wide = graph.node("Gelu", _linear(graph, weights, prefix + "intermediate.dense", hidden))
+    narrow = _linear(graph, weights, prefix + "output.dense", wide)
+    return _layer_norm(graph, weights, prefix + "output.LayerNorm", graph.node("Add", narrow, hidden))
+
+
+def _pooling(graph: Graph, hidden: str, mask: str) -> None:
+    """Sum over the tokens that are there, normalised: the mean's length does not matter, so it is not divided."""
+    present = graph.node("Mul", hidden, graph.node("Unsqueeze", mask, _integers(graph, 2)))
+    total = graph.node("ReduceSum", present, _integers(graph, 1), keepdims=0)
+    graph.node("LpNormalization", total, name=OUTPUT, axis=-1, p=2)
+    graph.output(OUTPUT, FLOAT, ["batch", WIDTH])
+
+
+def _linear(graph: Graph, weights: Weights, name: str, values: str) -> str:
+    return _affine(graph, name, weights[f"{name}.weight"], weights[f"{name}.bias"], values)
+
+
+def _affine(graph: Graph, name: str, matrix: NDArray[np.float32], bias: NDArray[np.float32], values: str) -> str:
+    """`values @ matrix.T + bias`; the matrix is turned here, once, instead of at every run."""
+    product = graph.node("MatMul", values, graph.constant(f"{name}.weight", matrix.T))
+    return graph.node("Add", product, graph.constant(f"{name}.bias", bias))
+
+
+def _layer_norm(graph: Graph, weights: Weights, name: str, values: str) -> str:
+    scale = graph.constant(f"{name}.weight", weights[f"{name}.weight"])
+    bias = graph.constant(f"{name}.bias", weights[f"{name}.bias"])
+    return graph.node("LayerNormalization", values, scale, bias, axis=-1, epsilon=EPSILON)
+
+
+def _integers(graph: Graph, *values: int) -> str:
+    """A constant of whole numbers, shared by all nodes that need the same ones."""
+    return graph.constant("integers_" + "_".join(map(str, values)), np.array(values, dtype=np.int64))

@@ -1,0 +1,253 @@
+"""Embeddings from a service, through any provider that pydantic-ai knows."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import re
+import weakref
+from concurrent.futures import CancelledError
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+from mnemic import paths
+from mnemic.embedders.background import BackgroundLoop
+from mnemic.embedders.checks import MAX_CHARACTERS, checked, positive, prepared, whole
+from mnemic.embedders.failures import Failure, judged, scrubbed
+from mnemic.embedders.process import PerProcess
+from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra, MnemicError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pydantic_ai.embeddings import Embedder as PydanticEmbedder
+    from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
+
+    from mnemic.protocols import InputKind, Vectors
+
+__all__ = ["RemoteEmbedder"]
+
+T = TypeVar("T")
+
+BLANK = "."  # sent for blank texts, which most services refuse
+LONGEST_WAIT = 30.0  # seconds: a service that asks for more is given up
+CLOSING_TIME = 5.0  # seconds for open connections to end
+
+SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
+SHORTEST_SECRET = 8
+
+
+class RemoteEmbedder:
+    """Vectors from OpenAI, Ollama, Google, Cohere, Voyage, Bedrock ... Needs ``pip install "mnemic[remote]"``.
+
+    Keys are taken from the environment by pydantic-ai; they are never stored, and never shown in an error. The calls
+    run on an event loop of this embedder's own, on a background thread: it works from plain code, from several
+    threads, and from inside a running loop. Blank texts are sent as ``"."``, because services refuse empty ones.
+
+    Args:
+        model: ``"provider:model"``, or a pydantic-ai `Embedder` or `EmbeddingModel` that nothing else uses.
+        dimensions: length of the vectors, for models that offer a choice.
+        timeout: seconds for one attempt.
+        batch_size: texts of one request, 1 to 2,048.
+        retries: further attempts after an error that may pass (busy, rate limit, connection), 0 to 10.
+        backoff: seconds before the first of them, doubled each time; a service that names a longer wait is obeyed.
+        max_characters: texts are cut here; lower it for models with a short context.
+        name: the id of the vectors. Without one it is ``provider:model``, and ``@dimensions`` if they are given.
+    """
+
+    def __init__(
+        self,
+        model: str | PydanticEmbedder | EmbeddingModel,
+        *,
+        dimensions: int | None = None,
+        timeout: float = 30.0,
+        batch_size: int = 64,
+        retries: int = 3,
+        backoff: float = 0.5,
+        max_characters: int = MAX_CHARACTERS,
+        name: str | None = None,
+    ) -> None:
+        if paths.wheel_folder("pydantic_ai") is None:
+            raise MissingExtra("RemoteEmbedder", "remote")
+        service = _service(model)
+        self._dimensions = None if dimensions is None else whole("dimensions", dimensions, 1, 65_536)
+        self._dimension = self._dimensions
+        self._batch_size = whole("batch_size", batch_size, 1, 2048)
+        self._max_characters = whole("max_characters", max_characters, 1, 10_000_000)
+        self._patience = _Patience(
+            positive("timeout", timeout), whole("retries", retries, 0, 10), _seconds("backoff", backoff)
+        )
+        self._id = name or service + (f"@{dimensions}" if dimensions else "")
+        self._line = PerProcess(lambda: _Line(model, service))
+        self._closed = False
+        weakref.finalize(self, _hang_up, self._line)
+
+    def __repr__(self) -> str:
+        return f"RemoteEmbedder({self._id!r})"
+
+    @property
+    def id(self) -> str:
+        """``provider:model``, with ``@dimensions`` if they were given, or the given name."""
+        return self._id
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of a vector: as given, or as the first answer had it; None before."""
+        return self._dimension
+
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
+        """Embed texts.
+
+        Returns:
+            float32 array of shape (len(texts), dimension) with unit rows.
+
+        Raises:
+            InvalidInput: `texts` is not a sequence of strings.
+            EmbedderUnavailable: the service cannot be reached, also after all attempts, or does not let us in.
+            EmbedderError: the service rejected these texts, or its answer cannot be used.
+        """
+        cleaned = [text if text.strip() else BLANK for text in prepared(texts, kind, self._max_characters)]
+        if self._closed:
+            raise self._closed_error()
+        parts = [cleaned[start : start + self._batch_size] for start in range(0, len(cleaned), self._batch_size)]
+        vectors: list[Sequence[float]] = []
+        for part in parts:
+            answer = checked(self._asked(part, kind), len(part), self._dimension)
+            self._dimension = answer.shape[1]
+            vectors += list(answer)
+        return checked(vectors, len(cleaned), self._dimension)
+
+    def close(self) -> None:
+        """End running calls with an error, close connections and stop the background thread. May be called twice."""
+        self._closed = True
+        _hang_up(self._line)
+
+    def _asked(self, texts: list[str], kind: InputKind) -> Sequence[Sequence[float]]:
+        settings = cast("EmbeddingSettings", {"dimensions": self._dimensions} if self._dimensions else {})
+        line = self._line.get()
+        try:
+            return line.loop.run(lambda: line.ask(texts, kind, settings, self._patience))
+        except CancelledError:
+            pass
+        raise self._closed_error()
+
+    def _closed_error(self) -> EmbedderUnavailable:
+        return EmbedderUnavailable(f"The embedder {self._id} was closed. Make a new one.")
+
+
+@dataclass(frozen=True, slots=True)
+class _Patience:
+    """How long one attempt may take, how many follow it, and how far apart they are; seconds."""
+
+    timeout: float
+    retries: int
+    backoff: float
+
+
+class _Line:
+    """The connection to one service: a loop, and the client that lives on it."""
+
+    def __init__(self, model: str | PydanticEmbedder | EmbeddingModel, service: str) -> None:
+        self.loop = BackgroundLoop("mnemic-remote-embedder")
+        self._model = model
+        self._service = service
+        self._client: PydanticEmbedder | None = None
+        self._providers = AsyncExitStack()
+
+    async def ask(
+        self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: _Patience
+    ) -> Sequence[Sequence[float]]:
+        """One request, tried as often as `patience` allows. Runs on the loop."""
+        client = await self._opened()
+
+        async def request() -> Sequence[Sequence[float]]:
+            return (await client.embed(texts, input_type=kind, settings=settings or None)).embeddings
+
+        return await _persistently(request, patience, self._service)
+
+    async def hang_up(self) -> None:
+        """Close connections of the client that was made here. Runs on the loop."""
+        await self._providers.aclose()
+
+    async def _opened(self) -> PydanticEmbedder:
+        problem = ""
+        try:
+            if self._client is None:
+                self._client = await self._made()
+            return self._client
+        except Exception as error:
+            problem = scrubbed(str(error), _secrets(), keep=self._service)
+        # Raised here so that the error does not carry the original, which may quote a key.
+        raise EmbedderUnavailable(f"The embedding service {self._service} cannot be set up: {problem}")
+
+    async def _made(self) -> PydanticEmbedder:
+        from pydantic_ai.embeddings import Embedder, EmbeddingModel, infer_embedding_model
+        from pydantic_ai.providers import Provider, infer_provider
+
+        if isinstance(self._model, Embedder):
+            return self._model
+        if isinstance(self._model, EmbeddingModel):
+            return Embedder(self._model)
+        made: list[Provider[Any]] = []
+
+        def provider(name: str) -> Provider[Any]:
+            made.append(infer_provider(name))
+            return made[-1]
+
+        # Services that can cut long texts shall do so instead of failing.
+        client = Embedder(infer_embedding_model(self._model, provider_factory=provider), settings={"truncate": True})
+        for one in made:
+            await self._providers.enter_async_context(one)
+        return client
+
+
+async def _persistently(request: Callable[[], Awaitable[T]], patience: _Patience, service: str) -> T:
+    attempt = 0
+    while True:
+        failure: Failure
+        try:
+            async with asyncio.timeout(patience.timeout):
+                return await request()
+        except MnemicError:
+            raise
+        except Exception as error:
+            failure = judged(error, service, _secrets())
+        if not failure.transient or attempt == patience.retries or failure.wait > LONGEST_WAIT:
+            raise failure.error
+        await asyncio.sleep(max(patience.backoff * 2**attempt, failure.wait))
+        attempt += 1
+
+
+def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
+    """``provider:model`` of whatever was given."""
+    if isinstance(model, str):
+        if not all(model.partition(":")):
+            raise ConfigurationError(f'{model!r} does not name a provider and a model. Write "provider:model".')
+        return model
+    inner: Any = getattr(model, "model", model)
+    if isinstance(inner, str):
+        return inner
+    parts = [getattr(inner, name, None) for name in ("system", "model_name")]
+    if not all(isinstance(part, str) for part in parts):
+        raise ConfigurationError(
+            f'{type(model).__name__} is not a pydantic-ai Embedder or EmbeddingModel. Give one, or "provider:model".'
+        )
+    return ":".join(parts)
+
+
+def _seconds(name: str, value: float) -> float:
+    if isinstance(value, bool) or not (math.isfinite(value) and value >= 0):
+        raise ConfigurationError(f"{name}={value!r} is not a number of seconds from 0.")
+    return float(value)
+
+
+def _secrets() -> list[str]:
+    """Values of the environment that an error must not show."""
+    return [value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET]
+
+
+def _hang_up(lines: PerProcess[_Line]) -> None:
+    line = lines.take()
+    if line is not None:
+        line.loop.stop(line.hang_up, CLOSING_TIME)

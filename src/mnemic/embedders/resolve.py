@@ -1,0 +1,104 @@
+"""From what a user writes as ``embedder=`` to an embedder."""
+
+from __future__ import annotations
+
+from inspect import getattr_static, isclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mnemic.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from mnemic.protocols import Embedder
+
+__all__ = ["embedder_from"]
+
+QUERIES_KEPT = 512
+
+ACCEPTED = """Accepted are:
+- None: all-MiniLM-L6-v2 on this machine
+- a folder with model.onnx and tokenizer.json
+- "provider:model", such as "openai:text-embedding-3-small" or "ollama:nomic-embed-text"
+- "sentence-transformers:NAME", a model of that library
+- "hashing": no model, compares words only
+- a pydantic-ai Embedder, a SentenceTransformer, or any object with `id`, `dimension` and `embed(texts, *, kind)`"""
+
+
+def embedder_from(spec: object = None) -> Embedder:
+    """Make an embedder from what a user gives.
+
+    None is `OnnxEmbedder` behind a `CachedEmbedder` that keeps the vectors of the last 512 queries (0.8 MB): agents ask
+    the same thing again within a turn. Documents are not kept, because each is embedded once. Nothing is loaded here.
+
+    Args:
+        spec: None, a folder, ``"provider:model"``, ``"sentence-transformers:NAME"``, ``"hashing"``, a pydantic-ai
+            embedder, a `SentenceTransformer`, or an object that is an embedder already (returned as it is).
+
+    Raises:
+        ConfigurationError: something else was given; the message lists what is accepted.
+        MissingExtra: the optional package for it is not installed.
+    """
+    if spec is None:
+        return _default()
+    if isinstance(spec, PathLike):
+        return _from_folder(Path(fspath(cast("PathLike[str]", spec))))
+    if isinstance(spec, str):
+        return _from_text(spec)
+    return _from_object(spec)
+
+
+def _default() -> Embedder:
+    from mnemic.embedders.cached import CachedEmbedder
+    from mnemic.embedders.onnx import OnnxEmbedder
+
+    return CachedEmbedder(OnnxEmbedder(), max_items=QUERIES_KEPT, kinds=("query",))
+
+
+def _from_text(spec: str) -> Embedder:
+    from mnemic.embedders.hashing import HashingEmbedder
+
+    provider, _, model = spec.partition(":")
+    if spec == "hashing":
+        return HashingEmbedder()
+    if Path(spec).expanduser().is_dir():  # before the colon is looked at: Windows paths have one
+        return _from_folder(Path(spec))
+    if not provider or not model or "/" in provider.removeprefix("gateway/") or "\\" in spec:
+        raise _not_accepted(spec)
+    if provider == "sentence-transformers":
+        from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
+
+        return SentenceTransformerEmbedder(model)
+    from mnemic.embedders.remote import RemoteEmbedder
+
+    return RemoteEmbedder(spec)
+
+
+def _from_folder(folder: Path) -> Embedder:
+    from mnemic.embedders.onnx import OnnxEmbedder
+
+    if not folder.expanduser().is_dir():
+        raise ConfigurationError(f"embedder={str(folder)!r} is not a folder. Correct the path.\n{ACCEPTED}")
+    return OnnxEmbedder(folder)
+
+
+def _from_object(spec: object) -> Embedder:
+    if isclass(spec):
+        raise ConfigurationError(f"embedder={spec.__name__} is a class. Give an object of it: {spec.__name__}(...).")
+    home = {base.__module__.partition(".")[0] for base in type(spec).__mro__}
+    if "pydantic_ai" in home:
+        from mnemic.embedders.remote import RemoteEmbedder
+
+        return RemoteEmbedder(cast("Any", spec))
+    if "sentence_transformers" in home:
+        from mnemic.embedders.sentence_transformers import SentenceTransformerEmbedder
+
+        return SentenceTransformerEmbedder(cast("Any", spec))
+    # Looked up statically: reading `id` may load a model.
+    if all(getattr_static(spec, name, None) is not None for name in ("id", "embed")):
+        return cast("Embedder", spec)
+    raise _not_accepted(spec)
+
+
+def _not_accepted(spec: object) -> ConfigurationError:
+    return ConfigurationError(f"embedder={spec!r} is not an embedder.\n{ACCEPTED}")

@@ -1,0 +1,222 @@
+"""Any local model of the sentence-transformers library."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+from mnemic import paths
+from mnemic.embedders.checks import checked, prepared, whole
+from mnemic.embedders.process import PerProcess
+from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from mnemic.protocols import InputKind, Vectors
+
+__all__ = ["SentenceTransformerEmbedder"]
+
+MINILM = "all-MiniLM-L6-v2"
+MINILM_NAMES = {MINILM, f"sentence-transformers/{MINILM}"}
+MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+WEIGHT_FILES = ("*.safetensors", "*.bin", "*.onnx")
+
+
+class SentenceTransformer(Protocol):
+    """The part of a `sentence_transformers.SentenceTransformer` that is used here."""
+
+    prompts: Mapping[str, str]
+
+    def encode(self, sentences: list[str], **options: Any) -> Any:
+        """Vectors of texts."""
+        ...
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model, loaded at first use. Needs ``pip install "mnemic[sentence-transformers]"``.
+
+    Questions go through the model's query prompt and texts to store through its document prompt, if it has them. Texts
+    are cut to their first 20,000 characters and then to what the model sees. Code that comes with a model is never
+    run. Threads may share an embedder.
+
+    Args:
+        model: a model's name on the hub, a folder, or a `SentenceTransformer` that is already made.
+        device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
+        batch_size: texts of one run, 1 to 4,096.
+        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, for models that need them
+            and do not bring them along.
+        revision: branch, tag or commit on the hub.
+        truncate_dim: cut vectors to this length, for models trained for it.
+        max_tokens: tokens of a text that are seen; None takes the model's own limit.
+        offline: never use the network.
+        name: the id of the vectors. Without one it is made of the model's name, or of a folder's content.
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str] | SentenceTransformer = f"sentence-transformers/{MINILM}",
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+        prompts: Mapping[str, str] | None = None,
+        revision: str | None = None,
+        truncate_dim: int | None = None,
+        max_tokens: int | None = None,
+        offline: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self._source = model
+        self._device = device
+        self._batch_size = whole("batch_size", batch_size, 1, 4096)
+        self._prompts = _known_prompts(prompts)
+        self._revision = revision
+        self._truncate_dim = None if truncate_dim is None else whole("truncate_dim", truncate_dim, 1, 65_536)
+        self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 3, 1_000_000)
+        self._offline = offline
+        self._name = name
+        self._dimension: int | None = None
+        self._model = PerProcess(self._load)
+        if isinstance(model, (str, PathLike)) and paths.wheel_folder("sentence_transformers") is None:
+            raise MissingExtra("SentenceTransformerEmbedder", "sentence-transformers")
+
+    @property
+    def id(self) -> str:
+        """Names the model, its revision, its prompts and the length it is cut to, as far as they are not the defaults.
+
+        Raises:
+            ConfigurationError: a ready model that does not say what it is; give `name`.
+        """
+        if self._name is None:
+            self._name = _identity(self._source) + self._variant()
+        return self._name
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of a vector, or None before the first text was embedded."""
+        return self._dimension
+
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
+        """Embed texts.
+
+        Returns:
+            float32 array of shape (len(texts), dimension) with unit rows.
+
+        Raises:
+            InvalidInput: `texts` is not a sequence of strings.
+            EmbedderUnavailable: the model cannot be loaded.
+            EmbedderError: the model failed on these texts.
+        """
+        cleaned = prepared(texts, kind)
+        if not cleaned:
+            return checked((), 0, self._dimension)
+        model = self._model.get()
+        try:
+            vectors = self._encoded(model, cleaned, kind)
+        except Exception as error:
+            raise EmbedderError(f"The model failed on this input: {error}.") from error
+        rows = checked(vectors, len(cleaned), self._dimension)
+        self._dimension = rows.shape[1]
+        return rows
+
+    def _encoded(self, model: SentenceTransformer, texts: list[str], kind: InputKind) -> object:
+        options: dict[str, Any] = {"batch_size": self._batch_size, "show_progress_bar": False}
+        if self._truncate_dim is not None:
+            options["truncate_dim"] = self._truncate_dim
+        if kind in self._prompts:
+            return model.encode(texts, prompt=self._prompts[kind], **options)
+        encode = getattr(model, f"encode_{kind}", None)  # since version 5; it knows the model's prompts
+        if encode is not None:
+            return encode(texts, **options)
+        prompt_name = kind if kind in model.prompts else None
+        return model.encode(texts, prompt_name=prompt_name, **options)
+
+    def _load(self) -> SentenceTransformer:
+        model = self._source
+        if isinstance(model, (str, PathLike)):
+            model = self._made(str(model))
+        if self._max_tokens is not None:
+            cast("Any", model).max_seq_length = self._max_tokens
+        return model
+
+    def _made(self, source: str) -> SentenceTransformer:
+        options: dict[str, Any] = {"device": self._device, "revision": self._revision}
+        if self._offline or paths.hub_offline():
+            options["local_files_only"] = True
+        try:
+            library = import_module("sentence_transformers")
+            return library.SentenceTransformer(source, **options)
+        except Exception as error:  # torch, transformers and the hub client raise errors of many kinds
+            raise EmbedderUnavailable(
+                f"The sentence-transformers model {source!r} cannot be loaded: {error}. Check its name and the network, "
+                "or give a folder that holds it."
+            ) from error
+
+    def _variant(self) -> str:
+        parts = [
+            f"@{self._revision}" if self._revision else "",
+            f"/{self._truncate_dim}" if self._truncate_dim else "",
+            f"#{_digest(repr(sorted(self._prompts.items())))[:8]}" if self._prompts else "",
+        ]
+        return "".join(parts)
+
+
+def _known_prompts(prompts: Mapping[str, str] | None) -> dict[str, str]:
+    known = dict(prompts or {})
+    if not set(known) <= {"query", "document"}:
+        raise ConfigurationError(f"prompts={known!r} names more than 'query' and 'document'. Give some of these two.")
+    return known
+
+
+def _identity(source: str | PathLike[str] | SentenceTransformer) -> str:
+    if not isinstance(source, (str, PathLike)):
+        return _model_identity(_own_name(source))
+    folder = Path(source)
+    return _folder_identity(folder) if folder.is_dir() else _model_identity(str(source))
+
+
+def _model_identity(name: str) -> str:
+    """The same weights have the same id in every embedder of this package."""
+    if Path(name).is_dir():
+        return _folder_identity(Path(name))
+    return MINILM if name in MINILM_NAMES else f"sentence-transformers:{name}"
+
+
+def _folder_identity(folder: Path) -> str:
+    """A folder is known by its weights, so that moving or renaming it does not matter."""
+    weights = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
+    if not weights:
+        raise EmbedderUnavailable(f"There is no model in {folder}: no {', '.join(WEIGHT_FILES)}. Correct the path.")
+    digests = [_file_digest(path) for path in weights]
+    if digests == [MINILM_WEIGHTS]:
+        return MINILM
+    return f"sentence-transformers:{_digest(''.join(digests))[:16]}"
+
+
+def _own_name(model: object) -> str:
+    card = getattr(model, "model_card_data", None)
+    for name in (getattr(card, "model_id", None), getattr(card, "base_model", None), _loaded_from(model)):
+        if isinstance(name, str) and name:
+            return name
+    raise ConfigurationError(
+        "The SentenceTransformer does not say which model it is. Give SentenceTransformerEmbedder(model, name=...): "
+        "the name is stored with the vectors."
+    )
+
+
+def _loaded_from(model: object) -> str | None:
+    try:
+        return str(cast("Any", model)[0].auto_model.config.name_or_path)
+    except (AttributeError, TypeError, IndexError, KeyError):
+        return None
+
+
+def _file_digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

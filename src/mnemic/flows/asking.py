@@ -1,0 +1,146 @@
+"""The arguments of a question, checked: every filter key is known, every value has its type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Any, cast, get_args
+
+from mnemic.errors import InvalidInput
+from mnemic.retrieval import Recipe, recipe_named
+from mnemic.text.clock import now as present
+from mnemic.text.clock import to_micros
+from mnemic.text.terms import clean
+from mnemic.types import Filters, Kind, MemoryType, Query, Reach, Scope, Status
+
+__all__ = ["filters", "identifier", "query", "whole"]
+
+MAX_QUERY = 100_000
+
+
+def whole(what: str, value: object, low: int, high: int) -> int:
+    """A whole number in a range.
+
+    Raises:
+        InvalidInput: it is not one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(f"{what} must be a whole number from {low} to {high}, not {value!r:.40}.")
+    return value
+
+
+def identifier(value: object) -> str:
+    """An id as given.
+
+    Raises:
+        InvalidInput: it is not a string.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(f"An id must be a string, not {type(value).__name__}.")
+    return clean(value)
+
+
+def _choice(what: str, values: object, allowed: Sequence[str]) -> tuple[str, ...] | None:
+    """A tuple of known words."""
+    found = _strings(what, values)
+    if found is not None and (unknown := sorted(set(found) - set(allowed))):
+        raise InvalidInput(f"{what} must be among {list(allowed)}; {unknown} are not.")
+    return found
+
+
+def _strings(what: str, values: object) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
+    items = cast("Sequence[object]", values)
+    if not all(isinstance(item, str) for item in items):
+        raise InvalidInput(f"{what} must hold strings only.")
+    return tuple(clean(cast("str", item)) for item in items)
+
+
+def _micros(what: str, value: object, zone: tzinfo) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({value!r:.40}).")
+    return to_micros(value, zone)
+
+
+def _word(what: str, value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
+    return None if value is None else clean(value)
+
+
+def filters(
+    scope: Scope,
+    zone: tzinfo,
+    *,
+    kinds: Sequence[Kind],
+    reach: Reach,
+    types: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    status: Sequence[Status] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    in_session: str | None = None,
+    role: str | None = None,
+) -> Filters:
+    """Checked filters; the user is not among them, because no argument can change it.
+
+    Raises:
+        InvalidInput: a value is of the wrong type or not a known word.
+    """
+    if reach not in get_args(Reach):
+        raise InvalidInput(f"reach must be one of {list(get_args(Reach))}, not {reach!r:.40}.")
+    for needed, name in (("session", scope.session), ("project", scope.project)):
+        if reach == needed and name is None:
+            raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
+    chosen = _choice("kinds", kinds, ("message", "memory"))
+    if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
+    return Filters(
+        kinds=cast("tuple[Kind, ...]", chosen or ()),
+        reach=reach,
+        project=scope.project,
+        session=scope.session,
+        in_session=_word("session", in_session),
+        types=_choice("types", types, get_args(MemoryType)),
+        tags=_strings("tags", tags),
+        metadata=None if metadata is None else {clean(str(key)): value for key, value in metadata.items()},
+        status=_choice("status", status, get_args(Status)),
+        role=_word("role", role),
+        since=_micros("since", since, zone),
+        until=_micros("until", until, zone),
+    )
+
+
+def query(
+    text: object, *, k: object, filters: Filters, recipe: str | Recipe, now: datetime | None, min_similarity: object, zone: tzinfo
+) -> Query:
+    """A checked query.
+
+    Raises:
+        InvalidInput: the text is not a string or too long, k is not a positive number, the recipe is unknown.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"The query must be a string, not {type(text).__name__}.")
+    if len(text) > MAX_QUERY:
+        raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Ask for its gist.")
+    if min_similarity is not None and (
+        isinstance(min_similarity, bool) or not isinstance(min_similarity, (int, float)) or not -1 <= min_similarity <= 1
+        or math.isnan(min_similarity)
+    ):  # fmt: skip
+        raise InvalidInput(f"min_similarity must be a number from -1 to 1, not {min_similarity!r:.40}.")
+    moment = _micros("now", now, zone)
+    return Query(
+        text=text,
+        k=whole("k", k, 1, 10_000),
+        filters=filters,
+        recipe=recipe_named(recipe),
+        now=to_micros(present()) if moment is None else moment,
+        min_similarity=min_similarity,
+    )

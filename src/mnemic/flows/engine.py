@@ -1,0 +1,179 @@
+"""The engine behind every handle: the record, the embedder, and the caches that follow the record."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic import errors
+from mnemic.indexes.catalog import Catalog, Columns
+from mnemic.indexes.keyword import Fts5Index, RankBM25Index
+from mnemic.indexes.vector import ExactIndex
+from mnemic.protocols import Embedder, TokenCounter
+from mnemic.text.render import searchable
+from mnemic.text.terms import content_terms, index_terms
+from mnemic.text.tokens import token_counter
+from mnemic.text.traits import traits
+from mnemic.types import CatalogDelta, Indexing, MemoryRecord, Message
+
+if TYPE_CHECKING:
+    from mnemic.stores import SqliteStore
+
+__all__ = ["Engine", "KeywordIndex", "View"]
+
+MAX_CACHED_ROWS = 2_000_000
+
+
+class KeywordIndex(Protocol):
+    """What a search asks of the keyword index of one user."""
+
+    def apply(self, delta: CatalogDelta, columns: Columns) -> None: ...
+    def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...
+    def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One user's records at one moment, ready to search."""
+
+    user: int
+    columns: Columns
+    matrix: NDArray[np.float32]
+    keyword: KeywordIndex
+    model: str | None
+
+
+@dataclass(slots=True)
+class _Cache:
+    """What is kept between searches of one user; synchronised under its own lock."""
+
+    user: int
+    keyword: KeywordIndex
+    catalog: Catalog = field(default_factory=Catalog)
+    vectors: ExactIndex = field(default_factory=ExactIndex)
+    model: str | None = None
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def view(self, store: SqliteStore) -> View:
+        with self.lock:
+            if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
+                delta = store.catalog(self.user, after=self.catalog.last_doc, event=self.catalog.event)
+                self.catalog.apply(delta)
+                columns = self.catalog.snapshot()
+                self.vectors.apply(delta, columns)
+                self.keyword.apply(delta, columns)
+                self.model = delta.model
+            return View(self.user, self.catalog.snapshot(), self.vectors.matrix(), self.keyword, self.model)
+
+
+class Engine:
+    """Shared by every handle on one record; thread-safe.
+
+    Args:
+        store: the record.
+        embedder: texts to vectors; one that cannot be had leaves its work in ``pending``.
+        tokenizer: see ``text.tokens.token_counter``; resolved at first use.
+        in_memory: keywords through rank-bm25 instead of FTS5.
+    """
+
+    def __init__(
+        self, store: SqliteStore, embedder: Embedder, *, tokenizer: str | TokenCounter | None, in_memory: bool
+    ) -> None:
+        self.store = store
+        self.embedder = embedder
+        self._tokenizer = tokenizer
+        self._in_memory = in_memory
+        self._caches: OrderedDict[int, _Cache] = OrderedDict()
+        self._lock = threading.Lock()
+        self._warned = False
+        self.fence = store.fence()
+
+    @property
+    def count_tokens(self) -> TokenCounter:
+        """The handle's tokenizer."""
+        return token_counter(self._tokenizer)
+
+    def view(self, user: str) -> View | None:
+        """A user's records as they are committed now; None when there are none."""
+        number = self.store.user(user)
+        if number is None:
+            return None
+        with self._lock:
+            cache = self._caches.get(number)
+            if cache is None:
+                cache = self._caches[number] = _Cache(number, self._keyword_index(number))
+            self._caches.move_to_end(number)
+        view = cache.view(self.store)
+        self._evict()
+        return view
+
+    def _keyword_index(self, user: int) -> KeywordIndex:
+        def texts(docs: Sequence[int]) -> dict[int, str]:
+            return self.store.texts(user, docs)
+
+        return RankBM25Index(texts) if self._in_memory else Fts5Index(lambda term: self.store.postings(user, term), texts)
+
+    def _evict(self) -> None:
+        """Forget the users not asked about for longest, until the rest fits."""
+        with self._lock:
+            while len(self._caches) > 1 and sum(c.catalog.size for c in self._caches.values()) > MAX_CACHED_ROWS:
+                self._caches.popitem(last=False)
+
+    def embed_documents(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+        """A vector for each text, or None where the embedder failed: the text is stored and embedded later."""
+        if not texts:
+            return []
+        try:
+            return list(self.embedder.embed(texts))
+        except errors.EmbedderUnavailable as error:
+            self._warn(error)
+            return [None] * len(texts)
+        except errors.EmbedderError as error:
+            if len(texts) == 1:
+                self._warn(error)
+                return [None]
+            return [self.embed_documents([text])[0] for text in texts]  # one bad text must not hold up the others
+
+    def embed_query(self, text: str, view: View) -> NDArray[np.float32] | None:
+        """The vector of a query, or None when there is no embedder: the search then goes by keywords."""
+        if not view.matrix.size:
+            return None
+        self.check_model(view.model, view.matrix.shape[1])
+        try:
+            return self.embedder.embed([text], kind="query")[0]
+        except errors.EmbedderError as error:
+            self._warn(error)
+            return None
+
+    def check_model(self, model: str | None, dimension: int) -> None:
+        """Refuse to compare vectors of two models."""
+        mine = (self.embedder.id, self.embedder.dimension or dimension)
+        if model is not None and (model, dimension) != mine:
+            raise errors.EmbeddingMismatch((model, dimension), mine)
+
+    def _warn(self, error: errors.EmbedderError) -> None:
+        if not self._warned:
+            self._warned = True
+            warnings.warn(f"Without vectors for now, by keyword only: {error}", RuntimeWarning, stacklevel=4)
+
+    def indexing(self, records: Sequence[Message | MemoryRecord]) -> list[Indexing]:
+        """What makes records findable. Embeds, so it runs before any transaction begins."""
+        texts = [searchable(record) for record in records]
+        return [
+            Indexing(terms=index_terms(text), length=len(content_terms(text)), traits=traits(record.content), vector=vector)
+            for record, text, vector in zip(records, texts, self.embed_documents(texts), strict=True)
+        ]
+
+    def close(self) -> None:
+        """Close the record and whatever the embedder holds open."""
+        self.store.close()
+        closer = getattr(self.embedder, "close", None)
+        if callable(closer):
+            closer()

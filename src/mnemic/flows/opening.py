@@ -1,0 +1,61 @@
+"""From the arguments of a handle to an engine."""
+
+from __future__ import annotations
+
+from datetime import timezone, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from mnemic.embedders import embedder_from
+from mnemic.errors import ConfigurationError
+from mnemic.flows.engine import Engine
+from mnemic.protocols import Embedder, TokenCounter
+from mnemic.stores import InMemoryStore, SqliteStore
+
+if TYPE_CHECKING:
+    from mnemic.stores.sqlite.database import Durability
+
+__all__ = ["open_engine", "time_zone"]
+
+IN_MEMORY = ":memory:"
+
+
+def time_zone(value: str | tzinfo | None) -> tzinfo:
+    """The zone of naive datetimes: UTC, a tzinfo, or an IANA name.
+
+    Raises:
+        ConfigurationError: there is no such zone on this machine.
+    """
+    if value is None:
+        return timezone.utc
+    if isinstance(value, tzinfo):
+        return value
+    try:
+        return ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
+        raise ConfigurationError(
+            f'timezone={value!r:.60} is not a zone this machine knows. Use a name such as "Europe/Lisbon", or a tzinfo '
+            "(on systems without a zone database: pip install tzdata)."
+        ) from error
+
+
+def open_engine(
+    location: str | Path, *, embedder: str | Embedder | None, tokenizer: str | TokenCounter | None, durability: Durability
+) -> Engine:
+    """Open or make the record at a location.
+
+    Raises:
+        ConfigurationError: an argument is not understood.
+        StoreError: the record cannot be opened.
+    """
+    if not isinstance(location, (str, Path)) or not str(location):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f'The location must be a folder or ":memory:", not {location!r:.60}.')
+    if "://" in str(location):
+        raise ConfigurationError(f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder or ":memory:".')
+    if durability not in ("FULL", "NORMAL"):
+        raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {durability!r:.40}.')
+    chosen = embedder_from(embedder)
+    in_memory = str(location) == IN_MEMORY
+    store = InMemoryStore() if in_memory else SqliteStore(location, durability=durability)
+    return Engine(store, chosen, tokenizer=tokenizer, in_memory=in_memory)

@@ -1,0 +1,256 @@
+"""One user's records as columns: what filters and ranking read thousands of times, kept in step with the store.
+
+A search must not cost a query per row. The catalog holds the narrow columns of every record of one user in arrays, learns
+what changed from the store's events, and hands out snapshots that later changes do not disturb.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.types import CatalogDelta, Filters
+
+__all__ = ["Catalog", "Columns"]
+
+KINDS = {"message": 0, "episode": 1, "memory": 2}
+STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
+LIVE = ("short_term", "consolidating", "long_term")
+
+_DTYPES: dict[str, Any] = {
+    "doc": np.int64, "kind": np.int8, "status": np.int8, "group": np.int32, "session": np.int32, "project": np.int32,
+    "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32, "importance": np.float32, "traits": np.int32,
+    "previous": np.int32, "following": np.int32,
+}  # fmt: skip
+
+
+class _Codes:
+    """Small numbers for values, in order of first sight; 0 stands for None."""
+
+    def __init__(self) -> None:
+        self._code: dict[Hashable, int] = {None: 0}
+
+    def add(self, value: Hashable) -> int:
+        return self._code.setdefault(value, len(self._code))
+
+    def get(self, value: Hashable) -> int:
+        """The code of a value, or -1 when no row has it."""
+        return self._code.get(value, -1)
+
+    def of_kind(self, kind: str) -> list[tuple[str, int]]:
+        """The names stored as (kind, name), with their codes."""
+        return [(str(key[1]), code) for key, code in list(self._code.items()) if isinstance(key, tuple) and key[0] == kind]
+
+    def __len__(self) -> int:
+        return len(self._code)
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A snapshot: arrays of the same length, one entry per record, ascending by ``doc``.
+
+    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 where there is none.
+    """
+
+    doc: NDArray[np.int64]
+    kind: NDArray[np.int8]
+    status: NDArray[np.int8]
+    group: NDArray[np.int32]
+    session: NDArray[np.int32]
+    project: NDArray[np.int32]
+    time: NDArray[np.int64]
+    label: NDArray[np.int32]
+    speaker: NDArray[np.int32]
+    length: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    traits: NDArray[np.int32]
+    previous: NDArray[np.int32]
+    following: NDArray[np.int32]
+    version: int
+    names: _Codes = field(repr=False)
+    groups: int = 0
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def rows_of(self, docs: Sequence[int] | NDArray[np.int64]) -> NDArray[np.intp]:
+        """The rows of docs; docs that are not here are left out."""
+        wanted = np.asarray(docs, dtype=np.int64)
+        rows = np.searchsorted(self.doc, wanted)
+        rows[rows == len(self.doc)] = 0
+        return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
+
+    def corpus(self, kinds: Sequence[str]) -> NDArray[np.bool_]:
+        """Rows whose statistics count: everything live of these kinds, whatever else the query filters."""
+        found = self.status != STATUSES["archived"]
+        if len(kinds) < len(KINDS):
+            found &= np.isin(self.kind, [KINDS[kind] for kind in kinds])
+        return found
+
+    def mask(self, filters: Filters) -> NDArray[np.bool_]:
+        """Rows that a search with these filters may return."""
+        statuses = filters.status if filters.status is not None else LIVE
+        found = np.isin(self.kind, [KINDS[kind] for kind in filters.kinds])
+        found &= np.isin(self.status, [STATUSES[status] for status in statuses])
+        found &= self._within_reach(filters)
+        if filters.in_session is not None:
+            found &= self.session == self.names.get(("session", filters.in_session))
+        if filters.role is not None:
+            found &= self.label == self.names.get(("message", filters.role))
+        if filters.types is not None:
+            found &= np.isin(self.label, [self.names.get(("memory", kind)) for kind in filters.types])
+        if filters.since is not None:
+            found &= self.time >= filters.since
+        if filters.until is not None:
+            found &= self.time < filters.until
+        return found
+
+    def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
+        """The level wall: a memory of a session is seen only in it, a record of a project only where the reach says so."""
+        here = self.session == self.names.get(("session", filters.session)) if filters.session else self.session == 0
+        if filters.reach == "session":
+            return here
+        found = (self.kind != KINDS["memory"]) | (self.session == 0) | here
+        project = self.names.get(("project", filters.project)) if filters.project is not None else 0
+        if filters.reach == "project":
+            found &= self.project == project
+        elif filters.reach != "user" and filters.project is not None:
+            found &= (self.project == project) | (self.project == 0)
+        return found
+
+
+class Catalog:
+    """The columns of one user, grown in place. Not thread-safe: the owner locks around ``apply`` and ``snapshot``."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._version = 0
+        self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
+        self._names = _Codes()
+        self._groups = _Codes()
+        self._last_of: dict[int, int] = {}
+        self.event = -1
+
+    @property
+    def last_doc(self) -> int:
+        """The highest doc seen; -1 when empty."""
+        return int(self._columns["doc"][self._size - 1]) if self._size else -1
+
+    @property
+    def size(self) -> int:
+        """Number of rows, erased ones included."""
+        return self._size
+
+    def snapshot(self) -> Columns:
+        """The columns as they are now. Appends and links made later do not show in it."""
+        n = self._size
+        views = {name: column[:n] for name, column in self._columns.items()}
+        return Columns(**views, version=self._version, names=self._names, groups=len(self._groups))
+
+    def apply(self, delta: CatalogDelta) -> None:
+        """Take in what the store reports since ``self.event``."""
+        known = self.last_doc
+        self._forget_missing(delta)
+        fresh = [row for row in delta.rows if row[0] > known]
+        stale = [row for row in delta.rows if row[0] <= known]
+        if stale:
+            self._replace(stale)
+        if fresh:
+            self._append(fresh)
+        if fresh or stale or delta.touched or delta.reembedded:
+            self._version += 1
+        self.event = delta.event
+
+    def _encode(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
+        doc, kind, status, session, project, time, label, speaker, length, importance, traits = zip(*rows, strict=True)
+        name = self._names.add
+        values: dict[str, list[Any] | tuple[Any, ...]] = {
+            "doc": doc,
+            "kind": [KINDS[k] for k in kind],
+            "status": [STATUSES[s] for s in status],
+            "session": [name(("session", s)) if s is not None else 0 for s in session],
+            "project": [name(("project", p)) if p is not None else 0 for p in project],
+            "group": [self._groups.add((p, s)) if k == "message" else 0 for k, p, s in zip(kind, project, session, strict=True)],
+            "time": time,
+            "label": [name(pair) for pair in zip(kind, label, strict=True)],
+            "speaker": [name(("speaker", s.casefold())) if s else 0 for s in speaker],
+            "length": length,
+            "importance": importance,
+            "traits": traits,
+        }
+        return {key: np.array(value, _DTYPES[key]) for key, value in values.items()}
+
+    def _append(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        start, end = self._size, self._size + len(rows)
+        self._reserve(end)
+        for name, values in self._encode(rows).items():
+            self._columns[name][start:end] = values
+        self._columns["previous"][start:end] = -1
+        self._columns["following"][start:end] = -1
+        self._size = end
+        if len(rows) > 64 or not self._link(start, end):
+            self._link_all()
+
+    def _reserve(self, size: int) -> None:
+        capacity = len(self._columns["doc"])
+        if size <= capacity:
+            return
+        grown = max(size, capacity + capacity // 4, 64)
+        for name, column in self._columns.items():
+            bigger = np.empty(grown, column.dtype)
+            bigger[: self._size] = column[: self._size]
+            self._columns[name] = bigger
+
+    def _link(self, start: int, end: int) -> bool:
+        """Chain a few new turns to the last of their conversation; False when one belongs further back in time."""
+        c = self._columns
+        for row in range(start, end):
+            if c["kind"][row] != KINDS["message"]:
+                continue
+            group = int(c["group"][row])
+            last = self._last_of.get(group, -1)
+            if last >= 0:
+                if c["time"][last] > c["time"][row]:
+                    return False
+                c["following"][last] = row
+            c["previous"][row] = last
+            self._last_of[group] = row
+        return True
+
+    def _link_all(self) -> None:
+        """Chain all turns of each conversation by time; new arrays, because snapshots hold the old ones."""
+        n, c = self._size, self._columns
+        turns = np.flatnonzero((c["kind"][:n] == KINDS["message"]) & (c["status"][:n] != STATUSES["archived"]))
+        order = turns[np.lexsort((turns, c["time"][turns], c["group"][turns]))]
+        together = c["group"][order[1:]] == c["group"][order[:-1]]
+        for name, here, there in (("previous", order[1:], order[:-1]), ("following", order[:-1], order[1:])):
+            column = np.full(len(c[name]), -1, np.int32)
+            column[here[together]] = there[together]
+            c[name] = column
+        ends = np.append(~together, True)[: len(order)]
+        self._last_of = {int(c["group"][row]): int(row) for row in order[ends]}
+
+    def _replace(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Rewrite the columns of rows that changed; copies, so that snapshots keep what they had."""
+        at = np.searchsorted(self._columns["doc"][: self._size], [row[0] for row in rows])
+        for name, values in self._encode(rows).items():
+            column = self._columns[name].copy()
+            column[at] = values
+            self._columns[name] = column
+        self._link_all()
+
+    def _forget_missing(self, delta: CatalogDelta) -> None:
+        """Records erased from the store keep an empty row here, marked archived, so that rows stay where they are."""
+        gone = set(delta.touched) - {row[0] for row in delta.rows}
+        if not gone:
+            return
+        docs = self._columns["doc"][: self._size]
+        at = np.flatnonzero(np.isin(docs, sorted(gone)))
+        status = self._columns["status"].copy()
+        status[at] = STATUSES["archived"]
+        self._columns["status"] = status
+        self._link_all()

@@ -1,0 +1,95 @@
+"""Keyword search over FTS5: the file holds the inverted index, memory holds the postings that were asked for.
+
+FTS5's own bm25() ranks with the statistics of all users. Here FTS5 supplies which documents contain a term and how often;
+terms are stored under their user, so the wall costs nothing, and scoring uses that user's statistics alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.text import bm25
+from mnemic.text.terms import index_terms
+
+if TYPE_CHECKING:
+    from mnemic.indexes.catalog import Columns
+    from mnemic.types import CatalogDelta
+
+__all__ = ["Fts5Index"]
+
+Postings = tuple[NDArray[np.intp], NDArray[np.float32]]
+MAX_TAIL = 2_000
+_EMPTY: Postings = (np.empty(0, np.intp), np.empty(0, np.float32))
+
+
+class Fts5Index:
+    """The keyword index of one user.
+
+    Postings read from the file cover the records known then (the *base*). Records that came later (the *tail*) are
+    analysed here, so that a search after an add does not read everything again.
+
+    Args:
+        read: postings of a term from the file: docs ascending, each as often as the term occurs.
+        texts: searchable text of docs, for the tail.
+    """
+
+    def __init__(self, read: Callable[[str], list[int]], texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
+        self._read, self._texts = read, texts
+        self._forget()
+
+    def _forget(self) -> None:
+        self._base: dict[str, Postings] = {}
+        self._tail: dict[str, dict[int, int]] = {}
+        self._base_doc: int | None = None
+        self._tail_size = 0
+
+    def apply(self, delta: CatalogDelta, columns: Columns) -> None:
+        """Learn of new and changed records."""
+        fresh = [row[0] for row in delta.rows if self._base_doc is not None and row[0] > self._base_doc]
+        changed = len(fresh) < len(delta.rows) or bool(delta.touched)
+        if self._base_doc is None or (delta.rows and changed) or self._tail_size + len(fresh) > MAX_TAIL:
+            self._forget()
+            self._base_doc = int(columns.doc[-1]) if len(columns) else -1
+            return
+        for doc, text in sorted(self._texts(fresh).items()) if fresh else ():
+            row = int(np.searchsorted(columns.doc, doc))
+            for term in index_terms(text):
+                counts = self._tail.setdefault(term, {})
+                counts[row] = counts.get(row, 0) + 1
+        self._tail_size += len(fresh)
+
+    def postings(self, columns: Columns, term: str) -> Postings:
+        """The rows that contain a term, ascending, and how often each does."""
+        base = self._base.get(term)
+        if base is None:
+            docs = np.array(self._read(term), np.int64)
+            docs = docs[docs <= (self._base_doc if self._base_doc is not None else -1)]
+            distinct, counts = np.unique(docs, return_counts=True)
+            rows = np.searchsorted(columns.doc, distinct)
+            held = rows < len(columns)
+            held[held] = columns.doc[rows[held]] == distinct[held]
+            base = (rows[held], counts[held].astype(np.float32)) if len(distinct) else _EMPTY
+            if len(columns) and columns.doc[-1] >= (self._base_doc or 0):  # an older snapshot sees only a part
+                self._base[term] = base
+        tail = self._tail.get(term)
+        if not tail:
+            return base
+        late = [(row, count) for row, count in list(tail.items()) if row < len(columns)]
+        rows, counts = zip(*late, strict=True) if late else ((), ())
+        return np.append(base[0], np.array(rows, np.intp)), np.append(base[1], np.array(counts, np.float32))
+
+    def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""
+        found = np.zeros(len(columns), np.float32)
+        documents = int(corpus.sum())
+        mean = float(columns.length[corpus].mean()) if documents else 0.0
+        for term in terms:
+            rows, counts = self.postings(columns, term)
+            inside = corpus[rows]
+            rows, counts = rows[inside], counts[inside]
+            found[rows] += bm25.idf(documents, len(rows)) * bm25.saturation(counts, columns.length[rows], mean)
+        return found

@@ -1,0 +1,77 @@
+"""Keyword search in RAM with rank-bm25: the index of the in-memory store, and the reference for the other one."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.text import bm25
+from mnemic.text.terms import index_terms
+
+if TYPE_CHECKING:
+    from mnemic.indexes.catalog import Columns
+    from mnemic.types import CatalogDelta
+
+__all__ = ["RankBM25Index"]
+
+
+def _okapi(corpus: list[list[str]], lengths: NDArray[np.float32]) -> Any:
+    """rank-bm25's Okapi with Lucene's idf (its own turns negative for words in half of the corpus).
+
+    Documents carry all their terms, their length counts only those with content, as everywhere in Mnemic.
+    """
+    from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
+
+    class Okapi(BM25Okapi):
+        def _calc_idf(self, nd: dict[str, int]) -> None:
+            size = cast("int", self.corpus_size)
+            self.idf = {term: math.log(1.0 + (size - n + 0.5) / (n + 0.5)) for term, n in nd.items()}
+
+    okapi: Any = Okapi(corpus, k1=bm25.K1, b=bm25.B)
+    okapi.doc_len = lengths.astype(np.float64)
+    okapi.avgdl = float(lengths.mean()) or 1.0
+    return okapi
+
+
+class RankBM25Index:
+    """The keyword index of one user, rebuilt when records changed: right for a few thousand records.
+
+    Args:
+        texts: searchable text of docs.
+    """
+
+    def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
+        self._texts = texts
+        self._counts: list[Counter[str]] = []
+        self._built: dict[bytes, Any] = {}
+
+    def apply(self, delta: CatalogDelta, columns: Columns) -> None:
+        """Learn of new and changed records."""
+        if not delta.rows and not delta.touched:
+            return
+        held = self._texts([int(doc) for doc in columns.doc])
+        self._counts = [Counter(index_terms(held.get(int(doc), ""))) for doc in columns.doc]
+        self._built.clear()
+
+    def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
+        """The rows that contain a term, ascending, and how often each does."""
+        found = [(row, counts[term]) for row, counts in enumerate(self._counts[: len(columns)]) if term in counts]
+        rows, counts = zip(*found, strict=True) if found else ((), ())
+        return np.array(rows, np.intp), np.array(counts, np.float32)
+
+    def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""
+        found = np.zeros(len(columns), np.float32)
+        rows = np.flatnonzero(corpus)
+        if not len(rows) or not terms:
+            return found
+        key = rows.tobytes()
+        if key not in self._built:
+            self._built = {key: _okapi([list(self._counts[row].elements()) for row in rows], columns.length[rows])}
+        found[rows] = self._built[key].get_scores(list(terms))
+        return found

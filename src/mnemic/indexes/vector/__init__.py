@@ -1,0 +1,5 @@
+"""Search by meaning."""
+
+from mnemic.indexes.vector.exact import ExactIndex, similarities
+
+__all__ = ["ExactIndex", "similarities"]

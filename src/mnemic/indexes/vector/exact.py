@@ -1,0 +1,62 @@
+"""Exact vector search: one user's vectors in one float32 matrix, one product per query.
+
+Filter-first exact search costs a tenth of a millisecond where an approximate index with a filter costs ten; it also has no
+recall to lose and nothing to corrupt.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.indexes.catalog import Columns
+from mnemic.types import CatalogDelta
+
+__all__ = ["ExactIndex"]
+
+
+class ExactIndex:
+    """The vectors of one user, row for row beside the catalog's columns; rows without a vector are zero.
+
+    Not thread-safe: the owner locks around ``apply``; ``similarities`` works on the array it was given.
+    """
+
+    def __init__(self) -> None:
+        self._matrix: NDArray[np.float32] = np.empty((0, 0), np.float32)
+        self._size = 0
+
+    def apply(self, delta: CatalogDelta, columns: Columns) -> None:
+        """Take in new, replaced and rebuilt vectors."""
+        known, size = self._size, len(columns)
+        dimension = delta.dimension or (self._matrix.shape[1] if self._matrix.ndim == 2 else 0)
+        if delta.reembedded or dimension != self._matrix.shape[1]:
+            self._matrix, known = np.zeros((size, dimension), np.float32), 0
+        if size > len(self._matrix):
+            grown = np.zeros((max(size, len(self._matrix) + len(self._matrix) // 4), dimension), np.float32)
+            grown[:known] = self._matrix[:known]
+            self._matrix = grown
+        self._size = size
+        if not delta.vectors:
+            return
+        docs, blobs = zip(*delta.vectors, strict=True)
+        wanted = np.array(docs, np.int64)
+        rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
+        held = columns.doc[rows] == wanted
+        fresh = np.frombuffer(b"".join(blobs), "<f2").reshape(len(docs), -1)
+        if (rows[held] < known).any():
+            self._matrix = self._matrix.copy()  # a search may still read the old one
+        if held.all() and len(rows) == rows[-1] - rows[0] + 1:
+            self._matrix[rows[0] : rows[-1] + 1] = fresh
+        else:
+            self._matrix[rows[held]] = fresh[held]
+
+    def matrix(self) -> NDArray[np.float32]:
+        """The vectors as they are now: shape (rows, dimension)."""
+        return self._matrix[: self._size]
+
+
+def similarities(
+    matrix: NDArray[np.float32], query: NDArray[np.float32], rows: NDArray[np.intp] | None = None
+) -> NDArray[np.float32]:
+    """Cosines of a unit query with unit vectors: all of them, or those of some rows."""
+    return matrix @ query if rows is None else matrix[rows] @ query

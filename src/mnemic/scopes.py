@@ -1,0 +1,36 @@
+"""Who asks and from where: checked once, when a handle is made."""
+
+from __future__ import annotations
+
+from mnemic.errors import InvalidInput
+from mnemic.types import Scope
+
+__all__ = ["scope"]
+
+MAX_NAME = 1_000
+
+
+def _name(what: str, value: str) -> str:
+    """The name unchanged. Two names that differ in one code point are two names; nothing is folded."""
+    if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
+    if not 0 < len(value) <= MAX_NAME:
+        raise InvalidInput(f"{what} must have 1 to {MAX_NAME} characters, this one has {len(value)}.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} holds a lone surrogate, which cannot be stored; names are never altered.") from error
+    return value
+
+
+def scope(user: str, project: str | None = None, session: str | None = None) -> Scope:
+    """A checked scope.
+
+    Raises:
+        InvalidInput: a name is not a string, is empty, too long or cannot be encoded.
+    """
+    return Scope(
+        user=_name("user", user),
+        project=None if project is None else _name("project", project),
+        session=None if session is None else _name("session", session),
+    )

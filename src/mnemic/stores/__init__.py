@@ -1,0 +1,6 @@
+"""Where the record lives."""
+
+from mnemic.stores.in_memory import InMemoryStore
+from mnemic.stores.sqlite import SqliteStore
+
+__all__ = ["InMemoryStore", "SqliteStore"]

@@ -1,0 +1,207 @@
+"""Connections to one SQLite file: a writer under a lock, readers from a pool, every foreign error mapped here."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import apsw
+
+from mnemic import errors, paths
+from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
+
+__all__ = ["Database", "Durability"]
+
+Durability = Literal["FULL", "NORMAL"]
+T = TypeVar("T")
+
+BUSY_SECONDS = 30.0
+MAX_IDLE_READERS = 8
+
+
+def _busy_handler() -> Callable[[int], bool]:
+    """Wait for another writer with short random sleeps: SQLite's own back-off starves late comers for seconds."""
+    began = 0.0
+
+    def wait(attempt: int) -> bool:
+        nonlocal began
+        if attempt == 0:
+            began = time.monotonic()
+        if time.monotonic() - began > BUSY_SECONDS:
+            return False
+        time.sleep(random.uniform(0.0005, min(0.02, 0.001 * 2 ** min(attempt, 5))))  # noqa: S311
+        return True
+
+    return wait
+
+
+def _translate(error: apsw.Error, where: str) -> errors.StoreError:
+    """Our error for one of SQLite's."""
+    match error:
+        case apsw.FullError():
+            return errors.StoreFull(f"No room left on the disk of {where}. The write was rolled back; free some space and repeat it.")
+        case apsw.ReadOnlyError() | apsw.PermissionsError():
+            return errors.StoreReadOnly(f"{where} cannot be written: check the permissions of the folder and of the file.")
+        case apsw.CorruptError() | apsw.NotADBError():
+            return errors.StoreCorrupt(
+                f"{where} is damaged or not a Mnemic record ({error}). Nothing was changed. Restore a backup, or move the "
+                "file away and begin a new one."
+            )
+        case apsw.BusyError() | apsw.LockedError():
+            return errors.StoreUnavailable(
+                f"{where} stayed locked by another process for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, "
+                "or look for a process that holds a transaction open."
+            )
+        case apsw.CantOpenError():
+            return errors.StoreUnavailable(f"{where} cannot be opened: check that the folder exists and is yours.")
+        case apsw.IOError():
+            return errors.StoreUnavailable(f"Reading or writing {where} failed: {error}. Check the disk.")
+        case _:
+            return errors.StoreError(f"{where}: SQLite refused the operation: {type(error).__name__}: {error}.")
+
+
+class Database:
+    """One SQLite file, or one private database in memory (``path=None``).
+
+    Thread-safe: one writer under a lock, readers handed out from a pool, each used by one thread at a time. A forked
+    child opens connections of its own. Several processes may open the same file.
+    """
+
+    def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
+        self.path = path
+        self.name = str(path) if path else ":memory:"
+        self._durability = durability
+        self._closed = False
+        self._reset()
+        with self._translated():
+            self._writer = self._connect()
+            self._migrate(self._writer)
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        self._lock = threading.RLock()
+        self._pool_lock = threading.Lock()
+        self._readers: list[apsw.Connection] = []
+
+    def _connect(self) -> apsw.Connection:
+        with paths.private_umask():
+            db = apsw.Connection(str(self.path) if self.path else ":memory:")
+        db.set_busy_handler(_busy_handler())
+        for pragma, value in (
+            ("journal_mode", "WAL"),
+            ("synchronous", self._durability),
+            ("secure_delete", 1),
+            ("foreign_keys", 1),
+            ("trusted_schema", 0),
+            ("cell_size_check", 1),
+            ("temp_store", 2),
+        ):
+            db.pragma(pragma, value)
+        return db
+
+    def _migrate(self, db: apsw.Connection) -> None:
+        """Bring the schema up to date; several processes may try at once, one does it."""
+        self._recognise(db)
+        if db.pragma("user_version") == len(MIGRATIONS):
+            return
+        db.execute("BEGIN IMMEDIATE")
+        try:
+            for number, migrate in enumerate(MIGRATIONS[int(db.pragma("user_version")) :], start=int(db.pragma("user_version")) + 1):
+                migrate(db)
+                db.pragma("user_version", number)
+            db.pragma("application_id", APPLICATION_ID)
+            db.execute("COMMIT")
+        except BaseException:
+            if db.in_transaction:
+                db.execute("ROLLBACK")
+            raise
+
+    def _recognise(self, db: apsw.Connection) -> None:
+        version, application = int(db.pragma("user_version")), db.pragma("application_id")
+        empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        if not empty and application != APPLICATION_ID:
+            raise errors.StoreCorrupt(f"{self.name} is an SQLite file of another program. Choose another folder for the memory.")
+        if version > len(MIGRATIONS):
+            raise errors.SchemaTooNew(
+                f"{self.name} has schema {version}; this version of Mnemic knows {len(MIGRATIONS)}. Nothing was changed. "
+                "Upgrade with: pip install -U mnemic"
+            )
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            raise _translate(error, self.name) from error
+
+    def _check(self) -> None:
+        if self._closed:
+            raise errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
+        if os.getpid() != self._pid:
+            # Closing a parent's connection in the child would release the parent's locks: let go without closing.
+            if self.path is None:
+                raise errors.StoreUnavailable("A memory in RAM does not survive a fork: give it a folder.")
+            self._inherited = (self._writer, self._readers)
+            self._reset()
+            with self._translated():
+                self._writer = self._connect()
+
+    @contextmanager
+    def write(self) -> Iterator[apsw.Connection]:
+        """A transaction: everything inside is committed together, or nothing is."""
+        self._check()
+        with self._lock, self._translated():
+            db = self._writer
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def read(self) -> Iterator[apsw.Connection]:
+        """A connection for reading, used by nobody else meanwhile."""
+        self._check()
+        if self.path is None:  # one database in RAM is one connection
+            with self._lock, self._translated():
+                yield self._writer
+            return
+        with self._pool_lock:
+            db = self._readers.pop() if self._readers else None
+        with self._translated():
+            db = db or self._connect()
+            try:
+                yield db
+            finally:
+                with self._pool_lock:
+                    keep = len(self._readers) < MAX_IDLE_READERS and not self._closed
+                    if keep:
+                        self._readers.append(db)
+                if not keep:
+                    db.close()
+
+    def maintain(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run statements that cannot stand in a transaction (checkpoint, vacuum, backup) on the writer."""
+        self._check()
+        with self._lock, self._translated():
+            return work(self._writer)
+
+    def close(self) -> None:
+        """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""
+        if self._closed or os.getpid() != self._pid:
+            self._closed = True
+            return
+        self._closed = True
+        with self._lock, self._pool_lock, self._translated():
+            for db in (*self._readers, self._writer):
+                db.close()
+            self._readers.clear()

@@ -1,0 +1,94 @@
+"""The vectors of the record: texts that still wait for one, and the change to another model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mnemic.stores.sqlite import reading, writing
+from mnemic.stores.sqlite.database import Database
+from mnemic.text.clock import now, to_micros
+from mnemic.text.render import searchable
+
+if TYPE_CHECKING:
+    import apsw
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Embedding"]
+
+_DOCS = """(SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes UNION ALL SELECT user, doc FROM memories)"""
+_MISSING = f"SELECT user, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"  # noqa: S608
+
+
+class Embedding:
+    """Work on vectors, in steps small enough to be interrupted after any of them."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def _texts(self, db: apsw.Connection, found: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
+        texts: list[tuple[int, int, str]] = []
+        for user in sorted({user for user, _ in found}):
+            docs = [doc for owner, doc in found if owner == user]
+            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(reading.fetch(db, user, docs).items())]
+        return texts
+
+    def pending(self, limit: int) -> list[tuple[int, int, str]]:
+        """Records without a vector, oldest first, as (user, doc, text)."""
+        with self._db.read() as db, db:
+            sql = "SELECT user, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
+            return self._texts(db, db.execute(sql, (limit,)).fetchall())
+
+    def fill(self, rows: Sequence[tuple[int, int]], vectors: NDArray[np.float32], model: str) -> None:
+        """Store the vectors of pending records, given as (user, doc); those no longer pending are left alone."""
+        with self._db.write() as db:
+            at = to_micros(now())
+            for (user, doc), vector in zip(rows, vectors, strict=True):
+                if not db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)).fetchall():
+                    continue
+                writing.check_header(db, model, len(vector), claim=True)
+                writing.put_vector(db, user, doc, vector)
+                db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
+
+    def failed(self, docs: Sequence[int], reason: str) -> None:
+        """Note a failed attempt, so that others come first next time."""
+        with self._db.write() as db:
+            for doc in docs:
+                sql = "UPDATE pending SET attempts = attempts + 1, error = ? WHERE task = 'embed' AND doc = ?"
+                db.execute(sql, (reason[:500], doc))
+
+    def begin(self, model: str) -> int:
+        """Start or resume the rebuild for another model; returns how many records still need a vector."""
+        with self._db.write() as db:
+            if reading.header(db).get("reembedding") != model:
+                db.execute("DELETE FROM vectors_next")
+                db.execute("INSERT OR REPLACE INTO header VALUES('reembedding', ?)", (model,))
+            return db.execute(f"SELECT count(*) FROM ({_MISSING})").fetchone()[0]  # noqa: S608
+
+    def missing(self, limit: int) -> list[tuple[int, int, str]]:
+        """Records the rebuild has not reached yet, as (user, doc, text)."""
+        with self._db.read() as db, db:
+            return self._texts(db, db.execute(f"{_MISSING} LIMIT ?", (limit,)).fetchall())
+
+    def build(self, rows: Sequence[tuple[int, int]], vectors: NDArray[np.float32]) -> None:
+        """Store new vectors beside the old ones."""
+        with self._db.write() as db:
+            for (user, doc), vector in zip(rows, vectors, strict=True):
+                sql = "INSERT OR REPLACE INTO vectors_next(user, doc, vector) VALUES(?, ?, ?)"
+                db.execute(sql, (user, doc, vector.astype("<f2").tobytes()))
+
+    def swap(self, model: str, dimension: int) -> bool:
+        """Put the new vectors in the place of the old ones, in one transaction; False when records came in meanwhile."""
+        with self._db.write() as db:
+            if db.execute(f"{_MISSING} LIMIT 1").fetchall():
+                return False
+            db.execute("DELETE FROM vectors")
+            db.execute(f"INSERT INTO vectors SELECT user, doc, vector FROM vectors_next WHERE doc IN (SELECT doc FROM {_DOCS})")  # noqa: S608
+            db.execute("DELETE FROM vectors_next")
+            db.execute("DELETE FROM pending WHERE task = 'embed'")
+            db.execute("DELETE FROM header WHERE key = 'reembedding'")
+            db.execute("INSERT OR REPLACE INTO header VALUES('model', ?), ('dimension', ?)", (model, dimension))
+            sql = "INSERT INTO events(user, at, operation) VALUES(0, ?, 'reembed')"
+            db.execute(sql, (to_micros(now()),))
+            return True

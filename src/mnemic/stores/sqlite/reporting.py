@@ -1,0 +1,40 @@
+"""Counts of the record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemic.stores.sqlite import reading
+from mnemic.types import Stats
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["stats"]
+
+
+def stats(db: apsw.Connection, user: str, location: str, schema_version: int) -> Stats:
+    """Counts of one user; size, model and schema are the whole record's."""
+    number = reading.user_number(db, user)
+
+    def count(sql: str) -> dict[str, int]:
+        return dict(db.execute(sql, (number,)).fetchall())
+
+    messages = count("SELECT status = 'archived', count(*) FROM messages WHERE user = ? GROUP BY 1")
+    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user = ?")
+    projects = count("""SELECT 1, count(DISTINCT project) FROM (SELECT user, project FROM messages UNION ALL
+        SELECT user, project FROM memories) WHERE user = ?""")
+    held = reading.header(db)
+    pages, size = db.pragma("page_count"), db.pragma("page_size")
+    return Stats(
+        messages=messages.get(0, 0),
+        memories=count("SELECT status, count(*) FROM memories WHERE user = ? GROUP BY 1"),
+        sessions=sessions[1],
+        projects=projects[1],
+        pending=count("SELECT task, count(*) FROM pending WHERE user = ? GROUP BY 1"),
+        embedding_model=held.get("model"),
+        dimension=held.get("dimension"),
+        schema_version=schema_version,
+        bytes_on_disk=int(pages) * int(size),
+        location=location,
+    )
