@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mnemic.aio import AsyncMemory
-    from mnemic.embedders import CachedEmbedder, HashingEmbedder, OnnxEmbedder, RemoteEmbedder, SentenceTransformerEmbedder
+    from mnemic.embedders import (
+        CachedEmbedder,
+        HashingEmbedder,
+        OnnxEmbedder,
+        RemoteEmbedder,
+        SentenceTransformerEmbedder,
+    )
     from mnemic.errors import (
         ConfigurationError,
         EmbedderError,

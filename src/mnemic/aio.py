@@ -1,7 +1,7 @@
 """AsyncMemory: the same methods for asynchronous code, each one line over a worker thread.
 
-The engine is synchronous because SQLite and the embedder are; what must not happen is that they block the event loop. The
-threads have a limiter of their own, so that memory never starves the rest of a program of anyio's.
+The engine is synchronous because SQLite and the embedder are; what must not happen is that they block the event loop.
+The threads have a limiter of their own, so that memory never starves the rest of a program of anyio's.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ THREADS = 8
 class AsyncMemory:
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
-    Opening is a few milliseconds of work on the caller's thread; everything else runs on worker threads. A cancelled call
-    returns at once, the work under way is finished in its thread.
+    Opening is a few milliseconds of work on the caller's thread; everything else runs on worker threads. A cancelled
+    call returns at once, the work under way is finished in its thread.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class AsyncMemory:
     def over(cls, memory: Memory) -> AsyncMemory:
         """The asynchronous face of a handle that is already open."""
         face = cls.__new__(cls)
-        face._memory, face._limiter = memory, None
+        face._memory, face._limiter = memory, None  # noqa: SLF001 - our own class
         return face
 
     async def _run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
@@ -113,7 +113,16 @@ class AsyncMemory:
         metadata: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """See ``Memory.add_message``."""
-        return await self._run(self._memory.add_message, content, role=role, name=name, sent_at=sent_at, id=id, session=session, metadata=metadata)
+        return await self._run(
+            self._memory.add_message,
+            content,
+            role=role,
+            name=name,
+            sent_at=sent_at,
+            id=id,
+            session=session,
+            metadata=metadata,
+        )
 
     async def add_exchange(
         self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
@@ -137,7 +146,20 @@ class AsyncMemory:
         id: str | None = None,
     ) -> Receipt:
         """See ``Memory.remember``."""
-        return await self._run(self._memory.remember, content, type=type, category=category, tags=tags, metadata=metadata, importance=importance, source_ids=source_ids, valid_at=valid_at, source=source, level=level, id=id)
+        return await self._run(
+            self._memory.remember,
+            content,
+            type=type,
+            category=category,
+            tags=tags,
+            metadata=metadata,
+            importance=importance,
+            source_ids=source_ids,
+            valid_at=valid_at,
+            source=source,
+            level=level,
+            id=id,
+        )
 
     async def update(
         self,
@@ -153,7 +175,18 @@ class AsyncMemory:
         invalid_at: datetime | None = None,
     ) -> Receipt:
         """See ``Memory.update``."""
-        return await self._run(self._memory.update, id, content=content, type=type, category=category, tags=tags, metadata=metadata, importance=importance, valid_at=valid_at, invalid_at=invalid_at)
+        return await self._run(
+            self._memory.update,
+            id,
+            content=content,
+            type=type,
+            category=category,
+            tags=tags,
+            metadata=metadata,
+            importance=importance,
+            valid_at=valid_at,
+            invalid_at=invalid_at,
+        )
 
     async def forget(self, *, ids: Iterable[str], reason: str = "") -> Receipts:
         """See ``Memory.forget``."""
@@ -183,7 +216,24 @@ class AsyncMemory:
         min_similarity: float | None = None,
     ) -> SearchResult:
         """See ``Memory.search``."""
-        return await self._run(self._memory.search, query, k=k, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata, status=status, since=since, until=until, session=session, role=role, now=now, recipe=recipe, min_similarity=min_similarity)
+        return await self._run(
+            self._memory.search,
+            query,
+            k=k,
+            reach=reach,
+            kinds=kinds,
+            types=types,
+            tags=tags,
+            metadata=metadata,
+            status=status,
+            since=since,
+            until=until,
+            session=session,
+            role=role,
+            now=now,
+            recipe=recipe,
+            min_similarity=min_similarity,
+        )
 
     async def get_memory_context(
         self,
@@ -202,7 +252,21 @@ class AsyncMemory:
         recipe: str | Recipe = "conversation",
     ) -> MemoryContext:
         """See ``Memory.get_memory_context``."""
-        return await self._run(self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata, since=since, until=until, session=session, now=now, recipe=recipe)
+        return await self._run(
+            self._memory.get_memory_context,
+            query,
+            max_tokens=max_tokens,
+            reach=reach,
+            kinds=kinds,
+            types=types,
+            tags=tags,
+            metadata=metadata,
+            since=since,
+            until=until,
+            session=session,
+            now=now,
+            recipe=recipe,
+        )
 
     async def list(
         self,
@@ -219,7 +283,19 @@ class AsyncMemory:
         until: datetime | None = None,
     ) -> builtins.list[MemoryRecord]:
         """See ``Memory.list``."""
-        return await self._run(self._memory.list, order=order, limit=limit, offset=offset, reach=reach, types=types, tags=tags, metadata=metadata, status=status, since=since, until=until)
+        return await self._run(
+            self._memory.list,
+            order=order,
+            limit=limit,
+            offset=offset,
+            reach=reach,
+            types=types,
+            tags=tags,
+            metadata=metadata,
+            status=status,
+            since=since,
+            until=until,
+        )
 
     async def messages(
         self,
@@ -232,7 +308,9 @@ class AsyncMemory:
         limit: int | None = None,
     ) -> builtins.list[Message]:
         """See ``Memory.messages``."""
-        return await self._run(self._memory.messages, session=session, since=since, until=until, role=role, reach=reach, limit=limit)
+        return await self._run(
+            self._memory.messages, session=session, since=since, until=until, role=role, reach=reach, limit=limit
+        )
 
     async def get(self, id: str) -> Message | MemoryRecord:
         """See ``Memory.get``."""

@@ -105,7 +105,12 @@ def pack(hits: Sequence[Hit], *, max_tokens: int, count: TokenCounter, fence: st
     return MemoryContext(
         text=text,
         memories=tuple(
-            MemorySummary(id=h.id, summary=h.summary or h.text, content=h.text, importance=0.5 if h.importance is None else h.importance)
+            MemorySummary(
+                id=h.id,
+                summary=h.summary or h.text,
+                content=h.text,
+                importance=0.5 if h.importance is None else h.importance,
+            )
             for h in taken
         ),
         hits=taken,

@@ -96,9 +96,9 @@ class EmbeddingMismatch(StoreError):
 
     def __init__(self, held: tuple[str, int], offered: tuple[str, int]) -> None:
         super().__init__(
-            f"This memory holds vectors of {held[0]!r} ({held[1]} numbers each), the embedder in use makes {offered[0]!r} "
-            f"({offered[1]}). Open it with the first embedder, or call memory.reembed() once with the new one: nothing is "
-            "lost, the vectors are made anew."
+            f"This memory holds vectors of {held[0]!r} ({held[1]} numbers each), the embedder in use makes "
+            f"{offered[0]!r} ({offered[1]}). Open it with the first embedder, or call memory.reembed() once with the "
+            "new one: nothing is lost, the vectors are made anew."
         )
 
 

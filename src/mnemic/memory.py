@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal
 
 from mnemic import scopes
 from mnemic.errors import InvalidInput
@@ -51,8 +51,8 @@ class Memory:
         project: a level between user and session: what is remembered here is seen here.
         session: the conversation that new messages belong to.
         timezone: zone of naive datetimes: an IANA name or a tzinfo; default UTC.
-        embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"hashing"``; ``"provider:model"``; a model folder; or any
-            object with ``embed``.
+        embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"hashing"``; ``"provider:model"``; a model folder; or
+            any object with ``embed``.
         tokenizer: how tokens are counted; see ``get_memory_context``.
         durability: ``"FULL"`` survives power loss, ``"NORMAL"`` a killed process only.
 
@@ -83,7 +83,9 @@ class Memory:
     ) -> None:
         self._scope = scopes.scope(user, project, session)
         self._zone = opening.time_zone(timezone)
-        self._engine: Engine = opening.open_engine(location, embedder=embedder, tokenizer=tokenizer, durability=durability)
+        self._engine: Engine = opening.open_engine(
+            location, embedder=embedder, tokenizer=tokenizer, durability=durability
+        )
 
     @property
     def scope(self) -> Scope:
@@ -91,12 +93,15 @@ class Memory:
         return self._scope
 
     def scoped(self, *, user: str | None = None, project: str | None = None, session: str | None = None) -> Memory:
-        """Another handle on the same record; what is not given stays as it is here. A new user starts without project and session."""
+        """Another handle on the same record; what is not given stays as it is here.
+
+        A new user starts without project and session.
+        """
         here = self._scope
         same = user is None or user == here.user
         other = Memory.__new__(Memory)
-        other._engine, other._zone = self._engine, self._zone
-        other._scope = scopes.scope(
+        other._engine, other._zone = self._engine, self._zone  # noqa: SLF001 - our own class
+        other._scope = scopes.scope(  # noqa: SLF001 - our own class
             here.user if user is None else user,
             project if project is not None or not same else here.project,
             session if session is not None or not same else here.session,
@@ -266,7 +271,9 @@ class Memory:
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, status=status,
             since=since, until=until, in_session=session, role=role,
         )  # fmt: skip
-        asked = asking.query(query, k=k, filters=filters, recipe=recipe, now=now, min_similarity=min_similarity, zone=self._zone)
+        asked = asking.query(
+            query, k=k, filters=filters, recipe=recipe, now=now, min_similarity=min_similarity, zone=self._zone
+        )
         return recalling.search(self._engine, self._scope, asked)
 
     def get_memory_context(
@@ -287,9 +294,10 @@ class Memory:
     ) -> MemoryContext:
         """What is found for a query, as text for a prompt that fits a budget.
 
-        Without a query: what a new session should know, important memories and the latest messages. Tokens are counted by
-        the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is on this machine, else a stated
-        approximation; a name, ``"approximate"`` or any function are accepted. The other arguments are those of ``search``.
+        Without a query: what a new session should know, important memories and the latest messages. Tokens are counted
+        by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is on this machine, else a
+        stated approximation; a name, ``"approximate"`` or any function are accepted. The other arguments are those of
+        ``search``.
 
         Raises:
             InvalidInput: an argument cannot be used.
@@ -302,7 +310,9 @@ class Memory:
         asked = None
         if query is not None:
             k = max(20, min(400, budget // 8))
-            asked = asking.query(query, k=k, filters=filters, recipe=recipe, now=now, min_similarity=None, zone=self._zone)
+            asked = asking.query(
+                query, k=k, filters=filters, recipe=recipe, now=now, min_similarity=None, zone=self._zone
+            )
         return recalling.recall(self._engine, self._scope, asked, filters=filters, max_tokens=budget)
 
     def list(
@@ -342,7 +352,14 @@ class Memory:
     ) -> builtins.list[Message]:
         """The verbatim messages in the order they were said; ``limit`` keeps the latest."""
         filters = asking.filters(
-            self._scope, self._zone, kinds=("message",), reach=reach, since=since, until=until, in_session=session, role=role
+            self._scope,
+            self._zone,
+            kinds=("message",),
+            reach=reach,
+            since=since,
+            until=until,
+            in_session=session,
+            role=role,
         )
         most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
         return [*self._engine.store.list_messages(self._scope.user, filters, limit=most, newest=most is not None)]
@@ -388,7 +405,7 @@ class Memory:
             How many vectors were made.
         """
         chosen = opening.embedder_from(embedder) if embedder is not None else self._engine.embedder
-        return maintaining.reembed(self._engine, cast("Embedder", chosen), progress)
+        return maintaining.reembed(self._engine, chosen, progress)
 
     def flush(self) -> int:
         """Do the work that is pending (records without a vector); returns how many were done."""
@@ -401,10 +418,14 @@ class Memory:
     def __enter__(self) -> Memory:
         return self
 
-    def __exit__(self, kind: builtins.type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: builtins.type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     def __repr__(self) -> str:
         s = self._scope
-        place = "".join(f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value)
+        place = "".join(
+            f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
+        )
         return f"Memory({self._engine.store.location!r}, user={s.user!r}{place})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
@@ -17,7 +17,7 @@ def environment(name: str) -> str | None:
 
 
 @contextmanager
-def environment_set(name: str, value: str) -> Iterator[None]:
+def environment_set(name: str, value: str) -> Generator[None]:
     """An environment variable has this value inside."""
     before = os.environ.get(name)
     os.environ[name] = value
@@ -71,7 +71,7 @@ def tiktoken_cache(file_name: str) -> Path | None:
 
 
 @contextmanager
-def private_umask() -> Iterator[None]:
+def private_umask() -> Generator[None]:
     """Files made inside are readable by their owner alone, from the moment they exist."""
     before = os.umask(0o077)
     try:

@@ -19,7 +19,9 @@ def _name(what: str, value: str) -> str:
     try:
         value.encode()
     except UnicodeEncodeError as error:
-        raise InvalidInput(f"{what} holds a lone surrogate, which cannot be stored; names are never altered.") from error
+        raise InvalidInput(
+            f"{what} holds a lone surrogate, which cannot be stored; names are never altered."
+        ) from error
     return value
 
 

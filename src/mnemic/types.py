@@ -26,7 +26,6 @@ __all__ = [
     "Filters",
     "Hit",
     "Indexing",
-    "Json",
     "Kind",
     "MemoryContext",
     "MemoryRecord",
@@ -48,8 +47,6 @@ __all__ = [
     "Stored",
     "VerifyReport",
 ]
-
-Json: TypeAlias = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 Kind = Literal["message", "episode", "memory"]
 Status = Literal["short_term", "consolidating", "long_term", "archived"]
@@ -311,8 +308,8 @@ class Scope:
 class Filters:
     """What a search or a listing is limited to, before any ranking or limit.
 
-    ``tags`` asks for at least one of them, ``metadata`` for equality of every key. Times are microseconds since 1970 UTC:
-    ``since`` is inclusive, ``until`` exclusive. ``status=None`` means everything that is not archived.
+    ``tags`` asks for at least one of them, ``metadata`` for equality of every key. Times are microseconds since 1970
+    UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means everything that is not archived.
     """
 
     kinds: tuple[Kind, ...] = ("message", "memory")
@@ -331,7 +328,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked: ``k`` hits for ``text`` among what the filters allow, as seen at ``now`` (microseconds since 1970)."""
+    """What is asked: ``k`` hits for ``text`` among what the filters allow, at ``now`` (microseconds since 1970)."""
 
     text: str
     k: int
@@ -355,8 +352,8 @@ class Stored:
 class CatalogDelta:
     """What a cache of one user's records must learn to be up to date with event number ``event``.
 
-    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits) and ``vectors`` are
-    (doc, float16 bytes), both holding new and touched docs. A touched doc that is not among the rows is gone.
+    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits) and
+    ``vectors`` are (doc, float16 bytes), both of new and touched docs. A touched doc not among the rows is gone.
     """
 
     event: int
@@ -370,7 +367,7 @@ class CatalogDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:
-    """How a record is found: its index terms, its length in content terms, its traits (bits), its vector if there is one."""
+    """How a record is found: index terms, length in content terms, traits (bits), and the vector if there is one."""
 
     terms: tuple[str, ...]
     length: int

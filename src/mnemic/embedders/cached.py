@@ -16,6 +16,7 @@ from mnemic.protocols import InputKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
+
     from mnemic.protocols import Embedder, Vectors
 
 __all__ = ["CachedEmbedder"]

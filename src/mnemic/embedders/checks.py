@@ -12,6 +12,7 @@ from mnemic.protocols import InputKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
     from mnemic.protocols import Vectors
 
 __all__ = ["MAX_CHARACTERS", "checked", "positive", "prepared", "whole"]
@@ -25,8 +26,8 @@ SMALLEST_NORM = 1e-12
 def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
     """The texts as every tokeniser accepts them.
 
-    Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split surrogate pair are
-    joined, and a lone half becomes U+FFFD.
+    Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split
+    surrogate pair are joined, and a lone half becomes U+FFFD.
 
     Raises:
         InvalidInput: `texts` is a single string or holds something else than strings, or `kind` is unknown.

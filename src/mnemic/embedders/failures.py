@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Collection

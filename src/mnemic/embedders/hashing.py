@@ -12,6 +12,7 @@ from mnemic.embedders.checks import checked, prepared, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
     from mnemic.protocols import InputKind, Vectors
 
 __all__ = ["HashingEmbedder"]

@@ -21,6 +21,7 @@ from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra,
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
+
     from pydantic_ai.embeddings import Embedder as PydanticEmbedder
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
 
@@ -153,6 +154,7 @@ class _Line:
         self._model = model
         self._service = service
         self._client: PydanticEmbedder | None = None
+        self._making = asyncio.Lock()
         self._providers = AsyncExitStack()
 
     async def ask(
@@ -173,10 +175,11 @@ class _Line:
     async def _opened(self) -> PydanticEmbedder:
         problem = ""
         try:
-            if self._client is None:
-                self._client = await self._made()
-            return self._client
-        except Exception as error:
+            async with self._making:
+                if self._client is None:
+                    self._client = await self._made()
+                return self._client
+        except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
             problem = scrubbed(str(error), _secrets(), keep=self._service)
         # Raised here so that the error does not carry the original, which may quote a key.
         raise EmbedderUnavailable(f"The embedding service {self._service} cannot be set up: {problem}")
@@ -211,7 +214,7 @@ async def _persistently(request: Callable[[], Awaitable[T]], patience: _Patience
                 return await request()
         except MnemicError:
             raise
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - every provider raises errors of its own; `judged` sorts them
             failure = judged(error, service, _secrets())
         if not failure.transient or attempt == patience.retries or failure.wait > LONGEST_WAIT:
             raise failure.error
@@ -228,12 +231,12 @@ def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
     inner: Any = getattr(model, "model", model)
     if isinstance(inner, str):
         return inner
-    parts = [getattr(inner, name, None) for name in ("system", "model_name")]
-    if not all(isinstance(part, str) for part in parts):
+    provider, name = (getattr(inner, attribute, None) for attribute in ("system", "model_name"))
+    if not isinstance(provider, str) or not isinstance(name, str):
         raise ConfigurationError(
             f'{type(model).__name__} is not a pydantic-ai Embedder or EmbeddingModel. Give one, or "provider:model".'
         )
-    return ":".join(parts)
+    return f"{provider}:{name}"
 
 
 def _seconds(name: str, value: float) -> float:

@@ -15,6 +15,7 @@ from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
     from mnemic.protocols import InputKind, Vectors
 
 __all__ = ["SentenceTransformerEmbedder"]
@@ -150,8 +151,8 @@ class SentenceTransformerEmbedder:
             return library.SentenceTransformer(source, **options)
         except Exception as error:  # torch, transformers and the hub client raise errors of many kinds
             raise EmbedderUnavailable(
-                f"The sentence-transformers model {source!r} cannot be loaded: {error}. Check its name and the network, "
-                "or give a folder that holds it."
+                f"The sentence-transformers model {source!r} cannot be loaded: {error}. "
+                "Check its name and the network, or give a folder that holds it."
             ) from error
 
     def _variant(self) -> str:

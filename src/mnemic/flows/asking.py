@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, cast, get_args
@@ -68,6 +67,12 @@ def _micros(what: str, value: object, zone: tzinfo) -> int | None:
     return to_micros(value, zone)
 
 
+def _cosine(what: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:  # NaN is not either
+        raise InvalidInput(f"{what} must be a number from -1 to 1, not {value!r:.40}.")
+    return float(value)
+
+
 def _word(what: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
@@ -119,7 +124,14 @@ def filters(
 
 
 def query(
-    text: object, *, k: object, filters: Filters, recipe: str | Recipe, now: datetime | None, min_similarity: object, zone: tzinfo
+    text: object,
+    *,
+    k: object,
+    filters: Filters,
+    recipe: str | Recipe,
+    now: datetime | None,
+    min_similarity: object,
+    zone: tzinfo,
 ) -> Query:
     """A checked query.
 
@@ -130,11 +142,6 @@ def query(
         raise InvalidInput(f"The query must be a string, not {type(text).__name__}.")
     if len(text) > MAX_QUERY:
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Ask for its gist.")
-    if min_similarity is not None and (
-        isinstance(min_similarity, bool) or not isinstance(min_similarity, (int, float)) or not -1 <= min_similarity <= 1
-        or math.isnan(min_similarity)
-    ):  # fmt: skip
-        raise InvalidInput(f"min_similarity must be a number from -1 to 1, not {min_similarity!r:.40}.")
     moment = _micros("now", now, zone)
     return Query(
         text=text,
@@ -142,5 +149,5 @@ def query(
         filters=filters,
         recipe=recipe_named(recipe),
         now=to_micros(present()) if moment is None else moment,
-        min_similarity=min_similarity,
+        min_similarity=None if min_similarity is None else _cosine("min_similarity", min_similarity),
     )

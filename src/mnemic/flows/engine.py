@@ -7,7 +7,6 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,27 +15,16 @@ from mnemic import errors
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import ExactIndex
-from mnemic.protocols import Embedder, TokenCounter
+from mnemic.protocols import Embedder, KeywordIndex, Store, TokenCounter
 from mnemic.text.render import searchable
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.text.tokens import token_counter
 from mnemic.text.traits import traits
-from mnemic.types import CatalogDelta, Indexing, MemoryRecord, Message
+from mnemic.types import Indexing, MemoryRecord, Message
 
-if TYPE_CHECKING:
-    from mnemic.stores import SqliteStore
-
-__all__ = ["Engine", "KeywordIndex", "View"]
+__all__ = ["Engine", "View"]
 
 MAX_CACHED_ROWS = 2_000_000
-
-
-class KeywordIndex(Protocol):
-    """What a search asks of the keyword index of one user."""
-
-    def apply(self, delta: CatalogDelta, columns: Columns) -> None: ...
-    def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]: ...
-    def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ class _Cache:
     model: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def view(self, store: SqliteStore) -> View:
+    def view(self, store: Store) -> View:
         with self.lock:
             if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
                 delta = store.catalog(self.user, after=self.catalog.last_doc, event=self.catalog.event)
@@ -84,7 +72,7 @@ class Engine:
     """
 
     def __init__(
-        self, store: SqliteStore, embedder: Embedder, *, tokenizer: str | TokenCounter | None, in_memory: bool
+        self, store: Store, embedder: Embedder, *, tokenizer: str | TokenCounter | None, in_memory: bool
     ) -> None:
         self.store = store
         self.embedder = embedder
@@ -118,7 +106,9 @@ class Engine:
         def texts(docs: Sequence[int]) -> dict[int, str]:
             return self.store.texts(user, docs)
 
-        return RankBM25Index(texts) if self._in_memory else Fts5Index(lambda term: self.store.postings(user, term), texts)
+        return (
+            RankBM25Index(texts) if self._in_memory else Fts5Index(lambda term: self.store.postings(user, term), texts)
+        )
 
     def _evict(self) -> None:
         """Forget the users not asked about for longest, until the rest fits."""
@@ -167,7 +157,9 @@ class Engine:
         """What makes records findable. Embeds, so it runs before any transaction begins."""
         texts = [searchable(record) for record in records]
         return [
-            Indexing(terms=index_terms(text), length=len(content_terms(text)), traits=traits(record.content), vector=vector)
+            Indexing(
+                terms=index_terms(text), length=len(content_terms(text)), traits=traits(record.content), vector=vector
+            )
             for record, text, vector in zip(records, texts, self.embed_documents(texts), strict=True)
         ]
 

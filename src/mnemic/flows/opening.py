@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timezone, tzinfo
+from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -28,7 +28,7 @@ def time_zone(value: str | tzinfo | None) -> tzinfo:
         ConfigurationError: there is no such zone on this machine.
     """
     if value is None:
-        return timezone.utc
+        return UTC
     if isinstance(value, tzinfo):
         return value
     try:
@@ -41,7 +41,11 @@ def time_zone(value: str | tzinfo | None) -> tzinfo:
 
 
 def open_engine(
-    location: str | Path, *, embedder: str | Embedder | None, tokenizer: str | TokenCounter | None, durability: Durability
+    location: str | Path,
+    *,
+    embedder: str | Embedder | None,
+    tokenizer: str | TokenCounter | None,
+    durability: Durability,
 ) -> Engine:
     """Open or make the record at a location.
 
@@ -52,7 +56,9 @@ def open_engine(
     if not isinstance(location, (str, Path)) or not str(location):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(f'The location must be a folder or ":memory:", not {location!r:.60}.')
     if "://" in str(location):
-        raise ConfigurationError(f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder or ":memory:".')
+        raise ConfigurationError(
+            f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder or ":memory:".'
+        )
     if durability not in ("FULL", "NORMAL"):
         raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {durability!r:.40}.')
     chosen = embedder_from(embedder)

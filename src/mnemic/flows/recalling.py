@@ -38,7 +38,7 @@ def search(engine: Engine, scope: Scope, query: Query) -> SearchResult:
         return SearchResult()
     if query.filters.reach == "auto":
         return _widening(engine, scope, query)
-    return SearchResult(_ranked(engine, scope, replace(query, text=text), view))
+    return SearchResult(_ranked(engine, replace(query, text=text), view))
 
 
 def _widening(engine: Engine, scope: Scope, query: Query) -> SearchResult:
@@ -55,7 +55,7 @@ def _widening(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     return SearchResult(tuple(hits.values())[: query.k])
 
 
-def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> tuple[Hit, ...]:
+def _ranked(engine: Engine, query: Query, view: View) -> tuple[Hit, ...]:
     allowed = _allowed(engine, query.filters, view)
     vector = engine.embed_query(query.text, view)
     terms = query_terms(query.text)
@@ -75,7 +75,10 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> tuple[Hit
     pool = _pool(view, query, rows, terms, corpus, meaning)
     score, signals = retrieval.score(pool, query.recipe)
     order = np.lexsort((rows, -score))
-    ranked = [(int(rows[i]), float(score[i]), {name: float(v[i]) for name, v in signals.items()}) for i in order[: query.k * 2 + 20]]
+    ranked = [
+        (int(rows[i]), float(score[i]), {name: float(v[i]) for name, v in signals.items()})
+        for i in order[: query.k * 2 + 20]
+    ]
     return _hits(engine, view, query, ranked)
 
 
@@ -93,12 +96,16 @@ def _candidates(view: View, words: Floats, meaning: Floats, allowed: NDArray[np.
     size = max(query.recipe.candidates, query.k)
     best = [retrieval.top(scores, allowed, size) for scores in (words, meaning)]
     c = view.columns
-    near = retrieval.neighbours(np.concatenate([rows[:NEIGHBOURS_OF] for rows in best]), c.previous, c.following).ravel()
+    near = retrieval.neighbours(
+        np.concatenate([rows[:NEIGHBOURS_OF] for rows in best]), c.previous, c.following
+    ).ravel()
     near = near[near >= 0]
     return np.unique(np.concatenate([*best, near[allowed[near]]]))
 
 
-def _pool(view: View, query: Query, rows: Rows, terms: Sequence[str], corpus: NDArray[np.bool_], meaning: Floats) -> Pool:
+def _pool(
+    view: View, query: Query, rows: Rows, terms: Sequence[str], corpus: NDArray[np.bool_], meaning: Floats
+) -> Pool:
     """Everything the signals read, gathered in one pass over the postings of the query's terms."""
     c, size = view.columns, len(view.columns)
     around = retrieval.neighbours(rows, c.previous, c.following)
@@ -160,7 +167,9 @@ def _speakers(view: View, text: str) -> list[int]:
     return found
 
 
-def _hits(engine: Engine, view: View, query: Query, ranked: Sequence[tuple[int, float, dict[str, float]]]) -> tuple[Hit, ...]:
+def _hits(
+    engine: Engine, view: View, query: Query, ranked: Sequence[tuple[int, float, dict[str, float]]]
+) -> tuple[Hit, ...]:
     """The records behind the ranked rows, memories attached to the evidence that is already there."""
     docs = [int(view.columns.doc[row]) for row, *_ in ranked]
     stored = engine.store.fetch(view.user, docs)
@@ -170,7 +179,9 @@ def _hits(engine: Engine, view: View, query: Query, ranked: Sequence[tuple[int, 
             continue
         hit = _hit(stored[doc], score, scores)
         value = stored[doc].value
-        carriers = [hits[source] for source in value.source_ids if source in hits] if isinstance(value, MemoryRecord) else []
+        carriers = (
+            [hits[source] for source in value.source_ids if source in hits] if isinstance(value, MemoryRecord) else []
+        )
         if carriers and len(carriers) == len(getattr(value, "source_ids", ())):
             hits[carriers[0].id] = replace(carriers[0], via=(*carriers[0].via, hit.id))
         else:
@@ -206,11 +217,13 @@ def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> t
     found: list[Hit] = []
     if "memory" in filters.kinds:
         memories = engine.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)
-        found += [_hit(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in memories]
+        found += [
+            _hit(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in memories
+        ]
     if "message" in filters.kinds and filters.types is None and filters.tags is None:
         messages = engine.store.list_messages(scope.user, filters, limit=most, newest=True)
         found += [
-            _hit(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {}) for m in reversed(messages)
+            _hit(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
+            for m in reversed(messages)
         ]
     return tuple(found)
-

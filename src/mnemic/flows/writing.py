@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, tzinfo
 from typing import Any, cast
@@ -13,7 +13,20 @@ from mnemic.errors import InvalidInput, NotFound
 from mnemic.flows.engine import Engine
 from mnemic.text.clock import aware, now, to_micros
 from mnemic.text.terms import clean
-from mnemic.types import AddMemory, AddMessage, Archive, Change, MemoryRecord, Message, Receipt, Receipts, Restore, Revise, Scope, Source
+from mnemic.types import (
+    AddMemory,
+    AddMessage,
+    Archive,
+    Change,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Receipts,
+    Restore,
+    Revise,
+    Scope,
+    Source,
+)
 
 __all__ = ["add", "archive", "remember", "restore", "update"]
 
@@ -53,9 +66,10 @@ def _json_object(what: str, value: object) -> dict[str, Any]:
     """A metadata object with text that can be stored; its values are checked when they are written."""
     if value is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in cast("Mapping[object, object]", value)):
-        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {type(value).__name__}.")
-    return {clean(key): _json_value(item) for key, item in cast("Mapping[str, object]", value).items()}
+    items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
+    if not all(isinstance(key, str) for key in items):
+        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {value!r:.60}.")
+    return {clean(str(key)): _json_value(item) for key, item in items.items()}
 
 
 def _json_value(value: object) -> object:
@@ -134,13 +148,15 @@ def add(
         batch = complete[start : start + BATCH]
         said = [message for message in batch if message.content.strip()]
         indexing = engine.indexing(said)
-        changes = [AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)]
+        changes = [
+            AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)
+        ]
         written = iter(engine.store.apply(scope.user, changes, model=engine.embedder.id) if changes else ())
         receipts += [next(written) if message.content.strip() else _empty(str(message.id)) for message in batch]
     return Receipts(receipts)
 
 
-def _empty(id: str) -> Receipt:  # noqa: A002
+def _empty(id: str) -> Receipt:
     return Receipt(id=id, outcome="rejected", reason="the content is empty: there is nothing to remember")
 
 
@@ -190,32 +206,36 @@ def remember(engine: Engine, scope: Scope, content: str, options: Mapping[str, A
     return engine.store.apply(scope.user, [change], model=engine.embedder.id)[0]
 
 
-def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:  # noqa: A002
+def _changed(name: str, value: object, zone: tzinfo) -> Any:
+    """The checked new value of one field of a memory."""
+    match name:
+        case "importance":
+            return _fraction(name, value)
+        case "tags":
+            return _words(name, value)
+        case "metadata":
+            return _json_object(name, value)
+        case "valid_at" | "invalid_at":
+            return _moment(name, value, zone)
+        case "type" if value not in TYPES:
+            raise InvalidInput(f"type must be one of {list(TYPES)}, not {value!r:.40}.")
+        case _:
+            text = _text(name, value, limit=MAX_CONTENT)
+            if name == "content" and not text.strip():
+                raise InvalidInput("content must not be empty; to remove a memory call forget().")
+            return text
+
+
+def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
     """Write the next version of a memory; the one before is kept."""
     held = engine.store.get(scope.user, _text("id", id, limit=MAX_ID)).value
     if isinstance(held, Message):
-        raise InvalidInput(f"{id!r} is a message: what was said is evidence and never rewritten. Remember a correction instead.")
-    changed: dict[str, Any] = {}
-    for name, value in values.items():
-        if value is None:
-            continue
-        match name:
-            case "content":
-                changed[name] = _text(name, value, limit=MAX_CONTENT)
-                if not changed[name].strip():
-                    raise InvalidInput("content must not be empty; to remove a memory call forget().")
-            case "importance":
-                changed |= {name: _fraction(name, value), "pinned": True}
-            case "tags":
-                changed[name] = _words(name, value)
-            case "metadata":
-                changed[name] = _json_object(name, value)
-            case "valid_at" | "invalid_at":
-                changed[name] = _moment(name, value, zone)
-            case "type" if value not in TYPES:
-                raise InvalidInput(f"type must be one of {list(TYPES)}, not {value!r:.40}.")
-            case _:
-                changed[name] = _text(name, value, limit=MAX_CONTENT)
+        raise InvalidInput(
+            f"{id!r} is a message: what was said is evidence and never rewritten. Remember a correction instead."
+        )
+    changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not None}
+    if "importance" in changed:
+        changed["pinned"] = True
     if all(getattr(held, name) == value for name, value in changed.items()):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     record = replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone))
@@ -233,12 +253,11 @@ def restore(engine: Engine, scope: Scope, ids: Iterable[str]) -> Receipts:
     return _each(engine, scope, _words("ids", ids), lambda id_: Restore(id=id_))
 
 
-def _each(engine: Engine, scope: Scope, ids: Sequence[str], change: Any) -> Receipts:
+def _each(engine: Engine, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:
     receipts: list[Receipt] = []
     for id_ in ids:
-        changes: list[Change] = [change(id_)]
         try:
-            receipts += engine.store.apply(scope.user, changes)
+            receipts += engine.store.apply(scope.user, [change(id_)])
         except NotFound as error:
             receipts.append(Receipt(id=id_, outcome="rejected", reason=str(error)))
     return Receipts(receipts)

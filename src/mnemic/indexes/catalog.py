@@ -1,12 +1,12 @@
 """One user's records as columns: what filters and ranking read thousands of times, kept in step with the store.
 
-A search must not cost a query per row. The catalog holds the narrow columns of every record of one user in arrays, learns
-what changed from the store's events, and hands out snapshots that later changes do not disturb.
+A search must not cost a query per row. The catalog holds the narrow columns of every record of one user in arrays,
+learns what changed from the store's events, and hands out snapshots that later changes do not disturb.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +23,8 @@ LIVE = ("short_term", "consolidating", "long_term")
 
 _DTYPES: dict[str, Any] = {
     "doc": np.int64, "kind": np.int8, "status": np.int8, "group": np.int32, "session": np.int32, "project": np.int32,
-    "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32, "importance": np.float32, "traits": np.int32,
-    "previous": np.int32, "following": np.int32,
+    "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32, "importance": np.float32,
+    "traits": np.int32, "previous": np.int32, "following": np.int32,
 }  # fmt: skip
 
 
@@ -32,18 +32,18 @@ class _Codes:
     """Small numbers for values, in order of first sight; 0 stands for None."""
 
     def __init__(self) -> None:
-        self._code: dict[Hashable, int] = {None: 0}
+        self._code: dict[tuple[str, str] | None, int] = {None: 0}
 
-    def add(self, value: Hashable) -> int:
+    def add(self, value: tuple[str, str] | None) -> int:
         return self._code.setdefault(value, len(self._code))
 
-    def get(self, value: Hashable) -> int:
+    def get(self, value: tuple[str, str] | None) -> int:
         """The code of a value, or -1 when no row has it."""
         return self._code.get(value, -1)
 
     def of_kind(self, kind: str) -> list[tuple[str, int]]:
         """The names stored as (kind, name), with their codes."""
-        return [(str(key[1]), code) for key, code in list(self._code.items()) if isinstance(key, tuple) and key[0] == kind]
+        return [(key[1], code) for key, code in list(self._code.items()) if key is not None and key[0] == kind]
 
     def __len__(self) -> int:
         return len(self._code)
@@ -53,7 +53,7 @@ class _Codes:
 class Columns:
     """A snapshot: arrays of the same length, one entry per record, ascending by ``doc``.
 
-    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 where there is none.
+    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none.
     """
 
     doc: NDArray[np.int64]
@@ -110,7 +110,7 @@ class Columns:
         return found
 
     def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
-        """The level wall: a memory of a session is seen only in it, a record of a project only where the reach says so."""
+        """The level wall: a memory of a session is seen only in it, a record of a project where the reach says so."""
         here = self.session == self.names.get(("session", filters.session)) if filters.session else self.session == 0
         if filters.reach == "session":
             return here
@@ -174,7 +174,10 @@ class Catalog:
             "status": [STATUSES[s] for s in status],
             "session": [name(("session", s)) if s is not None else 0 for s in session],
             "project": [name(("project", p)) if p is not None else 0 for p in project],
-            "group": [self._groups.add((p, s)) if k == "message" else 0 for k, p, s in zip(kind, project, session, strict=True)],
+            "group": [
+                self._groups.add((p or "", s or "")) if k == "message" else 0
+                for k, p, s in zip(kind, project, session, strict=True)
+            ],
             "time": time,
             "label": [name(pair) for pair in zip(kind, label, strict=True)],
             "speaker": [name(("speaker", s.casefold())) if s else 0 for s in speaker],

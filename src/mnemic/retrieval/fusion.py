@@ -20,13 +20,17 @@ def _min_max(values: Floats) -> Floats:
 
 def weighted_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
     """Weighted sum of signals, each scaled to 0..1 within the pool."""
-    return np.sum([weight * _min_max(values[name]) for name, weight in weights.items()], axis=0, dtype=np.float32)
+    total = np.zeros(len(next(iter(values.values()))), np.float32)
+    for name, weight in weights.items():
+        total += weight * _min_max(values[name])
+    return total
 
 
 def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: float) -> Floats:
     """Reciprocal rank fusion: sum of weight / (k + rank).
 
-    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods" (2009).
+    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods"
+    (2009).
     A candidate that a signal gives no score above zero is not in that signal's list.
     """
     total = np.zeros(len(next(iter(values.values()))), np.float32)

@@ -44,11 +44,13 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
     {
         "conversation": Recipe(
             weights={
-                "dense": 1.0, "dense_near": 1.0, "bm25": 1.0, "bm25_window1": 0.5, "bm25_window2": 0.5, "bm25_session": 0.35, "speaker": 0.3,
-                "length": 0.2, "question": 0.15, "when": 0.3,
+                "dense": 1.0, "dense_near": 1.0, "bm25": 1.0, "bm25_window1": 0.5, "bm25_window2": 0.5,
+                "bm25_session": 0.35, "speaker": 0.3, "length": 0.2, "question": 0.15, "when": 0.3,
             },
         ),
-        "facts": Recipe(weights={"dense": 1.0, "bm25": 1.0, "importance": 0.05, "recency": 0.05, "tier": 0.05, "level": 0.05}),
+        "facts": Recipe(
+            weights={"dense": 1.0, "bm25": 1.0, "importance": 0.05, "recency": 0.05, "tier": 0.05, "level": 0.05}
+        ),
         "rrf": Recipe(weights={"dense": 0.5, "bm25": 0.5}, rrf_k=60.0, fitted="the textbook setting"),
         "vector": Recipe(weights={"dense": 1.0}, fitted="plain order by cosine"),
     }

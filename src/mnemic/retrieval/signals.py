@@ -25,7 +25,7 @@ def dense(pool: Pool) -> Floats:
 
 
 def dense_near(pool: Pool) -> Floats:
-    """Cosine smoothed over the turns before: s(i) + .5 s(i-1) + .25 s(i-2 or i+1). Equals windows of vectors, costs none."""
+    """Cosine with the turns around: s(i) + .5 s(i-1) + .25 s(i+1). Equals vectors of windows, and costs none."""
     return pool.dense @ np.array([0.0, 0.5, 1.0, 0.25, 0.0], np.float32)
 
 
@@ -74,7 +74,11 @@ def question(pool: Pool) -> Floats:
 
 def when(pool: Pool) -> Floats:
     """1 where the query asks when and the turn speaks of a time."""
-    asks = pool.query.lower().lstrip().startswith(("when", "how long", "what year", "what date", "what day", "which year", "which month"))
+    asks = (
+        pool.query.lower()
+        .lstrip()
+        .startswith(("when", "how long", "what year", "what date", "what day", "which year", "which month"))
+    )
     return ((pool.traits & TIME) > 0).astype(np.float32) * float(asks)
 
 
@@ -91,7 +95,7 @@ def recency(pool: Pool) -> Floats:
 
 def tier(pool: Pool) -> Floats:
     """1 for long-term memories."""
-    return (pool.status == 2).astype(np.float32)  # noqa: PLR2004
+    return (pool.status == 2).astype(np.float32)
 
 
 def level(pool: Pool) -> Floats:
@@ -102,7 +106,7 @@ def level(pool: Pool) -> Floats:
 SIGNALS: Mapping[str, Signal] = {
     function.__name__: function
     for function in (
-        dense, dense_near, bm25, bm25_window1, bm25_window2, bm25_session, speaker, length, question, when, importance, recency,
-        tier, level,
+        dense, dense_near, bm25, bm25_window1, bm25_window2, bm25_session, speaker, length, question, when, importance,
+        recency, tier, level,
     )
 }  # fmt: skip

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-__all__ = ["B", "K1", "idf", "saturation"]
+__all__ = ["K1", "B", "idf", "saturation"]
 
 K1 = 1.5
 B = 0.75
@@ -43,4 +43,6 @@ def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float
     Returns:
         Values in 0..k1+1.
     """
-    return counts * (k1 + 1.0) / (counts + k1 * (1.0 - b + b * lengths / (mean_length or 1.0)))
+    return (counts * (k1 + 1.0) / (counts + k1 * (1.0 - b + b * lengths / (mean_length or 1.0)))).astype(
+        "f4", copy=False
+    )

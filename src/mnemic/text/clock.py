@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from mnemic.errors import InvalidInput
 
 __all__ = ["aware", "from_micros", "now", "offset_minutes", "to_micros"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 
 
 def now() -> datetime:
     """The present, in UTC."""
-    return datetime.now(timezone.utc)
+    return datetime.now(UTC)
 
 
 def aware(value: datetime, zone: tzinfo) -> datetime:
@@ -22,7 +22,7 @@ def aware(value: datetime, zone: tzinfo) -> datetime:
     return value.replace(tzinfo=zone) if value.tzinfo is None else value
 
 
-def to_micros(value: datetime, zone: tzinfo = timezone.utc) -> int:
+def to_micros(value: datetime, zone: tzinfo = UTC) -> int:
     """Microseconds since 1970 UTC.
 
     Raises:
@@ -36,7 +36,7 @@ def to_micros(value: datetime, zone: tzinfo = timezone.utc) -> int:
         raise InvalidInput(f"The time {value!r} lies outside the years 1 to 9999 in UTC.") from error
 
 
-def offset_minutes(value: datetime, zone: tzinfo = timezone.utc) -> int:
+def offset_minutes(value: datetime, zone: tzinfo = UTC) -> int:
     """Minutes east of UTC at that time."""
     offset = aware(value, zone).utcoffset() or timedelta()
     return round(offset.total_seconds() / 60)

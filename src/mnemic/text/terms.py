@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any, cast
 
 __all__ = ["STOP_WORDS", "clean", "content_terms", "index_terms", "query_terms"]
 
@@ -18,14 +19,15 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
 
 STOP_WORDS = frozenset(
-    """a about above after again against all am an and any are aren't as at be because been before being below between both
-    but by can can't cannot could couldn't d did didn't do does doesn't doing don't down during each few for from further had
-    hadn't has hasn't have haven't having he her here here's hers herself him himself his how i i'd i'll i'm i've if in into
-    is isn't it it's its itself just ll m me mightn't more most mustn't my myself needn't no nor not now o of off on once only
-    or other our ours ourselves out over own re s same shan't she she'd she's should should've shouldn't so some such t than
-    that that's that'll the their theirs them themselves then there there's these they they'd they're they've this those
-    through to too under until up ve very was wasn't we we're we've were weren't what what's when where which while who who's
-    whom why will with won't would wouldn't y you you'd you'll you're you've your yours yourself yourselves""".split()  # noqa: SIM905
+    """a about above after again against all am an and any are aren't as at be because been before being below
+    between both but by can can't cannot could couldn't d did didn't do does doesn't doing don't down during each
+    few for from further had hadn't has hasn't have haven't having he her here here's hers herself him himself
+    his how i i'd i'll i'm i've if in into is isn't it it's its itself just ll m me mightn't more most mustn't my
+    myself needn't no nor not now o of off on once only or other our ours ourselves out over own re s same shan't
+    she she'd she's should should've shouldn't so some such t than that that's that'll the their theirs them
+    themselves then there there's these they they'd they're they've this those through to too under until up ve
+    very was wasn't we we're we've were weren't what what's when where which while who who's whom why will with
+    won't would wouldn't y you you'd you'll you're you've your yours yourself yourselves""".split()  # noqa: SIM905
 )
 
 
@@ -36,14 +38,14 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    return _stemmer().stemWord(word)
+    return str(_stemmer().stemWord(word))
 
 
 @lru_cache(maxsize=1)
-def _stemmer():  # noqa: ANN202 - the package has no types
+def _stemmer() -> Any:  # the package has no types
     import snowballstemmer
 
-    return snowballstemmer.stemmer("english")
+    return cast("Any", snowballstemmer).stemmer("english")
 
 
 @lru_cache(maxsize=65_536)
@@ -51,7 +53,9 @@ def _fold(word: str) -> str:
     """Without accents: café is found as cafe. Hangul and kana are left whole."""
     if word.isascii():
         return word
-    return unicodedata.normalize("NFC", "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c)))
+    return unicodedata.normalize(
+        "NFC", "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
+    )
 
 
 def _words(text: str) -> list[str]:

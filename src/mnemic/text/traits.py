@@ -10,11 +10,24 @@ QUESTION = 1
 TIME = 2
 NUMBER = 4
 
-MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 TIME_WORDS = (
-    *MONTHS, "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "yesterday", "today", "tomorrow",
-    "tonight", "week", "weeks", "weekend", "month", "months", "year", "years", "day", "days", "ago", "last", "next", "recently",
-    "morning", "evening", "night", "afternoon", "summer", "winter", "spring", "autumn", "fall",
+    *MONTHS, "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "yesterday", "today",
+    "tomorrow", "tonight", "week", "weeks", "weekend", "month", "months", "year", "years", "day", "days", "ago", "last",
+    "next", "recently", "morning", "evening", "night", "afternoon", "summer", "winter", "spring", "autumn", "fall",
 )  # fmt: skip
 _TIME = re.compile(rf"\b(?:{'|'.join(TIME_WORDS)}|(?:19|20)\d\d|\d{{1,2}}(?:st|nd|rd|th))\b")
 _NUMBER = re.compile(r"\d")

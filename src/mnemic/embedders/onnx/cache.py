@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Literal, TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from mnemic import paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
+
+    from mnemic.embedders.onnx.protobuf import Part
 
 __all__ = ["ModelFiles", "Pooling", "keep", "kept", "sha256"]
 
@@ -57,7 +58,7 @@ def kept(folder: Path, converter: str) -> ModelFiles | None:
     return ModelFiles(folder / MODEL, folder / TOKENIZER) if whole else None
 
 
-def keep(folder: Path, converter: str, model: Iterable[bytes | memoryview], tokenizer: Path) -> ModelFiles:
+def keep(folder: Path, converter: str, model: Iterable[Part], tokenizer: Path) -> ModelFiles:
     """Write a converted model into `folder`, readable by its owner alone.
 
     Raises:
@@ -66,12 +67,12 @@ def keep(folder: Path, converter: str, model: Iterable[bytes | memoryview], toke
     with paths.private_umask():
         folder.mkdir(parents=True, exist_ok=True)
     _sweep(folder)
-    _replace(folder / MODEL, lambda file: file.writelines(model))
-    with tokenizer.open("rb") as source:
-        _replace(folder / TOKENIZER, lambda file: shutil.copyfileobj(source, file))
-    files = {name: _described(folder / name) for name in (MODEL, TOKENIZER)}
+    files = {
+        MODEL: _replace(folder / MODEL, model),
+        TOKENIZER: _replace(folder / TOKENIZER, [tokenizer.read_bytes()]),
+    }
     manifest = json.dumps({"converter": converter, "files": files}, indent=2)
-    _replace(folder / MANIFEST, lambda file: file.write(manifest.encode()))
+    _replace(folder / MANIFEST, [manifest.encode()])
     return ModelFiles(folder / MODEL, folder / TOKENIZER)
 
 
@@ -79,17 +80,26 @@ def _described(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": sha256(path)}
 
 
-def _replace(path: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write beside `path`, then put the new file in its place: readers see the old one or the new one."""
+def _replace(path: Path, parts: Iterable[Part]) -> dict[str, Any]:
+    """Write beside `path`, then put the new file in its place: readers see the old one or the new one.
+
+    Returns:
+        Size and SHA-256 of what was meant to be written, so that a bad write is noticed later.
+    """
+    digest = hashlib.sha256()
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=PART)
-    part = Path(name)
+    part_file = Path(name)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            write(file)
-        part.replace(path)
+            for part in parts:
+                file.write(part)
+                digest.update(part)
+            size = file.tell()
+        part_file.replace(path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        part_file.unlink(missing_ok=True)
         raise
+    return {"size": size, "sha256": digest.hexdigest()}
 
 
 def _sweep(folder: Path) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
 if TYPE_CHECKING:
     from mnemic.embedders.onnx.protobuf import Message
 
-__all__ = ["CONVERTER", "OUTPUT", "minilm"]
+__all__ = ["CONVERTER", "OUTPUT", "Weights", "minilm"]
 
 CONVERTER = "mnemic-minilm-1"
 """Changes whenever the bytes that `minilm` writes change: files kept from another converter are made again."""

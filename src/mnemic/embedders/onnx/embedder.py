@@ -16,8 +16,9 @@ from mnemic.embedders.process import PerProcess
 from mnemic.errors import EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from os import PathLike
     from collections.abc import Sequence
+    from os import PathLike
+
     from mnemic.embedders.onnx.model import LoadedModel
     from mnemic.protocols import InputKind, Vectors
 

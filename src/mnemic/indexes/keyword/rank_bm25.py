@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ def _okapi(corpus: list[list[str]], lengths: NDArray[np.float32]) -> Any:
 
     class Okapi(BM25Okapi):
         def _calc_idf(self, nd: dict[str, int]) -> None:
-            size = cast("int", self.corpus_size)
+            size = self.corpus_size
             self.idf = {term: math.log(1.0 + (size - n + 0.5) / (n + 0.5)) for term, n in nd.items()}
 
     okapi: Any = Okapi(corpus, k1=bm25.K1, b=bm25.B)

@@ -1,7 +1,7 @@
 """Exact vector search: one user's vectors in one float32 matrix, one product per query.
 
-Filter-first exact search costs a tenth of a millisecond where an approximate index with a filter costs ten; it also has no
-recall to lose and nothing to corrupt.
+Filter-first exact search costs a tenth of a millisecond where an approximate index with a filter costs ten; it also has
+no recall to lose and nothing to corrupt.
 """
 
 from __future__ import annotations

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from mnemic.stores.sqlite import rows
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.types import VerifyReport
-
-if TYPE_CHECKING:
-    import apsw
 
 __all__ = ["verify"]
 
@@ -43,22 +39,23 @@ _NEVER = {
     "a vector filed under another user": """SELECT v.doc FROM vectors v LEFT JOIN messages m ON m.doc = v.doc
         LEFT JOIN memories r ON r.doc = v.doc LEFT JOIN episodes e ON e.doc = v.doc
         WHERE v.user != coalesce(m.user, r.user, e.user)""",
-    "a record with no event": f"SELECT doc FROM ({_DOCS}) WHERE doc NOT IN (SELECT doc FROM events WHERE doc IS NOT NULL)",
+    "a record with no event": f"""SELECT doc FROM ({_DOCS}) WHERE doc NOT IN
+        (SELECT doc FROM events WHERE doc IS NOT NULL)""",
 }
 
 
-def _damage(db: apsw.Connection) -> list[str]:
+def _damage(db: Connection) -> list[str]:
     """What SQLite itself says of the file and of the full-text index."""
     found = [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
     found += [f"a reference to nothing in {row[0]}" for row in db.execute("PRAGMA foreign_key_check")]
     return found
 
 
-def _hashes(db: apsw.Connection) -> list[str]:
+def _hashes(db: Connection) -> list[str]:
     """Records whose text is not the text that was stored."""
     found: list[str] = []
     for table, digest in (("messages", rows.message_hash), ("memories", rows.content_hash)):
-        for id_, content, held in db.execute(f"SELECT id, content, hash FROM {table}"):  # noqa: S608
+        for id_, content, held in db.execute(f"SELECT id, content, hash FROM {table}"):
             if digest(content) != held:
                 found.append(f"the text of {id_} does not match its hash")
     return found
@@ -69,13 +66,15 @@ def _shorten(what: str, docs: list[int]) -> str:
     return f"{what}: {len(docs)} (number {shown})"
 
 
-def verify(db: apsw.Connection, *, deep: bool) -> VerifyReport:
+def verify(db: Connection, *, deep: bool) -> VerifyReport:
     """Check the record. ``deep`` also reads every page and every text.
 
     The invariants are those of the design: one status per id, every record found by text and by vector or noted as
     pending, lineage complete and without circles, trust never above its sources, users never mixed.
     """
-    counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in (*_TABLES, "vectors", "events")}  # noqa: S608
+    counts = {
+        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in (*_TABLES, "vectors", "events")
+    }
     findings: list[str] = _damage(db) if deep else []
     if not findings:  # damaged pages make every further answer meaningless
         for what, sql in _NEVER.items():

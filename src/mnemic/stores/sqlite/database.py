@@ -6,14 +6,15 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 import apsw
 
 from mnemic import errors, paths
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 
 __all__ = ["Database", "Durability"]
@@ -45,18 +46,22 @@ def _translate(error: apsw.Error, where: str) -> errors.StoreError:
     """Our error for one of SQLite's."""
     match error:
         case apsw.FullError():
-            return errors.StoreFull(f"No room left on the disk of {where}. The write was rolled back; free some space and repeat it.")
+            return errors.StoreFull(
+                f"No room left on the disk of {where}. The write was rolled back; free some space and repeat it."
+            )
         case apsw.ReadOnlyError() | apsw.PermissionsError():
-            return errors.StoreReadOnly(f"{where} cannot be written: check the permissions of the folder and of the file.")
+            return errors.StoreReadOnly(
+                f"{where} cannot be written: check the permissions of the folder and of the file."
+            )
         case apsw.CorruptError() | apsw.NotADBError():
             return errors.StoreCorrupt(
-                f"{where} is damaged or not a Mnemic record ({error}). Nothing was changed. Restore a backup, or move the "
-                "file away and begin a new one."
+                f"{where} is damaged or not a Mnemic record ({error}). Nothing was changed. Restore a backup, or move "
+                "the file away and begin a new one."
             )
         case apsw.BusyError() | apsw.LockedError():
             return errors.StoreUnavailable(
-                f"{where} stayed locked by another process for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, "
-                "or look for a process that holds a transaction open."
+                f"{where} stayed locked by another process for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the "
+                "call, or look for a process that holds a transaction open."
             )
         case apsw.CantOpenError():
             return errors.StoreUnavailable(f"{where} cannot be opened: check that the folder exists and is yours.")
@@ -87,11 +92,11 @@ class Database:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._pool_lock = threading.Lock()
-        self._readers: list[apsw.Connection] = []
+        self._readers: list[Connection] = []
 
-    def _connect(self) -> apsw.Connection:
+    def _connect(self) -> Connection:
         with paths.private_umask():
-            db = apsw.Connection(str(self.path) if self.path else ":memory:")
+            db = cast("Connection", apsw.Connection(str(self.path) if self.path else ":memory:"))
         db.set_busy_handler(_busy_handler())
         for pragma, value in (
             ("journal_mode", "WAL"),
@@ -105,14 +110,16 @@ class Database:
             db.pragma(pragma, value)
         return db
 
-    def _migrate(self, db: apsw.Connection) -> None:
+    def _migrate(self, db: Connection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
         self._recognise(db)
         if db.pragma("user_version") == len(MIGRATIONS):
             return
         db.execute("BEGIN IMMEDIATE")
         try:
-            for number, migrate in enumerate(MIGRATIONS[int(db.pragma("user_version")) :], start=int(db.pragma("user_version")) + 1):
+            for number, migrate in enumerate(
+                MIGRATIONS[int(db.pragma("user_version")) :], start=int(db.pragma("user_version")) + 1
+            ):
                 migrate(db)
                 db.pragma("user_version", number)
             db.pragma("application_id", APPLICATION_ID)
@@ -122,19 +129,21 @@ class Database:
                 db.execute("ROLLBACK")
             raise
 
-    def _recognise(self, db: apsw.Connection) -> None:
+    def _recognise(self, db: Connection) -> None:
         version, application = int(db.pragma("user_version")), db.pragma("application_id")
         empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
         if not empty and application != APPLICATION_ID:
-            raise errors.StoreCorrupt(f"{self.name} is an SQLite file of another program. Choose another folder for the memory.")
+            raise errors.StoreCorrupt(
+                f"{self.name} is an SQLite file of another program. Choose another folder for the memory."
+            )
         if version > len(MIGRATIONS):
             raise errors.SchemaTooNew(
-                f"{self.name} has schema {version}; this version of Mnemic knows {len(MIGRATIONS)}. Nothing was changed. "
-                "Upgrade with: pip install -U mnemic"
+                f"{self.name} has schema {version}; this version of Mnemic knows {len(MIGRATIONS)}. Nothing was "
+                "changed. Upgrade with: pip install -U mnemic"
             )
 
     @contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self) -> Generator[None]:
         try:
             yield
         except apsw.Error as error:
@@ -153,7 +162,7 @@ class Database:
                 self._writer = self._connect()
 
     @contextmanager
-    def write(self) -> Iterator[apsw.Connection]:
+    def write(self) -> Generator[Connection]:
         """A transaction: everything inside is committed together, or nothing is."""
         self._check()
         with self._lock, self._translated():
@@ -168,7 +177,7 @@ class Database:
                 raise
 
     @contextmanager
-    def read(self) -> Iterator[apsw.Connection]:
+    def read(self) -> Generator[Connection]:
         """A connection for reading, used by nobody else meanwhile."""
         self._check()
         if self.path is None:  # one database in RAM is one connection
@@ -189,7 +198,7 @@ class Database:
                 if not keep:
                     db.close()
 
-    def maintain(self, work: Callable[[apsw.Connection], T]) -> T:
+    def maintain(self, work: Callable[[Connection], T]) -> T:
         """Run statements that cannot stand in a transaction (checkpoint, vacuum, backup) on the writer."""
         self._check()
         with self._lock, self._translated():

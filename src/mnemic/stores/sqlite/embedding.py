@@ -6,19 +6,20 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.stores.sqlite import reading, writing
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.database import Database
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
 
 if TYPE_CHECKING:
-    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["Embedding"]
 
-_DOCS = """(SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes UNION ALL SELECT user, doc FROM memories)"""
-_MISSING = f"SELECT user, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"  # noqa: S608
+_DOCS = """(SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes
+    UNION ALL SELECT user, doc FROM memories)"""
+_MISSING = f"SELECT user, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
 
 class Embedding:
@@ -27,7 +28,7 @@ class Embedding:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def _texts(self, db: apsw.Connection, found: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
+    def _texts(self, db: Connection, found: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
         texts: list[tuple[int, int, str]] = []
         for user in sorted({user for user, _ in found}):
             docs = [doc for owner, doc in found if owner == user]
@@ -45,7 +46,9 @@ class Embedding:
         with self._db.write() as db:
             at = to_micros(now())
             for (user, doc), vector in zip(rows, vectors, strict=True):
-                if not db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)).fetchall():
+                if not db.execute(
+                    "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
+                ).fetchall():
                     continue
                 writing.check_header(db, model, len(vector), claim=True)
                 writing.put_vector(db, user, doc, vector)
@@ -64,7 +67,7 @@ class Embedding:
             if reading.header(db).get("reembedding") != model:
                 db.execute("DELETE FROM vectors_next")
                 db.execute("INSERT OR REPLACE INTO header VALUES('reembedding', ?)", (model,))
-            return db.execute(f"SELECT count(*) FROM ({_MISSING})").fetchone()[0]  # noqa: S608
+            return db.execute(f"SELECT count(*) FROM ({_MISSING})").fetchone()[0]
 
     def missing(self, limit: int) -> list[tuple[int, int, str]]:
         """Records the rebuild has not reached yet, as (user, doc, text)."""
@@ -79,12 +82,14 @@ class Embedding:
                 db.execute(sql, (user, doc, vector.astype("<f2").tobytes()))
 
     def swap(self, model: str, dimension: int) -> bool:
-        """Put the new vectors in the place of the old ones, in one transaction; False when records came in meanwhile."""
+        """Put the new vectors in the place of the old, in one transaction; False when records came in meanwhile."""
         with self._db.write() as db:
             if db.execute(f"{_MISSING} LIMIT 1").fetchall():
                 return False
             db.execute("DELETE FROM vectors")
-            db.execute(f"INSERT INTO vectors SELECT user, doc, vector FROM vectors_next WHERE doc IN (SELECT doc FROM {_DOCS})")  # noqa: S608
+            db.execute(
+                f"INSERT INTO vectors SELECT user, doc, vector FROM vectors_next WHERE doc IN (SELECT doc FROM {_DOCS})"
+            )
             db.execute("DELETE FROM vectors_next")
             db.execute("DELETE FROM pending WHERE task = 'embed'")
             db.execute("DELETE FROM header WHERE key = 'reembedding'")

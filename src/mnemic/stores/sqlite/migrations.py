@@ -6,16 +6,14 @@ Names are opaque: users are integers of a table, so that no text of a caller bec
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import apsw
+from mnemic.stores.sqlite.connection import Connection
 
 __all__ = ["APPLICATION_ID", "MIGRATIONS"]
 
 APPLICATION_ID = 0x4D4E454D  # "MNEM": tells our files from other SQLite files
 
-Migration = Callable[["apsw.Connection"], None]
+Migration = Callable[[Connection], None]
 
 _COMMON = """
     doc INTEGER PRIMARY KEY,
@@ -106,7 +104,7 @@ _STATEMENTS = (
 )
 
 
-def m001_record(db: apsw.Connection) -> None:
+def m001_record(db: Connection) -> None:
     """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
     for statement in _STATEMENTS:
         db.execute(statement)

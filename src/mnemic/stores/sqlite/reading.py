@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mnemic.stores.sqlite import rows
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.text.clock import from_micros
 from mnemic.types import Event, Filters, MemoryRecord, Message, Stored
 
-if TYPE_CHECKING:
-    import apsw
+__all__ = [
+    "catalog",
+    "events",
+    "fetch",
+    "find",
+    "list_memories",
+    "list_messages",
+    "matching",
+    "postings",
+    "user_number",
+]
 
-__all__ = ["catalog", "events", "fetch", "find", "list_memories", "list_messages", "matching", "postings", "user_number"]
-
-CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, ifnull(name, role), length, 0.5, traits
-    FROM messages WHERE user = ?"""
-CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, ifnull(valid_at, created_at), type, NULL, length, importance, traits
-    FROM memories WHERE user = ?"""
+CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, ifnull(name, role), length, 0.5,
+    traits FROM messages WHERE user = ?"""
+CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, ifnull(valid_at, created_at), type, NULL, length,
+    importance, traits     FROM memories WHERE user = ?"""
 
 
-def user_number(db: apsw.Connection, name: str) -> int | None:
+def user_number(db: Connection, name: str) -> int | None:
     """The number of a user, or None when nothing was ever stored for it."""
     row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 
 
-def catalog(db: apsw.Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
     """The searchable side of a user's records: those with a number above ``after``, and the ones named.
 
-    Rows are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits), ascending by doc.
+    Rows are those of ``CatalogDelta``, ascending by doc.
     """
     found: list[tuple[Any, ...]] = []
     for select in (CATALOG_MESSAGES, CATALOG_MEMORIES):
@@ -46,42 +54,46 @@ def _first(row: tuple[Any, ...]) -> int:
     return row[0]
 
 
-def changed(db: apsw.Connection, user: int, after: int) -> tuple[int, list[int], bool]:
+def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], bool]:
     """What happened to a user's records since an event: (last event, docs touched, whether every vector changed)."""
     found = db.execute(
-        "SELECT sequence, doc, operation FROM events WHERE user IN (?, 0) AND sequence > ? ORDER BY sequence", (user, after)
+        "SELECT sequence, doc, operation FROM events WHERE user IN (?, 0) AND sequence > ? ORDER BY sequence",
+        (user, after),
     ).fetchall()
     last = found[-1][0] if found else after
     return last, sorted({doc for _, doc, _ in found if doc is not None}), any(op == "reembed" for *_, op in found)
 
 
-def header(db: apsw.Connection) -> dict[str, Any]:
+def header(db: Connection) -> dict[str, Any]:
     """The header of the record: the model of its vectors and their dimension, once there are any."""
     return dict(db.execute("SELECT key, value FROM header").fetchall())
 
 
-def last_event(db: apsw.Connection, user: int) -> int:
+def last_event(db: Connection, user: int) -> int:
     """The newest event of a user (0: none); user 0 stands for events that concern everybody."""
-    sql = "SELECT max(ifnull((SELECT max(sequence) FROM events WHERE user = ?), 0), ifnull((SELECT max(sequence) FROM events WHERE user = 0), 0))"
+    sql = """SELECT max(ifnull((SELECT max(sequence) FROM events WHERE user = ?), 0),
+        ifnull((SELECT max(sequence) FROM events WHERE user = 0), 0))"""
     return db.execute(sql, (user,)).fetchone()[0]
 
 
-def vectors(db: apsw.Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[int, bytes]]:
+def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[int, bytes]]:
     """Stored vectors as (doc, float16 bytes), ascending, selected as in ``catalog``."""
-    found = db.execute("SELECT doc, vector FROM vectors WHERE user = ? AND doc > ? ORDER BY doc", (user, after)).fetchall()
+    found = db.execute(
+        "SELECT doc, vector FROM vectors WHERE user = ? AND doc > ? ORDER BY doc", (user, after)
+    ).fetchall()
     if docs:
         sql = "SELECT doc, vector FROM vectors WHERE user = ? AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
         found += db.execute(sql, (user, after, json.dumps(list(docs)))).fetchall()
     return found
 
 
-def postings(db: apsw.Connection, user: int, term: str) -> list[int]:
+def postings(db: Connection, user: int, term: str) -> list[int]:
     """The docs of a user that contain a term, ascending, each as often as the term occurs in it."""
     found = db.execute("SELECT doc FROM postings WHERE term = ?", (f"{user}:{term}",)).fetchall()
     return [row[0] for row in found]
 
 
-def _sources(db: apsw.Connection, docs: Iterable[int]) -> dict[int, list[str]]:
+def _sources(db: Connection, docs: Iterable[int]) -> dict[int, list[str]]:
     """The ids each doc was made from."""
     sql = """SELECT l.child, coalesce(m.id, e.id, r.id) FROM lineage l LEFT JOIN messages m ON m.doc = l.parent
         LEFT JOIN episodes e ON e.doc = l.parent LEFT JOIN memories r ON r.doc = l.parent
@@ -92,27 +104,29 @@ def _sources(db: apsw.Connection, docs: Iterable[int]) -> dict[int, list[str]]:
     return found
 
 
-def _memories(db: apsw.Connection, found: Sequence[tuple[Any, ...]]) -> list[MemoryRecord]:
+def _memories(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[MemoryRecord]:
     sources = _sources(db, [row[0] for row in found])
     return [rows.memory_from(row, sources.get(row[0], ())) for row in found]
 
 
-def fetch(db: apsw.Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     wanted = (user, json.dumps([int(doc) for doc in docs]))
     where = "WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
-    messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS} FROM messages {where}", wanted).fetchall()  # noqa: S608
-    memories = db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()  # noqa: S608
-    found = {row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4]) for row in messages}
+    messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS} FROM messages {where}", wanted).fetchall()
+    memories = db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
+    found = {
+        row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4]) for row in messages
+    }
     for row, record in zip(memories, _memories(db, memories), strict=True):
         found[row[0]] = Stored(kind="memory", value=record, status=record.status, project=record.project)
     return found
 
 
-def find(db: apsw.Connection, user: int, id: str) -> int | None:  # noqa: A002
+def find(db: Connection, user: int, id: str) -> int | None:
     """The doc of an id of this user."""
     for table in ("memories", "messages", "episodes"):
-        if row := db.execute(f"SELECT doc FROM {table} WHERE user = ? AND id = ?", (user, id)).fetchone():  # noqa: S608
+        if row := db.execute(f"SELECT doc FROM {table} WHERE user = ? AND id = ?", (user, id)).fetchone():
             return row[0]
     return None
 
@@ -125,20 +139,22 @@ def _json_filters(filters: Filters) -> tuple[list[str], list[object]]:
         clauses.append("EXISTS (SELECT 1 FROM json_each(tags) WHERE value IN (SELECT value FROM json_each(?)))")
         values.append(json.dumps(list(filters.tags)))
     for key, wanted in (filters.metadata or {}).items():
-        clauses.append("EXISTS (SELECT 1 FROM json_each(metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
-                       "(w.type, CASE w.type WHEN 'integer' THEN 'real' WHEN 'real' THEN 'integer' END) AND m.value IS w.value)")
+        clauses.append(
+            "EXISTS (SELECT 1 FROM json_each(metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
+            "(w.type, CASE w.type WHEN 'integer' THEN 'real' WHEN 'real' THEN 'integer' END) AND m.value IS w.value)"
+        )
         values += [rows.to_json([wanted]), key]
     return clauses, values
 
 
-def matching(db: apsw.Connection, user: int, filters: Filters) -> list[int]:
+def matching(db: Connection, user: int, filters: Filters) -> list[int]:
     """The docs of a user whose tags and metadata match; the other filters are columns of the catalog."""
     clauses, values = _json_filters(filters)
     found: list[int] = []
     for table in ("messages", "memories"):
         if filters.tags is not None and table == "messages":
             continue  # messages carry no tags
-        sql = f"SELECT doc FROM {table} WHERE user = ? AND " + " AND ".join(clauses)  # noqa: S608
+        sql = f"SELECT doc FROM {table} WHERE user = ? AND " + " AND ".join(clauses)
         found += [row[0] for row in db.execute(sql, (user, *values))]
     return found
 
@@ -170,7 +186,10 @@ def _where(filters: Filters, time: str, *, memories: bool) -> tuple[str, list[ob
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
     for clause, value in (
         ("status IN (SELECT value FROM json_each(?))", json.dumps(list(statuses))),
-        ("type IN (SELECT value FROM json_each(?))", json.dumps(list(filters.types)) if filters.types is not None else None),
+        (
+            "type IN (SELECT value FROM json_each(?))",
+            json.dumps(list(filters.types)) if filters.types is not None else None,
+        ),
         ("session = ?", filters.in_session),
         ("role = ?", filters.role),
         (f"{time} >= ?", filters.since),
@@ -183,25 +202,30 @@ def _where(filters: Filters, time: str, *, memories: bool) -> tuple[str, list[ob
 
 
 def list_memories(
-    db: apsw.Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
+    db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories in order: ``newest``, ``oldest`` or ``importance``."""
     where, values = _where(filters, "created_at", memories=True)
-    by = {"newest": "created_at DESC, doc DESC", "oldest": "created_at, doc", "importance": "importance DESC, doc DESC"}[order]
-    sql = f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"  # noqa: S608
+    by = {
+        "newest": "created_at DESC, doc DESC",
+        "oldest": "created_at, doc",
+        "importance": "importance DESC, doc DESC",
+    }[order]
+    sql = f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
     return _memories(db, db.execute(sql, (user, *values, -1 if limit is None else limit, offset)).fetchall())
 
 
-def list_messages(db: apsw.Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
+def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
     """Messages in the order they were said; with ``newest`` the limit keeps the last ones."""
     where, values = _where(filters, "sent_at", memories=False)
     direction = "DESC" if newest else "ASC"
-    sql = f"SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {where} ORDER BY sent_at {direction}, doc {direction} LIMIT ?"  # noqa: S608
+    sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {where}
+        ORDER BY sent_at {direction}, doc {direction} LIMIT ?"""
     found = db.execute(sql, (user, *values, -1 if limit is None else limit)).fetchall()
     return [rows.message_from(row) for row in (reversed(found) if newest else found)]
 
 
-def events(db: apsw.Connection, user: int, doc: int) -> list[Event]:
+def events(db: Connection, user: int, doc: int) -> list[Event]:
     """The audit trail of one record, oldest first, each version with the content it had."""
     current = {row[0]: row[1] for row in db.execute("SELECT version, content FROM memories WHERE doc = ?", (doc,))}
     current |= {row[0]: row[1] for row in db.execute("SELECT version, content FROM messages WHERE doc = ?", (doc,))}
@@ -210,8 +234,8 @@ def events(db: apsw.Connection, user: int, doc: int) -> list[Event]:
     sql = "SELECT sequence, at, operation, id, version, detail FROM events WHERE user = ? AND doc = ? ORDER BY sequence"
     return [
         Event(
-            sequence=sequence, at=from_micros(at), operation=operation, id=id_, version=version, content=current.get(version),
-            detail=json.loads(detail),
+            sequence=sequence, at=from_micros(at), operation=operation, id=id_, version=version,
+            content=current.get(version), detail=json.loads(detail),
         )
         for sequence, at, operation, id_, version, detail in db.execute(sql, (user, doc))
     ]  # fmt: skip

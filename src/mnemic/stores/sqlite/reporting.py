@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from mnemic.stores.sqlite import reading
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.types import Stats
-
-if TYPE_CHECKING:
-    import apsw
 
 __all__ = ["stats"]
 
 
-def stats(db: apsw.Connection, user: str, location: str, schema_version: int) -> Stats:
+def stats(db: Connection, user: str, location: str, schema_version: int) -> Stats:
     """Counts of one user; size, model and schema are the whole record's."""
     number = reading.user_number(db, user)
 
-    def count(sql: str) -> dict[str, int]:
+    def count(sql: str) -> dict[Any, int]:
         return dict(db.execute(sql, (number,)).fetchall())
 
     messages = count("SELECT status = 'archived', count(*) FROM messages WHERE user = ? GROUP BY 1")

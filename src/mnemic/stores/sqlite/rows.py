@@ -13,16 +13,26 @@ from mnemic.errors import InvalidInput
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddMessage, Emotion, Indexing, MemoryRecord, Message
 
-__all__ = ["MEMORY_COLUMNS", "MESSAGE_COLUMNS", "content_hash", "memory_from", "memory_row", "message_from", "message_row", "to_json"]
+__all__ = [
+    "MEMORY_COLUMNS",
+    "MESSAGE_COLUMNS",
+    "content_hash",
+    "memory_from",
+    "memory_row",
+    "message_from",
+    "message_row",
+    "to_json",
+]
 
 MESSAGE_COLUMNS = (
-    "doc, user, id, session, project, content, hash, length, metadata, source, trust, utc_offset, created_at, role, name, "
-    "sent_at, status, traits"
+    "doc, user, id, session, project, content, hash, length, metadata, source, trust, utc_offset, created_at, role, "
+    "name, sent_at, status, traits"
 )
 MEMORY_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
-    "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, summary, "
-    "context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, traits"
+    "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, "
+    "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
+    "traits"
 )
 
 
@@ -84,12 +94,13 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
     """The values of MEMORY_COLUMNS."""
     r, e = record, record.emotion
     return (
-        doc, user, r.id, r.session, r.project, r.content, content_hash(r.content), indexing.length, to_json(dict(r.metadata)), r.source,
-        r.trust, r.version, offset_minutes(r.created_at), to_micros(r.created_at), _micros(r.delete_after),
-        e.valence if e else None, e.arousal if e else None, e.confidence if e else None, r.type, r.category, r.status,
-        r.importance, r.confidence, int(r.pinned), r.summary, r.context, to_json(r.keywords), to_json(r.tags),
-        to_json(r.related_files), to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at),
-        _micros(r.expired_at), to_micros(r.updated_at), indexing.traits,
+        doc, user, r.id, r.session, r.project, r.content, content_hash(r.content), indexing.length,
+        to_json(dict(r.metadata)), r.source, r.trust, r.version, offset_minutes(r.created_at),
+        to_micros(r.created_at), _micros(r.delete_after), e.valence if e else None, e.arousal if e else None,
+        e.confidence if e else None, r.type, r.category, r.status, r.importance, r.confidence, int(r.pinned),
+        r.summary, r.context, to_json(r.keywords), to_json(r.tags), to_json(r.related_files),
+        to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at), _micros(r.expired_at),
+        to_micros(r.updated_at), indexing.traits,
     )  # fmt: skip
 
 
@@ -99,10 +110,11 @@ def memory_from(row: Sequence[Any], source_ids: Sequence[str] = ()) -> MemoryRec
     created, updated = from_micros(row[13], offset), from_micros(row[33], offset)
     emotion = None if row[15] is None else Emotion(valence=row[15], arousal=row[16], confidence=row[17])
     return MemoryRecord(
-        id=row[2], session=row[3], project=row[4], content=row[5], metadata=json.loads(row[8]), source=row[9], trust=row[10],
-        version=row[11], created_at=created, updated_at=updated, delete_after=_time(row[14], offset), emotion=emotion,
-        type=row[18], category=row[19], status=row[20], importance=row[21], confidence=row[22], pinned=bool(row[23]),
-        summary=row[24], context=row[25], keywords=tuple(json.loads(row[26])), tags=tuple(json.loads(row[27])),
-        related_files=tuple(json.loads(row[28])), related_entities=tuple(json.loads(row[29])), valid_at=_time(row[30], offset),
-        invalid_at=_time(row[31], offset), expired_at=_time(row[32], offset), source_ids=tuple(source_ids),
+        id=row[2], session=row[3], project=row[4], content=row[5], metadata=json.loads(row[8]), source=row[9],
+        trust=row[10], version=row[11], created_at=created, updated_at=updated, delete_after=_time(row[14], offset),
+        emotion=emotion, type=row[18], category=row[19], status=row[20], importance=row[21], confidence=row[22],
+        pinned=bool(row[23]), summary=row[24], context=row[25], keywords=tuple(json.loads(row[26])),
+        tags=tuple(json.loads(row[27])), related_files=tuple(json.loads(row[28])),
+        related_entities=tuple(json.loads(row[29])), valid_at=_time(row[30], offset), invalid_at=_time(row[31],
+        offset), expired_at=_time(row[32], offset), source_ids=tuple(source_ids),
     )  # fmt: skip

@@ -11,7 +11,18 @@ from mnemic.stores.sqlite.database import Database, Durability
 from mnemic.stores.sqlite.embedding import Embedding
 from mnemic.stores.sqlite.migrations import MIGRATIONS
 from mnemic.text.render import searchable
-from mnemic.types import CatalogDelta, Change, Event, Filters, MemoryRecord, Message, Receipt, Stats, Stored, VerifyReport
+from mnemic.types import (
+    CatalogDelta,
+    Change,
+    Event,
+    Filters,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Stats,
+    Stored,
+    VerifyReport,
+)
 
 __all__ = ["SqliteStore"]
 
@@ -40,7 +51,7 @@ class SqliteStore:
 
     Args:
         folder: where the file lives; made when missing, readable by its owner alone. ``None`` keeps everything in RAM.
-        durability: ``FULL`` survives power loss; ``NORMAL`` survives a killed process only, and is several times faster.
+        durability: ``FULL`` survives power loss; ``NORMAL`` survives a killed process only, several times faster.
     """
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
@@ -111,7 +122,7 @@ class SqliteStore:
         with self._db.read() as db, db:
             return reading.fetch(db, user, docs)
 
-    def get(self, user: str, id: str) -> Stored:  # noqa: A002
+    def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.
 
         Raises:
@@ -130,7 +141,11 @@ class SqliteStore:
         """Memories of a user in order."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            found = [] if number is None else reading.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
+            found = (
+                []
+                if number is None
+                else reading.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
+            )
             return tuple(found)
 
     def list_messages(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> tuple[Message, ...]:
@@ -140,7 +155,7 @@ class SqliteStore:
             found = [] if number is None else reading.list_messages(db, number, filters, limit=limit, newest=newest)
             return tuple(found)
 
-    def history(self, user: str, id: str) -> tuple[Event, ...]:  # noqa: A002
+    def history(self, user: str, id: str) -> tuple[Event, ...]:
         """The audit trail of one record.
 
         Raises:

@@ -8,24 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.errors import EmbeddingMismatch, NotFound
 from mnemic.stores.sqlite import rows
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.text.clock import now, to_micros
 from mnemic.types import AddMemory, AddMessage, Archive, Change, Indexing, Receipt, Restore, Revise
 
 if TYPE_CHECKING:
-    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["apply", "check_header", "put_vector", "user_number"]
 
 
-def user_number(db: apsw.Connection, name: str) -> int:
+def user_number(db: Connection, name: str) -> int:
     """The number of a user, made on first sight."""
     row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
     return row[0] if row else db.execute("INSERT INTO users(name) VALUES(?) RETURNING user", (name,)).fetchone()[0]
 
 
-def check_header(db: apsw.Connection, model: str, dimension: int, *, claim: bool) -> None:
+def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> None:
     """Refuse vectors of another model; the first model that writes one claims the record."""
     held = dict(db.execute("SELECT key, value FROM header WHERE key IN ('model', 'dimension')").fetchall())
     if not held and claim:
@@ -34,7 +34,7 @@ def check_header(db: apsw.Connection, model: str, dimension: int, *, claim: bool
         raise EmbeddingMismatch((held["model"], held["dimension"]), (model, dimension))
 
 
-def put_vector(db: apsw.Connection, user: int, doc: int, vector: NDArray[np.float32]) -> None:
+def put_vector(db: Connection, user: int, doc: int, vector: NDArray[np.float32]) -> None:
     """Store one vector as float16: half the bytes, and no measurable loss in ranking."""
     blob = vector.astype("<f2").tobytes()
     db.execute("INSERT OR REPLACE INTO vectors(user, doc, vector) VALUES(?, ?, ?)", (user, doc, blob))
@@ -43,7 +43,7 @@ def put_vector(db: apsw.Connection, user: int, doc: int, vector: NDArray[np.floa
 class _Writer:
     """One transaction: the connection, the user and the moment that all its changes share."""
 
-    def __init__(self, db: apsw.Connection, user: int, model: str) -> None:
+    def __init__(self, db: Connection, user: int, model: str) -> None:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
 
@@ -51,7 +51,7 @@ class _Writer:
         sql = "UPDATE header SET value = value + 1 WHERE key = 'next_doc' RETURNING value - 1"
         return self.db.execute(sql).fetchone()[0]
 
-    def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:  # noqa: A002
+    def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
         self.db.execute(
             "INSERT INTO events(user, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
             (self.user, self.at, operation, doc, id, version, rows.to_json(detail)),
@@ -63,7 +63,8 @@ class _Writer:
         self.db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?, ?)", (doc, terms))
         if indexing.vector is None:
             self.db.execute(
-                "INSERT OR REPLACE INTO pending(task, doc, user, since) VALUES('embed', ?, ?, ?)", (doc, self.user, self.at)
+                "INSERT OR REPLACE INTO pending(task, doc, user, since) VALUES('embed', ?, ?, ?)",
+                (doc, self.user, self.at),
             )
             return ("embed",)
         check_header(self.db, self.model, len(indexing.vector), claim=True)
@@ -77,15 +78,19 @@ class _Writer:
 
     def insert(self, table: str, columns: str, values: tuple[object, ...]) -> None:
         marks = ", ".join("?" * len(values))
-        self.db.execute(f"INSERT INTO {table}({columns}) VALUES({marks})", values)  # noqa: S608 - names are constants
+        self.db.execute(f"INSERT INTO {table}({columns}) VALUES({marks})", values)
 
     def add_message(self, change: AddMessage) -> Receipt:
         message = change.message
         assert message.id is not None
-        held = self.db.execute("SELECT hash FROM messages WHERE user = ? AND id = ?", (self.user, message.id)).fetchone()
+        held = self.db.execute(
+            "SELECT hash FROM messages WHERE user = ? AND id = ?", (self.user, message.id)
+        ).fetchone()
         if held:
             if held[0] == rows.message_hash(message.content):
-                return Receipt(id=message.id, outcome="duplicate", reason="a message with this id and content is stored")
+                return Receipt(
+                    id=message.id, outcome="duplicate", reason="a message with this id and content is stored"
+                )
             return Receipt(
                 id=message.id,
                 outcome="rejected",
@@ -99,11 +104,19 @@ class _Writer:
 
     def add_memory(self, change: AddMemory) -> Receipt:
         record = change.record
-        held = self.db.execute("SELECT content FROM memories WHERE user = ? AND id = ?", (self.user, record.id)).fetchone()
-        same = held if held and held[0] == record.content else self.live_twin(record.project, record.session, record.content)
+        held = self.db.execute(
+            "SELECT content FROM memories WHERE user = ? AND id = ?", (self.user, record.id)
+        ).fetchone()
+        same = (
+            held
+            if held and held[0] == record.content
+            else self.live_twin(record.project, record.session, record.content)
+        )
         if same:
             twin = record.id if held else str(same[0])
-            return Receipt(id=twin, outcome="duplicate", reason="the same statement is already remembered at this level")
+            return Receipt(
+                id=twin, outcome="duplicate", reason="the same statement is already remembered at this level"
+            )
         if held:
             return Receipt(id=record.id, outcome="rejected", reason="another memory has this id")
         doc = self.next_doc()
@@ -115,8 +128,8 @@ class _Writer:
 
     def live_twin(self, project: str | None, session: str | None, content: str) -> tuple[Any, ...] | None:
         return self.db.execute(
-            "SELECT id FROM memories WHERE user = ? AND ifnull(project, '') = ? AND ifnull(session, '') = ? AND hash = ? "
-            "AND status != 'archived'",
+            "SELECT id FROM memories WHERE user = ? AND ifnull(project, '') = ? AND ifnull(session, '') = ? "
+            "AND hash = ? AND status != 'archived'",
             (self.user, project or "", session or "", rows.content_hash(content)),
         ).fetchone()
 
@@ -127,15 +140,15 @@ class _Writer:
                 raise NotFound(f"The source {source!r} of a memory does not exist for this user; nothing was stored.")
             self.db.execute("INSERT OR IGNORE INTO lineage(child, parent) VALUES(?, ?)", (doc, parent[1]))
 
-    def find(self, id: str) -> tuple[str, int, str, int] | None:  # noqa: A002
+    def find(self, id: str) -> tuple[str, int, str, int] | None:
         """Table, doc, status and version of an id of this user."""
         for table in ("memories", "messages", "episodes"):
-            sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"  # noqa: S608
+            sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"
             if row := self.db.execute(sql, (self.user, id)).fetchone():
                 return table, *row
         return None
 
-    def required(self, id: str) -> tuple[str, int, str, int]:  # noqa: A002
+    def required(self, id: str) -> tuple[str, int, str, int]:
         found = self.find(id)
         if found is None:
             raise NotFound(f"This user has no record with the id {id!r}.")
@@ -152,13 +165,13 @@ class _Writer:
         twin = self.live_twin(record.project, record.session, record.content)
         if twin and twin[0] != record.id:
             return Receipt(id=record.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
-        old = self.db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE doc = ?", (doc,)).fetchone()  # noqa: S608
+        old = self.db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE doc = ?", (doc,)).fetchone()
         kept = dict(zip(rows.MEMORY_COLUMNS.split(", "), old, strict=True)) | {"hash": None}
         self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?)", (doc, version, self.at, json.dumps(kept)))
         names = rows.MEMORY_COLUMNS.split(", ")
         values = rows.memory_row(record, doc, self.user, change.indexing)
         assignments = ", ".join(f"{name} = ?" for name in names[1:])
-        self.db.execute(f"UPDATE memories SET {assignments} WHERE doc = ?", (*values[1:], doc))  # noqa: S608
+        self.db.execute(f"UPDATE memories SET {assignments} WHERE doc = ?", (*values[1:], doc))
         self.unindex(doc)
         pending = self.index(doc, change.indexing)
         self.event("update", doc, record.id, record.version)
@@ -168,7 +181,7 @@ class _Writer:
         table, doc, status, version = self.required(change.id)
         if status == "archived":
             return Receipt(id=change.id, outcome="duplicate", reason="already archived")
-        sql = f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?"  # noqa: S608
+        sql = f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?"
         self.db.execute(sql, (doc,))
         self.event("archive", doc, change.id, version, reason=change.reason)
         return Receipt(id=change.id, outcome="stored")
@@ -183,7 +196,7 @@ class _Writer:
             ).fetchone()
             if twin := self.live_twin(project, session, content):
                 return Receipt(id=change.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
-        sql = f"UPDATE {table} SET status = ifnull(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"  # noqa: S608
+        sql = f"UPDATE {table} SET status = ifnull(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
         self.db.execute(sql, (doc,))
         self.event("restore", doc, change.id, version)
         return Receipt(id=change.id, outcome="stored")
@@ -202,8 +215,7 @@ class _Writer:
                 return self.restore(change)
 
 
-def apply(db: apsw.Connection, user: str, changes: Sequence[Change], model: str) -> tuple[Receipt, ...]:
+def apply(db: Connection, user: str, changes: Sequence[Change], model: str) -> tuple[Receipt, ...]:
     """Apply changes in order; the caller's transaction makes them all or nothing."""
     writer = _Writer(db, user_number(db, user), model)
     return tuple(writer.change(change) for change in changes)
-

@@ -1,0 +1,1 @@
+"""How much of the evidence is found."""

@@ -1,0 +1,1 @@
+"""What a search, an add, an opening and an installation cost."""
