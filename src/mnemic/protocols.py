@@ -66,8 +66,8 @@ class Embedder(Protocol):
 class Store(Protocol):
     """The record: every write is a list of changes in one transaction, every question names its user.
 
-    Users are named on the way in and numbered inside; a number comes from ``user``. Records carry a number of their own,
-    the *doc*, that grows with time over all kinds and is never used twice. ``mnemic.testing.StoreSuite`` is the full
+    Users are named on the way in and numbered inside; the number comes from ``user``. Records carry a number of their
+    own, the *doc*, that grows with time over all kinds and is never used twice. ``mnemic.testing.StoreSuite`` is the full
     statement of what is promised.
     """
 
@@ -80,6 +80,7 @@ class Store(Protocol):
         """Apply changes in order, all or nothing; ``model`` names the embedder of the vectors they carry."""
         ...
 
+    @property
     def fence(self) -> str:
         """The word that fences recalled text in prompts, made with the record."""
         ...
@@ -98,10 +99,6 @@ class Store(Protocol):
 
     def postings(self, user: int, term: str) -> list[int]:
         """Docs with a term, ascending, each as often as the term occurs in it."""
-        ...
-
-    def texts(self, user: int, docs: Sequence[int]) -> dict[int, str]:
-        """The text by which records are found, by doc."""
         ...
 
     def matching(self, user: int, filters: Filters) -> list[int]:

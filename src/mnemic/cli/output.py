@@ -10,6 +10,8 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import cast
 
+from mnemic.types import Hit
+
 __all__ = ["complain", "hit_lines", "jsonable", "say", "say_json", "size", "table"]
 
 # Stored text may hold escape sequences, which must not reach the terminal as such.
@@ -70,8 +72,12 @@ def size(count: float) -> str:
 
 def hit_lines(rank: int, hit: Hit) -> list[str]:
     """One hit: a line that says what it is, then its text."""
-    when = f"{found.sent_at:%Y-%m-%d %H:%M}" if found.sent_at else "undated"
-    who = found.speaker or found.type or found.kind
-    place = f"  in {found.session}" if found.session else ""
-    text = found.text.strip().replace("\n", "\n    ")
-    return [f"{rank:>2}. {when}  {who}{place}  [{found.id}]  {found.score:.3f}", f"    {text}"]
+    when = f"{hit.sent_at:%Y-%m-%d %H:%M}" if hit.sent_at else "undated"
+    who = _one_line(hit.speaker or hit.type or hit.kind)
+    place = f"  in {_one_line(hit.session)}" if hit.session else ""
+    text = hit.text.strip().replace("\n", "\n    ")
+    return [f"{rank:>2}. {when}  {who}{place}  [{_one_line(hit.id)}]  {hit.score:.3f}", f"    {text}"]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

@@ -37,8 +37,8 @@ LONGEST_DETAIL = 300
 MASK = "***"
 SECRETS = re.compile(
     r"""(?ix)
-    bearer \s+ \S+
-    | (?: key | token | secret | password | authorization ) ["']? \s* [:=] \s* ["']? [^\s"',}]+
+    (?: bearer | basic ) \s+ [^\s"',}]+
+    | (?: key | token | secret | password | authorization ) ["']? \s* [:=] \s* ["']? (?:bearer \s+)? [^\s"',}]+
     | \b (?: sk | pk | rk ) - \S+
     | (?<=//) [^/\s@]+ @
     | (?= [\w*./+=-]* \d ) [\w*./+=-]{20,}

@@ -81,7 +81,7 @@ class Engine:
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._lock = threading.Lock()
         self._warned = False
-        self.fence = store.fence()
+        self.fence = store.fence
 
     @property
     def count_tokens(self) -> TokenCounter:
@@ -104,7 +104,7 @@ class Engine:
 
     def _keyword_index(self, user: int) -> KeywordIndex:
         def texts(docs: Sequence[int]) -> dict[int, str]:
-            return self.store.texts(user, docs)
+            return {doc: searchable(stored.value) for doc, stored in self.store.fetch(user, docs).items()}
 
         return (
             RankBM25Index(texts) if self._in_memory else Fts5Index(lambda term: self.store.postings(user, term), texts)

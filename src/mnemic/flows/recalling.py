@@ -61,12 +61,12 @@ def _ranked(engine: Engine, query: Query, view: View) -> tuple[Hit, ...]:
     terms = query_terms(query.text)
     corpus = view.columns.corpus(query.filters.kinds)
     words = view.keyword.scores(view.columns, terms, corpus)
-    meaning = similarities(view.matrix, vector) if vector is not None else np.zeros(len(words), np.float32)
+    meaning = None if vector is None else similarities(view.matrix, vector)
     if query.min_similarity is not None:
-        if vector is None and view.matrix.size:
+        if meaning is None:
             raise EmbedderUnavailable(
-                "min_similarity compares vectors, and the embedder cannot be had at present. Search without it, or see "
-                "the warning for how to get the embedder."
+                "min_similarity compares vectors, and there are none: the embedder cannot be had at present. Search "
+                "without it, or see the warning for how to get the embedder."
             )
         allowed &= meaning >= query.min_similarity
     rows = _candidates(view, words, meaning, allowed, query)
@@ -91,10 +91,12 @@ def _allowed(engine: Engine, filters: Filters, view: View) -> NDArray[np.bool_]:
     return allowed
 
 
-def _candidates(view: View, words: Floats, meaning: Floats, allowed: NDArray[np.bool_], query: Query) -> Rows:
+def _candidates(view: View, words: Floats, meaning: Floats | None, allowed: NDArray[np.bool_], query: Query) -> Rows:
     """The best of both searches with the turns around the very best; ascending."""
     size = max(query.recipe.candidates, query.k)
-    best = [retrieval.top(scores, allowed, size) for scores in (words, meaning)]
+    best = [retrieval.top(words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
+    if meaning is not None:
+        best.append(retrieval.top(meaning, allowed, size, above=-2.0))
     c = view.columns
     near = retrieval.neighbours(
         np.concatenate([rows[:NEIGHBOURS_OF] for rows in best]), c.previous, c.following
@@ -104,7 +106,7 @@ def _candidates(view: View, words: Floats, meaning: Floats, allowed: NDArray[np.
 
 
 def _pool(
-    view: View, query: Query, rows: Rows, terms: Sequence[str], corpus: NDArray[np.bool_], meaning: Floats
+    view: View, query: Query, rows: Rows, terms: Sequence[str], corpus: NDArray[np.bool_], meaning: Floats | None
 ) -> Pool:
     """Everything the signals read, gathered in one pass over the postings of the query's terms."""
     c, size = view.columns, len(view.columns)
@@ -130,7 +132,7 @@ def _pool(
     return Pool(
         rows=rows,
         around=around,
-        dense=np.append(meaning, np.float32(0.0))[at],
+        dense=np.zeros(at.shape, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))[at],
         counts=counts,
         lengths=lengths,
         mean_length=float(c.length[corpus].mean()) if documents else 1.0,

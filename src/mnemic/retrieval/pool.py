@@ -62,12 +62,9 @@ class Pool:
         return len(self.rows)
 
 
-def top(scores: Floats, allowed: NDArray[np.bool_], k: int) -> Rows:
-    """The rows of the k highest scores among the allowed ones, best first; ties go to the lower row.
-
-    Only rows with a score above zero count: a score of zero says that nothing speaks for a row.
-    """
-    rows = np.flatnonzero(allowed & (scores > 0))
+def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> Rows:
+    """The rows of the k highest scores among the allowed ones above a floor, best first; ties go to the lower row."""
+    rows = np.flatnonzero(allowed & (scores > above))
     if len(rows) > k:
         values = scores[rows]
         threshold = np.partition(values, len(rows) - k)[len(rows) - k]

@@ -20,7 +20,7 @@ __all__ = ["LoadedModel"]
 
 VECTOR_OUTPUTS = ("embedding", "sentence_embedding")
 TOKEN_OUTPUTS = ("last_hidden_state", "token_embeddings")
-TOKENS_PER_RUN = 2048
+TOKENS_PER_RUN = 1024
 """Long texts run in smaller batches: above this a batch falls out of the processor's cache and gains nothing."""
 
 ERRORS_ONLY = 3  # onnxruntime's log level

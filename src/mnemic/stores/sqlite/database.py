@@ -83,10 +83,10 @@ class Database:
         self.name = str(path) if path else ":memory:"
         self._durability = durability
         self._closed = False
+        self.read_only = False
         self._reset()
         with self._translated():
-            self._writer = self._connect()
-            self._migrate(self._writer)
+            self._writer = self._open()
 
     def _reset(self) -> None:
         self._pid = os.getpid()
@@ -94,7 +94,22 @@ class Database:
         self._pool_lock = threading.Lock()
         self._readers: list[Connection] = []
 
+    def _open(self) -> Connection:
+        """The first connection; a record that exists and cannot be written is opened for reading."""
+        try:
+            db = self._connect()
+            self._migrate(db)
+        except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError):
+            if self.path is None or not self.path.is_file():
+                raise
+            self.read_only = True
+            db = self._connect()
+            self._recognise(db)
+        return db
+
     def _connect(self) -> Connection:
+        if self.read_only:
+            return self._connect_read_only()
         with paths.private_umask():
             db = cast("Connection", apsw.Connection(str(self.path) if self.path else ":memory:"))
         db.set_busy_handler(_busy_handler())
@@ -109,6 +124,18 @@ class Database:
         ):
             db.pragma(pragma, value)
         return db
+
+    def _connect_read_only(self) -> Connection:
+        """A file that may be read and not written; its write-ahead log must be empty, because it cannot be replayed."""
+        assert self.path is not None
+        log = self.path.with_name(self.path.name + "-wal")
+        if log.exists() and log.stat().st_size:
+            raise errors.StoreReadOnly(
+                f"{self.name} cannot be written and has changes in {log.name} that only a writer can merge. Open it once "
+                "as its owner, or make the folder writable."
+            )
+        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        return cast("Connection", apsw.Connection(f"{self.path.resolve().as_uri()}?immutable=1", flags=flags))
 
     def _migrate(self, db: Connection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
@@ -165,6 +192,11 @@ class Database:
     def write(self) -> Generator[Connection]:
         """A transaction: everything inside is committed together, or nothing is."""
         self._check()
+        if self.read_only:
+            raise errors.StoreReadOnly(
+                f"{self.name} was opened for reading, because it cannot be written: check the permissions of the folder "
+                "and of the file. Nothing was stored."
+            )
         with self._lock, self._translated():
             db = self._writer
             db.execute("BEGIN IMMEDIATE")

@@ -10,7 +10,6 @@ from mnemic.stores.sqlite import checking, reading, reporting, writing
 from mnemic.stores.sqlite.database import Database, Durability
 from mnemic.stores.sqlite.embedding import Embedding
 from mnemic.stores.sqlite.migrations import MIGRATIONS
-from mnemic.text.render import searchable
 from mnemic.types import (
     CatalogDelta,
     Change,
@@ -70,6 +69,7 @@ class SqliteStore:
         with self._db.write() as db:
             return writing.apply(db, user, changes, model)
 
+    @property
     def fence(self) -> str:
         """The word that fences recalled text in prompts: random, made with the record, the same ever after."""
         with self._db.read() as db:
@@ -107,10 +107,6 @@ class SqliteStore:
         """Docs of a user with a term, ascending, each as often as the term occurs in it."""
         with self._db.read() as db:
             return reading.postings(db, user, term)
-
-    def texts(self, user: int, docs: Sequence[int]) -> dict[int, str]:
-        """The text by which records are found, by doc."""
-        return {doc: searchable(stored.value) for doc, stored in self.fetch(user, docs).items()}
 
     def matching(self, user: int, filters: Filters) -> list[int]:
         """Docs whose tags and metadata match the filters."""

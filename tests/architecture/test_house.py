@@ -1,0 +1,177 @@
+"""The rules of the house that a machine can hold. The allow-lists only shrink."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mnemic
+from mnemic import AsyncMemory, Memory
+
+ROOT = Path(__file__).parents[2]
+SOURCES = sorted(
+    path
+    for folder in (ROOT / "src", *ROOT.glob("integrations/*/src"))
+    for path in folder.rglob("*.py")
+    if "__pycache__" not in path.parts
+)
+
+MAX_FILE, MAX_FUNCTION, MAX_METHODS = 400, 60, 15
+FACES = {"Memory", "AsyncMemory"}
+TOO_LONG: set[str] = set()
+
+
+def code_lines(node: ast.AST, source: list[str]) -> int:
+    """Lines that hold code: no docstrings, no comments, no blanks."""
+    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    prose = {
+        line
+        for inner in ast.walk(node)
+        if isinstance(inner, documented) and ast.get_docstring(inner, clean=False) is not None
+        for line in range(inner.body[0].lineno, (inner.body[0].end_lineno or 0) + 1)
+    }
+    first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", len(source))
+    return sum(
+        1
+        for number in range(first, last + 1)
+        if number not in prose and (text := source[number - 1].strip()) and not text.startswith("#")
+    )
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_size_budget(path):
+    text = path.read_text()
+    source, tree = text.splitlines(), ast.parse(text)
+    name = str(path.relative_to(ROOT))
+    found = {name} if code_lines(tree, source) > MAX_FILE else set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and code_lines(node, source) > MAX_FUNCTION:
+            found.add(f"{name}:{node.name}")
+        if isinstance(node, ast.ClassDef) and node.name not in FACES:
+            methods = [
+                m
+                for m in node.body
+                if isinstance(m, (ast.FunctionDef, ast.AsyncFunctionDef)) and not m.name.startswith("_")
+            ]
+            if (
+                len([m for m in methods if not any(ast.unparse(d) == "property" for d in m.decorator_list)])
+                > MAX_METHODS
+            ):
+                found.add(f"{name}:{node.name}")
+    assert found <= TOO_LONG
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_nothing_that_executes_data_and_no_environment_outside_its_rooms(path):
+    tree = ast.parse(path.read_text())
+    modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    modules |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module}
+    assert not modules & {"pickle", "marshal", "shelve"}
+    calls = {ast.unparse(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    assert not calls & {"eval", "exec"}
+    reads_environment = any(
+        isinstance(n, ast.Attribute) and ast.unparse(n) in {"os.environ", "os.getenv"} for n in ast.walk(tree)
+    )
+    relative = path.relative_to(ROOT).as_posix()
+    allowed = (
+        relative in {"src/mnemic/paths.py", "src/mnemic/embedders/remote.py"}
+        or "/cli/" in relative
+        or "/llm/" in relative
+    )
+    assert allowed or not reads_environment
+
+
+def modules_of(package: str) -> list[str]:
+    root = importlib.import_module(package)
+    return [
+        package,
+        *(m.name for m in pkgutil.walk_packages(root.__path__, f"{package}.") if not m.name.endswith("__main__")),
+    ]
+
+
+@pytest.mark.parametrize("name", modules_of("mnemic"))
+def test_every_module_has_a_docstring_and_an_honest_all(name):
+    module = importlib.import_module(name)
+    assert (module.__doc__ or "").strip()
+    exported = getattr(module, "__all__", None)
+    if exported is not None:
+        assert [item for item in exported if not hasattr(module, item)] == []
+        assert len(set(exported)) == len(exported)
+
+
+def test_the_public_names_are_exactly_all():
+    assert mnemic.__all__ == sorted(mnemic.__all__)
+    assert {name for names in mnemic._HOME.values() for name in names} | {"__version__"} == set(mnemic.__all__)
+    for module, names in mnemic._HOME.items():
+        assert set(names) <= set(importlib.import_module(module).__all__)
+    with pytest.raises(AttributeError):
+        _ = mnemic.nothing_of_that_name
+
+
+def public_methods(cls: type) -> dict[str, inspect.Signature]:
+    found = {n: m for n, m in inspect.getmembers(cls, inspect.isfunction) if not n.startswith("_")}
+    return {name: inspect.signature(method) for name, method in found.items()}
+
+
+def test_both_faces_have_the_same_signatures():
+    sync, asynchronous = public_methods(Memory), public_methods(AsyncMemory)
+    assert set(sync) == set(asynchronous)
+    for name, signature in sync.items():
+        other = asynchronous[name]
+        assert list(signature.parameters.values()) == list(other.parameters.values()), name
+        if name != "scoped":
+            assert signature.return_annotation == other.return_annotation, name
+            assert inspect.iscoroutinefunction(getattr(AsyncMemory, name)), name
+    assert inspect.signature(Memory) == inspect.signature(AsyncMemory)
+
+
+def test_every_public_method_is_documented():
+    for cls in (Memory, AsyncMemory):
+        for name in public_methods(cls):
+            assert (getattr(cls, name).__doc__ or "").strip(), name
+
+
+LIGHT = """
+import sys, threading, socket, builtins
+opened = []
+real = builtins.open
+builtins.open = lambda file, *a, **k: (opened.append(str(file)), real(file, *a, **k))[1]
+def refuse(*a, **k): raise AssertionError("network")
+socket.socket.connect = refuse
+import mnemic
+heavy = {"numpy", "onnxruntime", "tokenizers", "apsw", "pydantic", "tiktoken", "rank_bm25", "chromadb", "torch", "anyio", "tqdm"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+assert threading.active_count() == 1
+assert not opened, opened
+from mnemic import Message, InvalidInput
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+
+
+def test_importing_does_no_work():
+    subprocess.run([sys.executable, "-I", "-c", LIGHT], check=True)
+
+
+def test_one_version_everywhere():
+    import tomllib
+
+    files = [ROOT / "pyproject.toml", *ROOT.glob("integrations/*/pyproject.toml")]
+    versions = {tomllib.loads(path.read_text())["project"]["version"] for path in files}
+    assert versions == {mnemic.__version__}
+    assert f"## {mnemic.__version__}" in (ROOT / "CHANGELOG.md").read_text()
+    core = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    pins = [pin for extra in core.values() for pin in extra if "mnemic" in pin]
+    assert all(pin.endswith(f"=={mnemic.__version__}") for pin in pins)
+    for path in ROOT.glob("integrations/*/pyproject.toml"):
+        assert f"mnemic=={mnemic.__version__}" in tomllib.loads(path.read_text())["project"]["dependencies"]
+
+
+def test_layers():
+    from importlinter.cli import lint_imports
+
+    assert lint_imports(config_filename=str(ROOT / "pyproject.toml"), no_cache=True) == 0

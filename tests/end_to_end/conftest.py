@@ -1,0 +1,55 @@
+"""The same scenarios through both faces and both stores."""
+
+import asyncio
+import inspect
+
+import pytest
+
+from mnemic import AsyncMemory, Memory
+
+
+class Blocking:
+    """AsyncMemory driven from synchronous code, each call in an event loop of its own."""
+
+    def __init__(self, memory: AsyncMemory) -> None:
+        self._memory = memory
+
+    def __getattr__(self, name):
+        value = getattr(self._memory, name)
+        if name == "scoped":
+            return lambda **scope: Blocking(value(**scope))
+        if not inspect.iscoroutinefunction(value):
+            return value
+
+        async def call(args, kwargs):
+            return await value(*args, **kwargs)
+
+        return lambda *args, **kwargs: asyncio.run(call(args, kwargs))
+
+
+@pytest.fixture(params=["sync", "async"])
+def face(request):
+    return request.param
+
+
+@pytest.fixture(params=["folder", "ram"])
+def opened(request, face, tmp_path):
+    """Opens a memory in the place under test; the folder is the same for every call of one test."""
+    handles = []
+
+    def make(**options):
+        options.setdefault("embedder", "hashing")
+        location = ":memory:" if request.param == "ram" else tmp_path / "memory"
+        memory = Memory(location, **options) if face == "sync" else Blocking(AsyncMemory(location, **options))
+        handles.append(memory)
+        return memory
+
+    make.persistent = request.param == "folder"
+    yield make
+    for memory in handles:
+        memory.close()
+
+
+@pytest.fixture
+def memory(opened):
+    return opened(user="ana")

@@ -1,0 +1,22 @@
+"""The conformance suite over every store."""
+
+from contextlib import closing
+
+import pytest
+
+from mnemic.stores import InMemoryStore, SqliteStore
+from mnemic.testing import StoreSuite
+
+
+class TestSqlite(StoreSuite):
+    @pytest.fixture
+    def store(self, tmp_path):
+        with closing(SqliteStore(tmp_path / "memory")) as store:
+            yield store
+
+
+class TestInMemory(StoreSuite):
+    @pytest.fixture
+    def store(self):
+        with closing(InMemoryStore()) as store:
+            yield store

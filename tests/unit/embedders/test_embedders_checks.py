@@ -1,0 +1,108 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from mnemic.embedders.checks import checked, positive, prepared, whole
+from mnemic.errors import ConfigurationError, EmbedderError, InvalidInput
+
+
+def test_rows_become_unit_float32():
+    rows = checked([[3, 4], [0, -2]], 2, 2)
+    assert rows.dtype == np.float32
+    assert rows.flags.c_contiguous
+    np.testing.assert_allclose(rows, [[0.6, 0.8], [0, -1]], rtol=1e-7)
+
+
+def test_fortran_order_and_half_precision_are_accepted():
+    rows = checked(np.asfortranarray([[1, 1], [2, 0]], dtype=np.float16), 2, None)
+    assert rows.flags.c_contiguous
+    np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+
+
+@given(arrays.arrays(np.float64, (3, 4), elements=st.floats(min_value=1e-11, max_value=1e300)))
+def test_any_finite_rows_come_out_with_length_one(values):
+    np.testing.assert_allclose(np.linalg.norm(checked(values, 3, 4), axis=1), 1, atol=1e-6)
+
+
+def test_no_texts_give_no_rows():
+    assert checked((), 0, 7).shape == (0, 7)
+    assert checked(np.zeros((0, 5)), 0, None).shape == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("vectors", "message"),
+    [
+        ([[1.0, float("nan")]], "NaN or infinity"),
+        ([[1.0, float("inf")]], "NaN or infinity"),
+        ([[0.0, 0.0]], "zero vector"),
+        ([[1e-30, 0.0]], "zero vector"),
+        ([[1.0, 2.0], [1.0, 2.0]], r"shape \(2, 2\) for 1 texts"),
+        ([[1.0, 2.0, 3.0]], "dimension 3 instead of 2"),
+        ([1.0, 2.0], r"shape \(2,\)"),
+        ([[[1.0, 2.0]]], r"shape \(1, 1, 2\)"),
+        ([[]], r"shape \(1, 0\)"),
+        (None, "shape"),
+        ([["a", "b"]], "table of numbers"),
+        ([[1.0], [1.0, 2.0]], "table of numbers"),
+    ],
+)
+def test_unusable_output_is_an_error(vectors, message):
+    with pytest.raises(EmbedderError, match=message):
+        checked(vectors, 1, 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("", ""),
+        ("a\0b", "ab"),
+        ("lone \ud83d half", "lone \ufffd half"),
+        ("\udc00", "\ufffd"),
+        ("a pair \ud83d\ude00", "a pair 😀"),
+        ("x" * 30_000, "x" * 20_000),
+    ],
+)
+def test_texts_are_made_fit(text, expected):
+    assert prepared([text], "document") == [expected]
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=40))
+def test_prepared_text_can_always_be_encoded(text):
+    (cleaned,) = prepared([text], "query")
+    assert "\0" not in cleaned.encode().decode()
+
+
+def test_the_limit_can_be_lifted():
+    assert len(prepared(["x" * 30_000], "document", None)[0]) == 30_000
+
+
+@pytest.mark.parametrize("texts", ["one text", b"bytes"])
+def test_a_single_text_is_refused(texts):
+    with pytest.raises(InvalidInput, match="list"):
+        prepared(texts, "document")
+
+
+@pytest.mark.parametrize("item", [None, 3, b"bytes", ["nested"]])
+def test_other_things_than_texts_are_refused(item):
+    with pytest.raises(InvalidInput, match=type(item).__name__):
+        prepared(["fine", item], "document")
+
+
+def test_unknown_kind():
+    with pytest.raises(InvalidInput, match="passage"):
+        prepared(["a"], "passage")
+
+
+@pytest.mark.parametrize("value", [0, 11, 2.0, "3", True, None])
+def test_whole_numbers_outside_the_range(value):
+    with pytest.raises(ConfigurationError, match=r"size=.*from 1 to 10"):
+        whole("size", value, 1, 10)
+
+
+@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "3", True])
+def test_seconds_that_are_none(value):
+    with pytest.raises(ConfigurationError, match="ttl="):
+        positive("ttl", value)
