@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -91,7 +91,7 @@ def _messages(name: str, talk: Mapping[str, Any]) -> Iterable[Message]:
 
 def session_date(text: str) -> datetime:
     """The date of a session, such as ``1:56 pm on 8 May, 2023``; taken as UTC."""
-    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=timezone.utc)
+    return datetime.strptime(text, "%I:%M %p on %d %B, %Y").replace(tzinfo=UTC)
 
 
 def turn_text(turn: Mapping[str, Any]) -> str:

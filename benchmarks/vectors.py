@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,12 +65,21 @@ def default_embedder(file: Path | None = None) -> StoredEmbedder:
 class PreparedEmbedder:
     """Hands out vectors made before, so that embedding costs nothing while something else is measured.
 
-    A text it does not hold gets a vector of its own all the same, made from its hash, and counts in ``unknown``: the
-    figures must say so.
+    The first vector of a text counts when the text comes twice. A text it does not hold gets a vector of its own all the
+    same, made from its hash, and counts in ``unknown``: the figures must say so.
+
+    Args:
+        texts: the texts.
+        vectors: their unit vectors, shape (len(texts), d).
     """
 
-    def __init__(self, rows: Mapping[str, int], vectors: np.ndarray, name: str = "prepared") -> None:
-        self._rows, self._vectors, self.id = rows, vectors, name
+    id = "prepared"
+
+    def __init__(self, texts: Sequence[str], vectors: np.ndarray) -> None:
+        self._vectors = vectors
+        self._rows: dict[str, int] = {}
+        for at, text in enumerate(texts):
+            self._rows.setdefault(text, at)
         self.unknown = 0
 
     @property

@@ -41,7 +41,9 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="a file in the shape of LoCoMo")
     parser.add_argument("--recipe", help="a recipe by name; default: what Memory.search takes by default")
     parser.add_argument("--embedder", choices=("default", "hashing"), default="default")
-    parser.add_argument("--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder")
+    parser.add_argument(
+        "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
+    )
     parser.add_argument("--json", type=Path, help="write the result to this file")
     return parser.parse_args(given)
 
@@ -95,7 +97,9 @@ def described(path: Path, conversations: Sequence[Conversation]) -> dict[str, An
 def show(result: Mapping[str, Any]) -> None:
     """The figures as tables."""
     data, found = result["data"], result["figures"]
-    print(f"{data['file']}: {data['conversations']} conversations, {data['messages']} messages, {data['questions']} questions")
+    print(
+        f"{data['file']}: {data['conversations']} conversations, {data['messages']} messages, {data['questions']} questions"
+    )
     head = ("figure, %", "mean", "95 % low", "high", "lowest conv.", "highest")
     for key in ("turn", "session", "distinct_sessions", "evidence_in_budget"):
         lines = [(n, v["mean"], *v["ci95"], v["lowest"], v["highest"]) for n, v in found[key].items()]
@@ -104,7 +108,9 @@ def show(result: Mapping[str, Any]) -> None:
     lines = [(name, values["questions"], *(values[n] for n in names)) for name, values in found["by_category"].items()]
     reporting.print_table("by category", ("category", "questions", *names), lines)
     order = found["order_independent_of_k"]
-    print(f"\norder independent of k (first 10 of k=10 and of k={DEPTH}): {order['same']} of {order['questions']} questions")
+    print(
+        f"\norder independent of k (first 10 of k=10 and of k={DEPTH}): {order['same']} of {order['questions']} questions"
+    )
 
 
 def main(given: Sequence[str]) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from mnemic.text.terms import STOP_WORDS
+
 if TYPE_CHECKING:
     import numpy as np
 
@@ -45,10 +47,8 @@ class MnemicEngine:
     def open(self, folder: Path, texts: Sequence[str], vectors: np.ndarray, *, durable: bool = True) -> None:
         from benchmarks.vectors import PreparedEmbedder
 
-        self.embedder = PreparedEmbedder({text: at for at, text in enumerate(texts)}, vectors)
-        self.memory = self._open(
-            folder, user="ana", embedder=self.embedder, durability="FULL" if durable else "NORMAL"
-        )
+        self.embedder = PreparedEmbedder(texts, vectors)
+        self.memory = self._open(folder, user="ana", embedder=self.embedder, durability="FULL" if durable else "NORMAL")
 
     def load(self, rows: Sequence[Row], vectors: np.ndarray) -> None:
         from benchmarks.speed.corpus import to_message
@@ -131,14 +131,18 @@ class ScriptEngine:
 
     def search(self, text: str, vector: np.ndarray) -> list[str]:
         np = self._np
-        words = " OR ".join(f'"{word}"' for word in _WORD.findall(text))
+        words = " OR ".join(f'"{word}"' for word in content_words(text))
         sql = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank LIMIT ?"
         by_word = [doc for (doc,) in self.db.execute(sql, (words, POOL))]
         cosines = self.matrix[: self.count] @ vector
         best = np.argpartition(-cosines, min(POOL, self.count - 1))[:POOL]
         by_meaning = (best[np.argsort(-cosines[best])] + 1).tolist()
         docs = fused(by_word, by_meaning)
-        sql = "SELECT doc, id, session, speaker, text, sent_at FROM messages WHERE doc IN (" + ",".join(map(str, docs)) + ")"
+        sql = (
+            "SELECT doc, id, session, speaker, text, sent_at FROM messages WHERE doc IN ("
+            + ",".join(map(str, docs))
+            + ")"
+        )
         found = {row[0]: row[1:] for row in self.db.execute(sql)}
         return [found[doc][0] for doc in docs]
 
@@ -184,7 +188,9 @@ class ChromaEngine:
         return self._nearest(vector, K)
 
     def _nearest(self, vector: np.ndarray, k: int) -> list[str]:
-        return self.collection.query(query_embeddings=vector[None], n_results=k, include=["documents", "metadatas"])["ids"][0]
+        return self.collection.query(query_embeddings=vector[None], n_results=k, include=["documents", "metadatas"])[
+            "ids"
+        ][0]
 
     def close(self) -> None:
         self.client.close()
@@ -206,10 +212,16 @@ class ChromaBm25Engine(ChromaEngine):
 
     def search(self, text: str, vector: np.ndarray) -> list[str]:
         np = self._np
-        scores = self.index.get_scores(_WORD.findall(text.lower()))
+        scores = self.index.get_scores(content_words(text))
         best = np.argpartition(-scores, min(POOL, len(scores) - 1))[:POOL]
         by_word = [self.ids[i] for i in best[np.argsort(-scores[best])]]
         return fused(by_word, self._nearest(vector, POOL))
+
+
+def content_words(text: str) -> list[str]:
+    """The words to look for, stop words left out unless there is nothing else."""
+    words = _WORD.findall(text.lower())
+    return [word for word in words if word not in STOP_WORDS] or words
 
 
 def fused(*rankings: Sequence[Any]) -> list[Any]:

@@ -1,7 +1,7 @@
-"""Where the CPU time of a search goes: ``python -m benchmarks.speed.hotspots --data FILE [--rows 10000]``.
+"""Where the CPU time of a search and of an add goes: ``python -m benchmarks.speed.hotspots --data FILE [--rows 10000]``.
 
-Runs Mnemic's default search under Python's profiler and lists the functions by their own time. The profiler makes calls
-dearer than they are; the shares tell, not the sums, so the same searches are timed without it first.
+Runs Mnemic's default search under Python's profiler and lists the functions by their own time, then durable single adds.
+The profiler makes calls dearer than they are; the shares tell, not the sums, so the same calls are timed without it first.
 """
 
 from __future__ import annotations
@@ -11,16 +11,20 @@ import cProfile
 import pstats
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from benchmarks import reporting
 from benchmarks.conversations import load
 from benchmarks.speed import corpus
+from benchmarks.speed.children import known_texts
 from benchmarks.speed.engines import MnemicEngine
 from benchmarks.speed.measuring import Timings, pin_threads
 from benchmarks.vectors import default_embedder
+
+ADDS = 200
 
 
 def place(function: tuple[str, int, str]) -> str:
@@ -33,17 +37,25 @@ def place(function: tuple[str, int, str]) -> str:
     return f"{'/'.join(parts[package:])}:{line} {name}"
 
 
-def profiled(engine: MnemicEngine, asked: Sequence[tuple[str, Any]], most: int) -> list[tuple[str, int, float, float]]:
-    """(function, calls, own ms a search, ms a search with what it calls), by own time."""
+def profiled(calls: Sequence[Callable[[], Any]], most: int) -> list[tuple[str, int, float, float]]:
+    """(function, how often, own ms a call, ms a call with what it calls), by own time."""
     profile = cProfile.Profile()
     profile.enable()
-    for text, vector in asked:
-        engine.search(text, vector)
+    for call in calls:
+        call()
     profile.disable()
     stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
-    lines = [(place(f), calls, own * 1000, whole * 1000) for f, (_, calls, own, whole, _) in stats.items()]
+    lines = [(place(f), times, own * 1000, whole * 1000) for f, (_, times, own, whole, _) in stats.items()]
     lines.sort(key=lambda line: -line[2])
-    return [(name, calls, own / len(asked), whole / len(asked)) for name, calls, own, whole in lines[:most]]
+    return [(name, times, own / len(calls), whole / len(calls)) for name, times, own, whole in lines[:most]]
+
+
+def timed(calls: Sequence[Callable[[], Any]]) -> list[float]:
+    """CPU and wall ms, p50 and p95, of calls made one after the other."""
+    timings = Timings()
+    for call in calls:
+        timings.of(call)
+    return list(timings.summary().values())
 
 
 def main(given: Sequence[str]) -> None:
@@ -56,33 +68,36 @@ def main(given: Sequence[str]) -> None:
     options = parser.parse_args(given)
     pin_threads("benchmarks.speed.hotspots", given)
     embedder = default_embedder(options.vectors_cache)
-    data = corpus.grown(corpus.prepare(load(options.data), embedder, options.questions), options.rows)
+    data = corpus.grown(corpus.prepare(load(options.data), embedder, options.questions), options.rows + 2 * ADDS)
     embedder.close()
+    asked = list(zip(data.questions, data.question_vectors, strict=True))
     with tempfile.TemporaryDirectory() as folder:
-        engine = opened(data, Path(folder))
-        asked = list(zip(data.questions, data.question_vectors, strict=True))
+        engine = opened(data, options.rows, Path(folder))
+        searches = [partial(engine.search, *question) for question in asked]
+        more = zip(data.rows[options.rows :], data.vectors[options.rows :], strict=True)
+        adds = [partial(engine.add, engine.prepared(row), vector) for row, vector in more]
         engine.search(*asked[0])
-        times = [Timings(), Timings()]
-        for timings in times:
-            for text, vector in asked:
-                timings.of(engine.search, text, vector)
-        lines = profiled(engine, asked, options.most)
+        times = [("search, asked first", *timed(searches)), ("search, asked again", *timed(searches))]
+        lines = profiled(searches, options.most)
+        times.append(("add", *timed(adds[:ADDS])))
+        added = profiled(adds[ADDS:], options.most)
         engine.close()
-    head = ("pass", "calls", "CPU ms p50", "p95", "wall p50", "p95")
-    rows = [(name, *t.summary().values()) for name, t in zip(("asked first", "asked again"), times, strict=True)]
-    reporting.print_table(f"search at {options.rows} rows, without the profiler", head, rows)
+    head = ("without the profiler", "calls", "CPU ms p50", "p95", "wall p50", "p95")
+    reporting.print_table(f"at {options.rows} rows", head, times)
     head = ("function", "calls", "own ms", "ms with callees")
     reporting.print_table(f"per search, profiled over {len(asked)} questions asked again", head, lines)
+    reporting.print_table(f"per add, profiled over {ADDS} messages", head, added)
 
 
-def opened(data: corpus.Corpus, folder: Path) -> MnemicEngine:
-    """A store with the corpus in it."""
-    from benchmarks.speed.children import known_texts
-
+def opened(data: corpus.Corpus, size: int, folder: Path) -> MnemicEngine:
+    """A store with the first ``size`` rows of the corpus in it, that writes durably."""
     engine = MnemicEngine()
     engine.library()
-    engine.open(folder / "memory", *known_texts(data), durable=False)
-    engine.load(data.rows, data.vectors)
+    known = known_texts(data)
+    engine.open(folder / "memory", *known, durable=False)
+    engine.load(data.rows[:size], data.vectors[:size])
+    engine.close()
+    engine.open(folder / "memory", *known)
     return engine
 
 

@@ -57,10 +57,12 @@ def pin_threads(module: str, arguments: Sequence[str]) -> None:
 
     The libraries read this when they are loaded, so a process that began without it begins again with it.
     """
-    wanted = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")} | {"ANONYMIZED_TELEMETRY": "False"}
+    wanted = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL")} | {
+        "ANONYMIZED_TELEMETRY": "False"
+    }
     if any(os.environ.get(name) != value for name, value in wanted.items()):
         os.environ.update(wanted)
-        os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606
+        os.execv(sys.executable, [sys.executable, "-m", module, *arguments])
 
 
 def folder_bytes(folder: Path) -> int:

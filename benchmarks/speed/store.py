@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +50,9 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--engines", default=",".join(ENGINES), help="which of " + ", ".join(ENGINES))
     parser.add_argument("--questions", type=int, default=400, help="how many questions are asked at each size")
     parser.add_argument("--tenant", action="store_true", help="also one user among 100,000 rows of others")
-    parser.add_argument("--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder")
+    parser.add_argument(
+        "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
+    )
     parser.add_argument("--json", type=Path, help="write the result to this file")
     return parser.parse_args(given)
 
@@ -137,7 +139,9 @@ def show(figures: Mapping[str, Any]) -> None:
         ]
         lines.append(("MB on disk", *(values["mb_on_disk"] for values in engines.values())))
         for part in ("import_s", "open_s", "first_answer_s", "open_and_answer_s"):
-            lines.append((f"cold {part}, CPU", *(values.get("cold_start", {}).get(part) for values in engines.values())))
+            lines.append(
+                (f"cold {part}, CPU", *(values.get("cold_start", {}).get(part) for values in engines.values()))
+            )
         reporting.print_table(f"{size} rows of one user", head, lines)
         print("ratios:", found["ratios"])
     for key in ("import", "footprint", "tenant"):
@@ -156,10 +160,8 @@ def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:
     return lines
 
 
-def main(given: Sequence[str]) -> dict[str, Any]:
-    """Run, print, and write the result if asked to."""
-    options = arguments(given)
-    pin_threads("benchmarks.speed.store", given)
+def measure(options: argparse.Namespace) -> Iterator[tuple[Any, dict[str, Any]]]:
+    """The corpus and the figures so far, after each part: a long run that is broken off leaves what it had."""
     conversations, embedder = load(options.data), default_embedder(options.vectors_cache)
     real = corpus.prepare(conversations, embedder, options.questions)
     embedder.close()
@@ -167,19 +169,30 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     for size in [int(text) for text in options.rows.split(",") if text]:
         found = at_size(real, size, options.engines.split(","))
         figures["sizes"][str(size)] = found | {"ratios": ratios(found)}
+        yield real, figures
     figures |= {"import": fresh.import_cost(), "footprint": footprint(real)}
+    yield real, figures
     if options.tenant:
         say(f"one user among {FOREIGN} rows of others")
         figures["tenant"] = tenant.measure(conversations, embedder, FOREIGN)
-    result = reporting.document(
-        "speed.store", given, data={"file": options.data.name, "sha256": reporting.sha256(options.data)},
-        machine=reporting.machine(), settings={"questions": len(real.questions), "vectors": embedder.id},
-        definitions=DEFINITIONS, figures=figures,
-    )  # fmt: skip
+        yield real, figures
+
+
+def main(given: Sequence[str]) -> dict[str, Any]:
+    """Run, print, and write the result if asked to."""
+    options = arguments(given)
+    pin_threads("benchmarks.speed.store", given)
+    figures: dict[str, Any] = {}
+    for real, figures in measure(options):
+        result = reporting.document(
+            "speed.store", given, data={"file": options.data.name, "sha256": reporting.sha256(options.data)},
+            machine=reporting.machine(), settings={"questions": len(real.questions)}, definitions=DEFINITIONS,
+            figures=figures,
+        )  # fmt: skip
+        if options.json:
+            reporting.write(options.json, result)
     show(figures)
-    if options.json:
-        reporting.write(options.json, result)
-    return result
+    return figures
 
 
 if __name__ == "__main__":

@@ -49,7 +49,7 @@ def _filled(mine: corpus.Corpus, rest: corpus.Corpus | None, questions: Sequence
     if rest is not None:
         more, others = known_texts(rest)
         texts, vectors = [*texts, *more], np.concatenate([vectors, others])
-    embedder = PreparedEmbedder({text: at for at, text in enumerate(texts)}, vectors)
+    embedder = PreparedEmbedder(texts, vectors)
     with (
         tempfile.TemporaryDirectory() as folder,
         Memory(Path(folder) / "memory", user="ana", embedder=embedder, durability="NORMAL") as memory,

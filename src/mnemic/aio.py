@@ -18,6 +18,7 @@ from mnemic.memory import Memory
 from mnemic.protocols import Embedder, TokenCounter
 from mnemic.types import (
     Event,
+    Evidence,
     Kind,
     MemoryContext,
     MemoryRecord,
@@ -213,7 +214,9 @@ class AsyncMemory:
         role: str | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
+        quality: bool = True,
         min_similarity: float | None = None,
+        min_evidence: Evidence = "none",
     ) -> SearchResult:
         """See ``Memory.search``."""
         return await self._run(
@@ -232,7 +235,9 @@ class AsyncMemory:
             role=role,
             now=now,
             recipe=recipe,
+            quality=quality,
             min_similarity=min_similarity,
+            min_evidence=min_evidence,
         )
 
     async def get_memory_context(

@@ -15,6 +15,7 @@ from mnemic.flows import asking, maintaining, opening, recalling, writing
 from mnemic.protocols import Embedder, TokenCounter
 from mnemic.types import (
     Event,
+    Evidence,
     Kind,
     MemoryContext,
     MemoryRecord,
@@ -241,7 +242,9 @@ class Memory:
         role: str | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
+        quality: bool = True,
         min_similarity: float | None = None,
+        min_evidence: Evidence = "none",
     ) -> SearchResult:
         """Find what bears on a query. Filters apply before any ranking or limit.
 
@@ -260,8 +263,10 @@ class Memory:
             session: messages of this conversation only.
             role: messages of this role only.
             now: the moment the question is asked; default the present.
-            recipe: ``conversation``, ``facts``, ``rrf``, ``vector``, or a ``Recipe``.
+            recipe: ``conversation``, ``facts``, ``coding``, ``rrf``, ``vector``, or a ``Recipe``.
+            quality: whether importance, recency, tier and level break ties.
             min_similarity: lowest cosine with the query, -1 to 1.
+            min_evidence: a result graded lower than this is empty; it still carries its grade.
 
         Raises:
             InvalidInput: an argument cannot be used.
@@ -272,8 +277,9 @@ class Memory:
             since=since, until=until, in_session=session, role=role,
         )  # fmt: skip
         asked = asking.query(
-            query, k=k, filters=filters, recipe=recipe, now=now, min_similarity=min_similarity, zone=self._zone
-        )
+            query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
+            min_similarity=min_similarity, min_evidence=min_evidence,
+        )  # fmt: skip
         return recalling.search(self._engine, self._scope, asked)
 
     def get_memory_context(
@@ -310,9 +316,7 @@ class Memory:
         asked = None
         if query is not None:
             k = max(20, min(400, budget // 8))
-            asked = asking.query(
-                query, k=k, filters=filters, recipe=recipe, now=now, min_similarity=None, zone=self._zone
-            )
+            asked = asking.query(query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now)
         return recalling.recall(self._engine, self._scope, asked, filters=filters, max_tokens=budget)
 
     def list(

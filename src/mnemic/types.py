@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 if TYPE_CHECKING:
@@ -206,9 +206,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Sequence[Hit]):
-    """An immutable sequence of hits, best first."""
+    """An immutable sequence of hits, best first.
+
+    ``evidence`` grades the result as a whole (``strong``, ``weak`` or ``none``) and ``probability`` is that the first ten
+    hits hold what was asked for, 0 to 1: a rank always returns something, the grade says whether it is worth anything.
+    """
 
     hits: tuple[Hit, ...] = ()
+    evidence: Evidence = "none"
+    probability: float = 0.0
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -244,6 +250,7 @@ class MemoryContext:
     hits: tuple[Hit, ...] = ()
     token_count: int = 0
     truncated: bool = False
+    evidence: Evidence = "none"
 
     def to_prompt(self) -> str:
         """The text to put into a prompt; empty when nothing was found."""
@@ -335,7 +342,10 @@ class Query:
     filters: Filters
     recipe: Any
     now: int
+    zone: tzinfo
+    quality: bool = True
     min_similarity: float | None = None
+    min_evidence: Evidence = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,8 +362,9 @@ class Stored:
 class CatalogDelta:
     """What a cache of one user's records must learn to be up to date with event number ``event``.
 
-    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits) and
-    ``vectors`` are (doc, float16 bytes), both of new and touched docs. A touched doc not among the rows is gone.
+    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits,
+    utc offset in minutes, told periods as JSON or None) and ``vectors`` are (doc, float16 bytes), both of new and
+    touched docs. A touched doc not among the rows is gone.
     """
 
     event: int
@@ -367,11 +378,12 @@ class CatalogDelta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:
-    """How a record is found: index terms, length in content terms, traits (bits), and the vector if there is one."""
+    """How a record is found: terms, length in content terms, traits (bits), periods it tells of, vector if there is one."""
 
     terms: tuple[str, ...]
     length: int
     traits: int
+    told: tuple[tuple[int, int], ...] = ()
     vector: NDArray[np.float32] | None = None
 
 

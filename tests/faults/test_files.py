@@ -121,7 +121,9 @@ except MnemicError as error:
         path.write_bytes(data)
         for suffix in ("-wal", "-shm"):
             path.with_name(path.name + suffix).unlink(missing_ok=True)
-        done = subprocess.run([sys.executable, "-c", probe, str(path.parent)], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", probe, str(path.parent)], capture_output=True, text=True, timeout=60, check=False
+        )
         assert done.returncode == 0, done.stderr
         assert done.stdout.split()[0] in {"typed", "found"}
 
@@ -155,7 +157,9 @@ print("whole")
 @pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_FSIZE")
 def test_no_room_left(tmp_path):
     """The limit on the size of a file is the disk that is full: the write fails whole and works again afterwards."""
-    done = subprocess.run([sys.executable, "-c", FULL, str(tmp_path / "memory")], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", FULL, str(tmp_path / "memory")], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split()[0] == "typed:"
     assert done.stdout.split()[-1] == "whole"
@@ -185,6 +189,8 @@ def test_a_folder_of_somebody_else(tmp_path_factory):
         if "pytest" in str(path):
             path.chmod(0o755)
     (folder / "mnemic.db").chmod(0o644)
-    done = subprocess.run([sys.executable, "-c", READ_ONLY, str(folder)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", READ_ONLY, str(folder)], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "1", "True", "typed", "typed", "typed"]

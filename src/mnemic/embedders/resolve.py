@@ -61,7 +61,7 @@ def _from_text(spec: str) -> Embedder:
     provider, _, model = spec.partition(":")
     if spec == "hashing":
         return HashingEmbedder()
-    if Path(spec).expanduser().is_dir():  # before the colon is looked at: Windows paths have one
+    if spec and Path(spec).expanduser().is_dir():  # before the colon is looked at: Windows paths have one
         return _from_folder(Path(spec))
     if not provider or not model or "/" in provider.removeprefix("gateway/") or "\\" in spec:
         raise _not_accepted(spec)

@@ -11,7 +11,7 @@ from mnemic.retrieval import Recipe, recipe_named
 from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
 from mnemic.text.terms import clean
-from mnemic.types import Filters, Kind, MemoryType, Query, Reach, Scope, Status
+from mnemic.types import Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
 
 __all__ = ["filters", "identifier", "query", "whole"]
 
@@ -128,10 +128,12 @@ def query(
     *,
     k: object,
     filters: Filters,
+    zone: tzinfo,
     recipe: str | Recipe,
     now: datetime | None,
-    min_similarity: object,
-    zone: tzinfo,
+    quality: bool = True,
+    min_similarity: object = None,
+    min_evidence: Evidence = "none",
 ) -> Query:
     """A checked query.
 
@@ -142,6 +144,8 @@ def query(
         raise InvalidInput(f"The query must be a string, not {type(text).__name__}.")
     if len(text) > MAX_QUERY:
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Ask for its gist.")
+    if min_evidence not in get_args(Evidence):
+        raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {min_evidence!r:.40}.")
     moment = _micros("now", now, zone)
     return Query(
         text=text,
@@ -149,5 +153,8 @@ def query(
         filters=filters,
         recipe=recipe_named(recipe),
         now=to_micros(present()) if moment is None else moment,
+        zone=zone,
+        quality=bool(quality),
+        min_evidence=min_evidence,
         min_similarity=None if min_similarity is None else _cosine("min_similarity", min_similarity),
     )

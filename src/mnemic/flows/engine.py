@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import errors
+from mnemic.embedders import checked
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import ExactIndex
 from mnemic.protocols import Embedder, KeywordIndex, Store, TokenCounter
+from mnemic.text.cues import traits
+from mnemic.text.dates import told_periods
 from mnemic.text.render import searchable
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.text.tokens import token_counter
-from mnemic.text.traits import traits
 from mnemic.types import Indexing, MemoryRecord, Message
 
 __all__ = ["Engine", "View"]
@@ -59,6 +61,13 @@ class _Cache:
                 self.keyword.apply(delta, columns)
                 self.model = delta.model
             return View(self.user, self.catalog.snapshot(), self.vectors.matrix(), self.keyword, self.model)
+
+
+def _said(record: Message | MemoryRecord) -> int:
+    """The day a record was said, by its own clock."""
+    moment = record.sent_at if isinstance(record, Message) else record.valid_at or record.created_at
+    assert moment is not None
+    return moment.toordinal()
 
 
 class Engine:
@@ -121,7 +130,7 @@ class Engine:
         if not texts:
             return []
         try:
-            return list(self.embedder.embed(texts))
+            return list(checked(self.embedder.embed(texts), len(texts), self.embedder.dimension))
         except errors.EmbedderUnavailable as error:
             self._warn(error)
             return [None] * len(texts)
@@ -137,7 +146,7 @@ class Engine:
             return None
         self.check_model(view.model, view.matrix.shape[1])
         try:
-            return self.embedder.embed([text], kind="query")[0]
+            return checked(self.embedder.embed([text], kind="query"), 1, view.matrix.shape[1])[0]
         except errors.EmbedderError as error:
             self._warn(error)
             return None
@@ -158,7 +167,11 @@ class Engine:
         texts = [searchable(record) for record in records]
         return [
             Indexing(
-                terms=index_terms(text), length=len(content_terms(text)), traits=traits(record.content), vector=vector
+                terms=index_terms(text),
+                length=len(content_terms(text)),
+                traits=traits(record.content),
+                told=tuple(told_periods(record.content, _said(record))),
+                vector=vector,
             )
             for record, text, vector in zip(records, texts, self.embed_documents(texts), strict=True)
         ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.flows.engine import Engine
 from mnemic.protocols import Embedder
@@ -37,7 +38,7 @@ def embed_pending(engine: Engine) -> int:
 
 def _embed(engine: Engine, batch: Sequence[tuple[int, int, str]]) -> int:
     try:
-        vectors = engine.embedder.embed([text for *_, text in batch])
+        vectors = checked(engine.embedder.embed([text for *_, text in batch]), len(batch), engine.embedder.dimension)
     except EmbedderUnavailable:
         raise
     except EmbedderError as error:
@@ -58,7 +59,7 @@ def reembed(engine: Engine, embedder: Embedder, progress: Progress | None) -> in
     total, done, dimension = work.begin(embedder.id), 0, embedder.dimension or 0
     while True:
         while batch := work.missing(BATCH):
-            vectors = embedder.embed([text for *_, text in batch])
+            vectors = checked(embedder.embed([text for *_, text in batch]), len(batch), embedder.dimension)
             work.build([(user, doc) for user, doc, _ in batch], vectors)
             done, dimension = done + len(batch), vectors.shape[1]
             if progress:

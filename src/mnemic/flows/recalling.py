@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +12,12 @@ from numpy.typing import NDArray
 from mnemic import context, retrieval
 from mnemic.errors import EmbedderUnavailable
 from mnemic.flows.engine import Engine, View
+from mnemic.indexes.catalog import STATUSES, Columns
 from mnemic.indexes.vector import similarities
-from mnemic.retrieval.pool import Pool
-from mnemic.text import bm25
+from mnemic.retrieval import HERE, Pool
+from mnemic.text import bm25, cues
+from mnemic.text.clock import from_micros
+from mnemic.text.dates import Period, may_name_a_date, named_periods
 from mnemic.text.terms import clean, index_terms, query_terms
 from mnemic.types import Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
@@ -22,44 +26,54 @@ __all__ = ["recall", "search"]
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 
+GRADES = ("none", "weak", "strong")
+
 NEIGHBOURS_OF = 50
 """How many of each search's best bring their neighbouring turns into the pool."""
 
 
 def search(engine: Engine, scope: Scope, query: Query) -> SearchResult:
-    """Rank the records a query may see.
+    """Rank the records a query may see, and grade the result.
 
-    The order does not depend on ``k``: the pool is the same for every k up to its size, and a longer list goes on with
-    the rest in the order of the two searches.
+    The order does not depend on ``k``: the pool is the same for every k up to its size.
     """
     text = clean(query.text)
     view = engine.view(scope.user)
     if view is None or not text.strip():
         return SearchResult()
-    if query.filters.reach == "auto":
-        return _widening(engine, scope, query)
-    return SearchResult(_ranked(engine, replace(query, text=text), view))
+    query = replace(query, text=text)
+    result = _widening(engine, scope, query, view) if query.filters.reach == "auto" else _ranked(engine, query, view)
+    if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
+        return replace(result, hits=())
+    return result
 
 
-def _widening(engine: Engine, scope: Scope, query: Query) -> SearchResult:
+def _widening(engine: Engine, scope: Scope, query: Query, view: View) -> SearchResult:
     """Session, then project, then everything, until there are k hits; the narrower ones come first."""
     hits: dict[str, Hit] = {}
+    best = SearchResult()
     for reach in ("session", "project", "user"):
         if (reach == "session" and scope.session is None) or (reach == "project" and scope.project is None):
             continue
-        narrowed = replace(query, filters=replace(query.filters, reach=reach))
-        for hit in search(engine, scope, narrowed):
+        result = _ranked(engine, replace(query, filters=replace(query.filters, reach=reach)), view)
+        best = max(best, result, key=_probability)
+        for hit in result:
             hits.setdefault(hit.id, hit)
         if len(hits) >= query.k:
             break
-    return SearchResult(tuple(hits.values())[: query.k])
+    return replace(best, hits=tuple(hits.values())[: query.k])
 
 
-def _ranked(engine: Engine, query: Query, view: View) -> tuple[Hit, ...]:
+def _probability(result: SearchResult) -> float:
+    return result.probability
+
+
+def _ranked(engine: Engine, query: Query, view: View) -> SearchResult:
     allowed = _allowed(engine, query.filters, view)
     vector = engine.embed_query(query.text, view)
-    terms = query_terms(query.text)
     corpus = view.columns.corpus(query.filters.kinds)
+    speakers = _named_speakers(view, query.text)
+    terms = _terms(view, query.text)
     words = view.keyword.scores(view.columns, terms, corpus)
     meaning = None if vector is None else similarities(view.matrix, vector)
     if query.min_similarity is not None:
@@ -71,15 +85,16 @@ def _ranked(engine: Engine, query: Query, view: View) -> tuple[Hit, ...]:
         allowed &= meaning >= query.min_similarity
     rows = _candidates(view, words, meaning, allowed, query)
     if not len(rows):
-        return ()
-    pool = _pool(view, query, rows, terms, corpus, meaning)
-    score, signals = retrieval.score(pool, query.recipe)
-    order = np.lexsort((rows, -score))
+        return SearchResult()
+    pool = _pool(view, query, rows, terms, corpus, words, meaning, speakers)
+    scores, signals = retrieval.score(pool, query.recipe, view.columns.group[rows], quality=query.quality)
+    order = np.lexsort((rows, -scores))
+    grade = retrieval.grade(pool, order, model=engine.embedder.id if meaning is not None else None)
     ranked = [
-        (int(rows[i]), float(score[i]), {name: float(v[i]) for name, v in signals.items()})
+        (int(rows[i]), float(scores[i]), {name: float(value[i]) for name, value in signals.items()})
         for i in order[: query.k * 2 + 20]
     ]
-    return _hits(engine, view, query, ranked)
+    return SearchResult(_hits(engine, view, query, ranked), grade.evidence, grade.probability)
 
 
 def _allowed(engine: Engine, filters: Filters, view: View) -> NDArray[np.bool_]:
@@ -98,75 +113,117 @@ def _candidates(view: View, words: Floats, meaning: Floats | None, allowed: NDAr
     if meaning is not None:
         best.append(retrieval.top(meaning, allowed, size, above=-2.0))
     c = view.columns
-    near = retrieval.neighbours(
-        np.concatenate([rows[:NEIGHBOURS_OF] for rows in best]), c.previous, c.following
-    ).ravel()
+    leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
+    near = retrieval.neighbours(leaders, c.previous, c.following)[:, HERE - 2 : HERE + 3].ravel()
     near = near[near >= 0]
     return np.unique(np.concatenate([*best, near[allowed[near]]]))
 
 
 def _pool(
-    view: View, query: Query, rows: Rows, terms: Sequence[str], corpus: NDArray[np.bool_], meaning: Floats | None
+    view: View,
+    query: Query,
+    rows: Rows,
+    terms: Sequence[str],
+    corpus: NDArray[np.bool_],
+    words: Floats,
+    meaning: Floats | None,
+    speakers: Sequence[int],
 ) -> Pool:
     """Everything the signals read, gathered in one pass over the postings of the query's terms."""
-    c, size = view.columns, len(view.columns)
+    c = view.columns
     around = retrieval.neighbours(rows, c.previous, c.following)
-    at = np.where(around >= 0, around, size)  # one row past the end stands for "no turn" and stays zero
+    at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
+    counts, in_session, idf = _counted(view, terms, corpus, rows, at)
+    dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
+    asks = (np.append(c.traits, np.int32(0))[at[:, HERE - 1]] & cues.ASKS) > 0
+    return Pool(
+        rows=rows,
+        dense=dense[rows],
+        dense_before=dense[at[:, HERE - 1]] * asks,
+        dense_session=_best_of_session(c, dense)[rows],
+        bm25=words[rows],
+        counts=counts,
+        lengths=np.append(c.length, np.float32(0.0))[at],
+        in_session=in_session,
+        idf=idf,
+        mean_length=float(c.length[corpus].mean()) if corpus.any() else 1.0,
+        speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
+        traits=c.traits[rows],
+        asked_for=cues.asked_for(query.text),
+        days=c.day[rows],
+        told=[c.told.get(int(doc), ()) for doc in c.doc[rows]],
+        asked=_asked_periods(c, query),
+        words=c.length[rows],
+        times=c.time[rows],
+        now=query.now,
+        importance=c.importance[rows],
+        long_term=(c.status[rows] == STATUSES["long_term"]).astype(np.float32),
+        near=_near(c, query.filters, rows),
+    )
+
+
+def _counted(
+    view: View, terms: Sequence[str], corpus: NDArray[np.bool_], rows: Rows, at: Rows
+) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
+    c = view.columns
     counts = np.zeros((*at.shape, len(terms)), np.float32)
-    session_counts = np.zeros((len(rows), len(terms)), np.float32)
-    buffer = np.zeros(size + 1, np.float32)
-    documents, idf = int(corpus.sum()), np.zeros(len(terms), np.float32)
-    live = corpus & (c.group > 0)
+    in_session = np.zeros((len(rows), len(terms)), np.bool_)
+    idf = np.zeros(len(terms), np.float32)
+    documents = int(corpus.sum())
+    buffer = np.zeros(len(c) + 1, np.float32)
     for t, term in enumerate(terms):
         found, occurrences = view.keyword.postings(c, term)
         inside = corpus[found]
         found, occurrences = found[inside], occurrences[inside]
-        idf[t] = bm25.idf(documents, len(found))
+        idf[t] = bm25.idf(documents, len(found)) / bm25.idf(documents, 0)
         buffer[found] = occurrences
         counts[:, :, t] = buffer[at]
         buffer[found] = 0.0
-        session_counts[:, t] = np.bincount(c.group[found], occurrences, minlength=c.groups)[c.group[rows]]
-    lengths = np.append(c.length, np.float32(0.0))[at]
-    session_lengths = np.bincount(c.group[live], c.length[live], minlength=c.groups).astype(np.float32)
-    sessions = session_lengths[session_lengths > 0]
-    return Pool(
-        rows=rows,
-        around=around,
-        dense=np.zeros(at.shape, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))[at],
-        counts=counts,
-        lengths=lengths,
-        mean_length=float(c.length[corpus].mean()) if documents else 1.0,
-        idf=idf,
-        session_counts=session_counts,
-        session_lengths=session_lengths[c.group[rows]],
-        session_mean=float(sessions.mean()) if len(sessions) else 1.0,
-        speaker=np.isin(c.speaker[rows], _speakers(view, query.text)),
-        traits=c.traits[rows],
-        times=c.time[rows],
-        importance=c.importance[rows],
-        status=c.status[rows],
-        kind=c.kind[rows],
-        near=_near(view, query.filters)[rows],
-        query=query.text,
-        now=query.now,
-    )
+        sessions = np.zeros(c.groups, np.bool_)
+        sessions[c.group[found]] = True
+        sessions[0] = False  # no conversation
+        in_session[:, t] = sessions[c.group[rows]]
+    return counts, in_session, idf
 
 
-def _near(view: View, filters: Filters) -> Floats:
+def _best_of_session(c: Columns, dense: Floats) -> Floats:
+    """For every row the highest cosine of its conversation; its own where it belongs to none."""
+    best = np.full(c.groups, -1.0, np.float32)
+    np.maximum.at(best, c.group, dense[:-1])
+    return np.where(c.group > 0, best[c.group], dense[:-1])
+
+
+def _asked_periods(c: Columns, query: Query) -> list[Period]:
+    """The periods the query names, seen from when it is asked."""
+    said = named_periods(query.text, from_micros(query.now).astimezone(query.zone).toordinal(), ())
+    if said or not may_name_a_date(query.text):
+        return said
+    years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
+    return named_periods(query.text, 1, [years[0] - 1, *years])
+
+
+def _near(c: Columns, filters: Filters, rows: Rows) -> Floats:
     if filters.project is None:
-        return np.zeros(len(view.columns), np.float32)
-    return (view.columns.project == view.columns.names.get(("project", filters.project))).astype(np.float32)
+        return np.zeros(len(rows), np.float32)
+    return (c.project[rows] == c.names.get(("project", filters.project))).astype(np.float32)
 
 
-def _speakers(view: View, text: str) -> list[int]:
+def _named_speakers(view: View, text: str) -> list[int]:
     """Codes of the speakers whose name (or first name) the query mentions."""
     said = set(index_terms(text))
-    found: list[int] = []
-    for name, code in view.columns.names.of_kind("speaker"):
-        words = index_terms(name)
-        if words and words[0] in said:
-            found.append(code)
-    return found
+    return [
+        code
+        for name, code in view.columns.names.of_kind("speaker")
+        if (words := index_terms(name)) and words[0] in said
+    ]
+
+
+def _terms(view: View, text: str) -> tuple[str, ...]:
+    """The terms of the query; speakers' names say who is meant, not what was said, and are left to their own signal."""
+    terms = query_terms(text)
+    names = {term for name, _ in view.columns.names.of_kind("speaker") for term in index_terms(name)}
+    return tuple(term for term in terms if term not in names) or terms
 
 
 def _hits(
@@ -209,8 +266,12 @@ def _hit(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
 
 def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int) -> MemoryContext:
     """What is found for a query, packed into a budget; without a query, what a new session should know."""
-    hits = _start(engine, scope, filters, max_tokens) if query is None else search(engine, scope, query).hits
-    return context.pack(hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    if query is None:
+        result = SearchResult(_start(engine, scope, filters, max_tokens), "strong", 1.0)
+    else:
+        result = search(engine, scope, query)
+    packed = context.pack(result.hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    return replace(packed, evidence=result.evidence if packed.hits else "none")
 
 
 def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:

@@ -6,7 +6,8 @@ learns what changed from the store's events, and hands out snapshots that later 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,12 +20,13 @@ __all__ = ["Catalog", "Columns"]
 
 KINDS = {"message": 0, "episode": 1, "memory": 2}
 STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
+MINUTE, DAY, EPOCH_DAY = 60_000_000, 86_400_000_000, 719_163  # microseconds, and the ordinal of 1 January 1970
 LIVE = ("short_term", "consolidating", "long_term")
 
 _DTYPES: dict[str, Any] = {
     "doc": np.int64, "kind": np.int8, "status": np.int8, "group": np.int32, "session": np.int32, "project": np.int32,
     "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32, "importance": np.float32,
-    "traits": np.int32, "previous": np.int32, "following": np.int32,
+    "traits": np.int32, "day": np.int64, "previous": np.int32, "following": np.int32,
 }  # fmt: skip
 
 
@@ -53,7 +55,8 @@ class _Codes:
 class Columns:
     """A snapshot: arrays of the same length, one entry per record, ascending by ``doc``.
 
-    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none.
+    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none. ``told``
+    holds, by doc, the periods a text speaks of.
     """
 
     doc: NDArray[np.int64]
@@ -68,11 +71,15 @@ class Columns:
     length: NDArray[np.float32]
     importance: NDArray[np.float32]
     traits: NDArray[np.int32]
+    day: NDArray[np.int64]
     previous: NDArray[np.int32]
     following: NDArray[np.int32]
     version: int
     names: _Codes = field(repr=False)
     groups: int = 0
+    told: Mapping[int, Sequence[tuple[int, int]]] = field(
+        default_factory=dict[int, Sequence[tuple[int, int]]], repr=False
+    )
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -133,6 +140,7 @@ class Catalog:
         self._names = _Codes()
         self._groups = _Codes()
         self._last_of: dict[int, int] = {}
+        self._told: dict[int, tuple[tuple[int, int], ...]] = {}
         self.event = -1
 
     @property
@@ -149,7 +157,7 @@ class Catalog:
         """The columns as they are now. Appends and links made later do not show in it."""
         n = self._size
         views = {name: column[:n] for name, column in self._columns.items()}
-        return Columns(**views, version=self._version, names=self._names, groups=len(self._groups))
+        return Columns(**views, version=self._version, names=self._names, groups=len(self._groups), told=self._told)
 
     def apply(self, delta: CatalogDelta) -> None:
         """Take in what the store reports since ``self.event``."""
@@ -166,9 +174,11 @@ class Catalog:
         self.event = delta.event
 
     def _encode(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
-        doc, kind, status, session, project, time, label, speaker, length, importance, traits = zip(*rows, strict=True)
+        doc, kind, status, session, project, time, label, speaker, length, importance, traits, offset, told = zip(
+            *rows, strict=True
+        )
         name = self._names.add
-        values: dict[str, list[Any] | tuple[Any, ...]] = {
+        values: dict[str, Sequence[Any] | NDArray[Any]] = {
             "doc": doc,
             "kind": [KINDS[k] for k in kind],
             "status": [STATUSES[s] for s in status],
@@ -184,7 +194,13 @@ class Catalog:
             "length": length,
             "importance": importance,
             "traits": traits,
+            "day": (np.array(time, np.int64) + np.array(offset, np.int64) * MINUTE) // DAY + EPOCH_DAY,
         }
+        for number, periods in zip(doc, told, strict=True):
+            if periods:
+                self._told[number] = tuple((start, end) for start, end in json.loads(periods))
+            else:
+                self._told.pop(number, None)
         return {key: np.array(value, _DTYPES[key]) for key, value in values.items()}
 
     def _append(self, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -1,6 +1,7 @@
 """Query to ranked hits: signals over a pool of candidates, fused by a recipe. Pure functions on arrays."""
 
-from mnemic.retrieval.pool import Pool, neighbours, top
+from mnemic.retrieval.evidence import Grade, grade
+from mnemic.retrieval.pool import HERE, Pool, neighbours, top
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
-__all__ = ["RECIPES", "Pool", "Recipe", "neighbours", "recipe_named", "score", "top"]
+__all__ = ["HERE", "RECIPES", "Grade", "Pool", "Recipe", "grade", "neighbours", "recipe_named", "score", "top"]

@@ -2,61 +2,68 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["OFFSETS", "Pool", "neighbours", "top"]
+from mnemic.text.dates import Period
+
+__all__ = ["HERE", "Pool", "neighbours", "top"]
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
-OFFSETS = (-2, -1, 0, 1, 2)
-"""Turns around a candidate, in the order of the columns of ``Pool.around``; the candidate itself is in the middle."""
+REACH = 3
+HERE = REACH
+"""The candidate's own column in arrays of the turns around it, which run from -3 to +3."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """m candidates of one query, with T query terms.
+    """m candidates of one query with T terms.
 
     Attributes:
         rows: (m,) row of each candidate in the catalog, ascending.
-        around: (m, 5) rows of the turns around it, -1 where there is none.
-        dense: (m, 5) cosine of each of those with the query; 0 where there is no turn or no vector.
-        counts: (m, 5, T) occurrences of each query term in each of those.
-        lengths: (m, 5) their lengths in content terms.
-        mean_length: mean length of the corpus.
-        idf: (T,) of the query terms in the corpus of the searched user.
-        session_counts: (m, T) occurrences in the candidate's whole conversation.
-        session_lengths: (m,) and ``session_mean``: lengths of conversations.
-        speaker: (m,) true where the query names the speaker.
-        traits: (m,) bits of ``text.traits``.
-        times: (m,) microseconds since 1970.
-        importance: (m,) 0 to 1.
-        status: (m,) code of the status; ``kind``: (m,) code of the kind; ``near``: (m,) 1 for the handle's own project.
-        query: the text of the query.
+        dense: (m,) cosine with the query; ``dense_before``: (m,) that of the turn before if it asks something, else 0;
+            ``dense_session``: (m,) the highest of the candidate's conversation.
+        bm25: (m,) BM25 of the candidate.
+        counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
+        lengths: (m, 7) content terms of those turns.
+        in_session: (m, T) whether the conversation has the term anywhere.
+        idf: (T,) inverse document frequencies over their maximum, 0 to 1; a term nobody uses has 1.
+        mean_length: mean length of a record.
+        speaker: (m,) true where the query names one speaker and it is theirs.
+        traits: (m,) bits of ``text.cues``; ``asked_for``: the bits the query asks for.
+        days: (m,) ordinals; ``told``: periods each candidate speaks of; ``asked``: periods the query names.
+        words: (m,) length in content terms.
+        times: (m,) and ``now``: microseconds since 1970.
+        importance: (m,) 0 to 1. ``long_term``: (m,) and ``near`` (of the handle's own project): 1 or 0.
     """
 
     rows: Rows
-    around: Rows
     dense: Floats
+    dense_before: Floats
+    dense_session: Floats
+    bm25: Floats
     counts: Floats
     lengths: Floats
-    mean_length: float
+    in_session: NDArray[np.bool_]
     idf: Floats
-    session_counts: Floats
-    session_lengths: Floats
-    session_mean: float
+    mean_length: float
     speaker: NDArray[np.bool_]
     traits: NDArray[np.int32]
+    asked_for: int
+    days: NDArray[np.int64]
+    told: Sequence[Sequence[Period]]
+    asked: Sequence[Period]
+    words: Floats
     times: NDArray[np.int64]
-    importance: Floats
-    status: NDArray[np.int8]
-    kind: NDArray[np.int8]
-    near: Floats
-    query: str
     now: int
+    importance: Floats
+    long_term: Floats
+    near: Floats
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -73,13 +80,15 @@ def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> 
 
 
 def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.int32]) -> Rows:
-    """(m, 5) rows of the turns around each row, -1 where the conversation begins or ends."""
+    """(m, 7) rows of the turns from three before to three after, -1 where the conversation begins or ends."""
     size = len(previous)
 
     def step(at: Rows, links: NDArray[np.int32]) -> Rows:
         to = np.where(at >= 0, links[np.maximum(at, 0)], -1)
         return np.where(to < size, to, -1)  # a link to a turn that came after this snapshot
 
-    before, after = step(rows, previous), step(rows, following)
-    columns = (step(before, previous), before, rows, after, step(after, following))
-    return np.stack(columns, axis=1).astype(np.intp)
+    before, after = [rows], [rows]
+    for _ in range(REACH):
+        before.append(step(before[-1], previous))
+        after.append(step(after[-1], following))
+    return np.stack([*before[:0:-1], rows, *after[1:]], axis=1).astype(np.intp)

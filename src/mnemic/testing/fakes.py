@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from mnemic.embedders import HashingEmbedder
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import InputKind
+from mnemic.text.cues import traits
 from mnemic.text.render import searchable
 from mnemic.text.terms import content_terms, index_terms
-from mnemic.text.traits import traits
 from mnemic.types import AddMemory, AddMessage, Indexing, MemoryRecord, Message
 
 __all__ = ["FailingEmbedder", "PreparedEmbedder", "add_memory", "add_message", "memory_record", "message"]

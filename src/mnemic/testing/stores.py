@@ -289,7 +289,7 @@ class _Caches:
     def test_terms_of_any_script_and_mark(self, store: Store) -> None:
         store.apply("ana", [add_message("C++ and 3.14 at 7:30, naïve café 東京都 don't foo_bar")])
         number = number_of(store)
-        for term in ("c++", "3.14", "7:30", "naiv", "cafe", "東京", "don't", "foo", "bar"):
+        for term in ("c++", "3.14", "7:30", "naiv", "cafe", "東京", "don", "foo", "bar"):
             assert store.postings(number, term), term
 
     def test_vectors_come_back_in_half_precision(self, store: Store) -> None:

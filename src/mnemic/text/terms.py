@@ -7,6 +7,8 @@ import unicodedata
 from functools import lru_cache
 from typing import Any, cast
 
+from mnemic.text.irregular import BASE_FORMS
+
 __all__ = ["STOP_WORDS", "clean", "content_terms", "index_terms", "query_terms"]
 
 # Scripts written without spaces: indexed as overlapping pairs of characters.
@@ -15,19 +17,18 @@ _PIECES = re.compile(
     rf"[{_UNSPACED}]+|\d+(?:[.,:]\d+)+|[^\W_{_UNSPACED}]+(?:['\u2019][^\W_{_UNSPACED}]+)*[+#]*", re.UNICODE
 )
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_CONTRACTION = re.compile("'(?:s|re|ve|ll|d|m|t)$")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
 
 STOP_WORDS = frozenset(
-    """a about above after again against all am an and any are aren't as at be because been before being below
-    between both but by can can't cannot could couldn't d did didn't do does doesn't doing don't down during each
-    few for from further had hadn't has hasn't have haven't having he her here here's hers herself him himself
-    his how i i'd i'll i'm i've if in into is isn't it it's its itself just ll m me mightn't more most mustn't my
-    myself needn't no nor not now o of off on once only or other our ours ourselves out over own re s same shan't
-    she she'd she's should should've shouldn't so some such t than that that's that'll the their theirs them
-    themselves then there there's these they they'd they're they've this those through to too under until up ve
-    very was wasn't we we're we've were weren't what what's when where which while who who's whom why will with
-    won't would wouldn't y you you'd you'll you're you've your yours yourself yourselves""".split()  # noqa: SIM905
+    """a about above after again all also am an and any are as at be because been before being below between both
+    but by can could did do does doing don down during each few for from further get got had has have having he
+    her here hers herself hey him himself his how i if in into is it its itself just kind like ll lot lots many
+    me might more most much my myself no nor not now of off oh ok okay on once only or other our ours ourselves
+    out over own re really s same she should so some such t than that the their theirs them themselves then there
+    these they this those through to too type under until up ve very was we were what when where which while who
+    whom whose why will with would wow yeah you your yours yourself yourselves""".split()  # noqa: SIM905
 )
 
 
@@ -38,7 +39,8 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    return str(_stemmer().stemWord(word))
+    """Snowball's English stem of the base form."""
+    return str(_stemmer().stemWord(BASE_FORMS.get(word, word)))
 
 
 @lru_cache(maxsize=1)
@@ -59,7 +61,7 @@ def _fold(word: str) -> str:
 
 
 def _words(text: str) -> list[str]:
-    """Lower-case words, numbers, and pairs of characters for scripts without spaces."""
+    """Lower-case words without their contractions (don't is don), numbers, pairs of characters for unspaced scripts."""
     words: list[str] = []
     for piece in _PIECES.findall(unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")):
         if _IS_UNSPACED.match(piece):
@@ -67,22 +69,18 @@ def _words(text: str) -> list[str]:
         elif piece[0].isdigit() and piece[-1].isdigit():
             words.append(piece.replace(",", ""))
         else:
-            words.append(_fold(piece)[:MAX_TERM])
+            words.append(_fold(_CONTRACTION.sub("", piece).replace("'", ""))[:MAX_TERM])
     return words
-
-
-def _term(word: str) -> str:
-    return _stem(word.removesuffix("'s"))
 
 
 def index_terms(text: str) -> tuple[str, ...]:
     """Every term of a document in order, stop words included: nothing that was said is impossible to find."""
-    return tuple(_term(word) for word in _words(text))
+    return tuple(_stem(word) for word in _words(text))
 
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms that carry meaning, in order and with repeats: stop words left out. Their number is a text's length."""
-    return tuple(_term(word) for word in _words(text) if word not in STOP_WORDS)
+    return tuple(_stem(word) for word in _words(text) if word not in STOP_WORDS)
 
 
 def query_terms(text: str) -> tuple[str, ...]:

@@ -9,21 +9,6 @@ import pytest
 
 from mnemic.cli import main
 
-CHAT = [
-    {
-        "role": "user", "name": "Ana", "content": "I moved to Lisbon in March.", "id": "m1", "session": "s1",
-        "sent_at": "2026-03-09T18:05:00+00:00",
-    },
-    {
-        "role": "assistant", "content": "How do you like the trams?", "id": "m2", "session": "s1",
-        "sent_at": "2026-03-09T18:06:00+00:00",
-    },
-    {
-        "role": "user", "name": "Ana", "content": "My sister Rita visits on Friday.", "id": "m3", "session": "s2",
-        "sent_at": "2026-04-14T08:30:00+00:00",
-    },
-]  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Run:
@@ -37,6 +22,25 @@ class Run:
     def json(self):
         """The JSON document on stdout."""
         return json.loads(self.out)
+
+
+@pytest.fixture
+def chat() -> list[dict[str, str]]:
+    """Three messages of two conversations."""
+    return [
+        {
+            "role": "user", "name": "Ana", "content": "I moved to Lisbon in March.", "id": "m1", "session": "s1",
+            "sent_at": "2026-03-09T18:05:00+00:00",
+        },
+        {
+            "role": "assistant", "content": "How do you like the trams?", "id": "m2", "session": "s1",
+            "sent_at": "2026-03-09T18:06:00+00:00",
+        },
+        {
+            "role": "user", "name": "Ana", "content": "My sister Rita visits on Friday.", "id": "m3", "session": "s2",
+            "sent_at": "2026-04-14T08:30:00+00:00",
+        },
+    ]  # fmt: skip
 
 
 @pytest.fixture
@@ -72,7 +76,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def filled(mnemic: Callable[..., Run], write: Callable[..., Path]) -> Callable[..., Run]:
-    """The command on a folder that holds the three messages of CHAT."""
-    assert mnemic("import", write(CHAT)).code == 0
+def filled(mnemic: Callable[..., Run], write: Callable[..., Path], chat: list[dict[str, str]]) -> Callable[..., Run]:
+    """The command on a folder that holds the three messages of chat."""
+    assert mnemic("import", write(chat)).code == 0
     return mnemic

@@ -1,7 +1,7 @@
 """From the JSON of others to messages."""
 
 import json
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -18,7 +18,13 @@ def locomo(**changes):
         "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
             {"speaker": "Caroline", "dia_id": "D1:1", "text": "Hi Mel!"},
-            {"speaker": "Melanie", "dia_id": "D1:2", "text": "Look.", "blip_caption": "a photo of a lake", "img_url": []},
+            {
+                "speaker": "Melanie",
+                "dia_id": "D1:2",
+                "text": "Look.",
+                "blip_caption": "a photo of a lake",
+                "img_url": [],
+            },
             {"speaker": "Caroline", "dia_id": "D1:3", "text": "", "blip_caption": "a cat"},
         ],
         "session_3_date_time": "4:10 pm on 26 October, 2023",
@@ -178,12 +184,18 @@ class TestIds:
         assert read_messages(longer)[0].id == read_messages(chat)[0].id
 
 
-HUMAN = {"type": "human", "data": {"content": "Hi", "type": "human", "name": "Ana", "id": "h1", "additional_kwargs": {}}}
+HUMAN = {
+    "type": "human",
+    "data": {"content": "Hi", "type": "human", "name": "Ana", "id": "h1", "additional_kwargs": {}},
+}
 LC_AI = {
     "lc": 1,
     "type": "constructor",
     "id": ["langchain", "schema", "messages", "AIMessageChunk"],
-    "kwargs": {"content": [{"type": "reasoning", "reasoning": "..."}, {"type": "text", "text": "Hel"}, "lo"], "type": "ai"},
+    "kwargs": {
+        "content": [{"type": "reasoning", "reasoning": "..."}, {"type": "text", "text": "Hel"}, "lo"],
+        "type": "ai",
+    },
 }
 
 
@@ -199,9 +211,13 @@ class TestLangChain:
         assert message.metadata == {LEFT_OUT: ["reasoning"]}
 
     def test_time_and_tools(self):
-        data = {"content": "", "additional_kwargs": {"sent_at": "2026-03-09T18:05:00+00:00"}, "tool_calls": [{"name": "x"}]}
+        data = {
+            "content": "",
+            "additional_kwargs": {"sent_at": "2026-03-09T18:05:00+00:00"},
+            "tool_calls": [{"name": "x"}],
+        }
         (message,) = read_messages([{"type": "ai", "data": data}])
-        assert message.sent_at == datetime(2026, 3, 9, 18, 5, tzinfo=timezone.utc)
+        assert message.sent_at == datetime(2026, 3, 9, 18, 5, tzinfo=UTC)
         assert message.metadata == {LEFT_OUT: ["tool_calls"]}
 
     @pytest.mark.parametrize(
@@ -262,7 +278,7 @@ class TestLlamaIndex:
         extra = {"sent_at": "2026-03-09T18:05:00+00:00", "name": "Ana", "id": "x1", "tool_calls": [1]}
         (message,) = read_messages([{"role": "chatbot", "content": "Hi", "additional_kwargs": extra}])
         assert (message.role, message.name, message.id) == ("assistant", "Ana", "x1")
-        assert message.sent_at == datetime(2026, 3, 9, 18, 5, tzinfo=timezone.utc)
+        assert message.sent_at == datetime(2026, 3, 9, 18, 5, tzinfo=UTC)
         assert message.metadata == {LEFT_OUT: ["tool_calls"]}
 
     def test_a_store_has_a_session_for_each_key(self):
@@ -287,13 +303,14 @@ class TestLlamaIndex:
 
     def test_what_the_library_writes(self):
         llms = pytest.importorskip("llama_index.core.llms")
-        stores = pytest.importorskip("llama_index.core.storage.chat_store")
         talk = [llms.ChatMessage("Hi", role="user"), llms.ChatMessage("Hello", role="assistant")]
-        store = stores.SimpleChatStore()
-        store.set_messages("s9", talk)
-        for dump in ([m.model_dump(mode="json") for m in talk], json.loads(store.json())):
-            read = read_messages(dump, session="s9")
-            assert [(m.role, m.content, m.session) for m in read] == [("user", "Hi", "s9"), ("assistant", "Hello", "s9")]
+        dumps = [m.model_dump(mode="json") for m in talk]
+        for data in (dumps, {"store": {"s9": dumps}}):
+            read = read_messages(data, session="s9")
+            assert [(m.role, m.content, m.session) for m in read] == [
+                ("user", "Hi", "s9"),
+                ("assistant", "Hello", "s9"),
+            ]
 
 
 class TestDetection:

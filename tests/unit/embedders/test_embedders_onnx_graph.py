@@ -48,7 +48,9 @@ def run(graph, **inputs):
 def test_onnxruntime_reads_a_graph():
     graph = Graph("sum")
     left = graph.input("left", FLOAT, ["n", 2])
-    moved = graph.node("Transpose", graph.constant("table", np.arange(4, dtype=np.float32).reshape(2, 2).T), perm=[1, 0])
+    moved = graph.node(
+        "Transpose", graph.constant("table", np.arange(4, dtype=np.float32).reshape(2, 2).T), perm=[1, 0]
+    )
     scaled = graph.node("LeakyRelu", graph.node("MatMul", left, moved), alpha=0.5)
     first, second = graph.nodes("Split", scaled, results=2, axis=1, num_outputs=2)
     graph.node("Concat", second, first, name="out", axis=-1)

@@ -25,6 +25,7 @@ _COMMON = """
     hash BLOB NOT NULL,
     length INTEGER NOT NULL,
     traits INTEGER NOT NULL DEFAULT 0,
+    told TEXT,
     metadata TEXT NOT NULL DEFAULT '{}',
     source TEXT NOT NULL,
     trust REAL NOT NULL,

@@ -24,9 +24,9 @@ __all__ = [
 ]
 
 CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, ifnull(name, role), length, 0.5,
-    traits FROM messages WHERE user = ?"""
+    traits, utc_offset, told FROM messages WHERE user = ?"""
 CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, ifnull(valid_at, created_at), type, NULL, length,
-    importance, traits     FROM memories WHERE user = ?"""
+    importance, traits, utc_offset, told FROM memories WHERE user = ?"""
 
 
 def user_number(db: Connection, name: str) -> int | None:

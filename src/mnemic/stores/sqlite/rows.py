@@ -26,13 +26,13 @@ __all__ = [
 
 MESSAGE_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, utc_offset, created_at, role, "
-    "name, sent_at, status, traits"
+    "name, sent_at, status, traits, told"
 )
 MEMORY_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
     "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, "
     "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
-    "traits"
+    "traits, told"
 )
 
 
@@ -71,6 +71,10 @@ def _time(value: int | None, offset: int) -> datetime | None:
     return None if value is None else from_micros(value, offset)
 
 
+def _told(indexing: Indexing) -> str | None:
+    return to_json(indexing.told) if indexing.told else None
+
+
 def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> tuple[object, ...]:
     """The values of MESSAGE_COLUMNS."""
     m = change.message
@@ -78,7 +82,7 @@ def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> tup
     return (
         doc, user, m.id, m.session, change.project, m.content, message_hash(m.content), change.indexing.length,
         to_json(dict(m.metadata)), m.source, m.trust, offset_minutes(m.sent_at), created_at, m.role, m.name,
-        to_micros(m.sent_at), "short_term", change.indexing.traits,
+        to_micros(m.sent_at), "short_term", change.indexing.traits, _told(change.indexing),
     )  # fmt: skip
 
 
@@ -100,7 +104,7 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
         e.confidence if e else None, r.type, r.category, r.status, r.importance, r.confidence, int(r.pinned),
         r.summary, r.context, to_json(r.keywords), to_json(r.tags), to_json(r.related_files),
         to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at), _micros(r.expired_at),
-        to_micros(r.updated_at), indexing.traits,
+        to_micros(r.updated_at), indexing.traits, _told(indexing),
     )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """From ``memory=, user=, project=`` to a handle that is bound to one user.
 
-Objects that name the same folder share one handle, so that a folder is opened (and its embedder loaded) once a process, and
-an object restored from its serialised form finds the handle it had before.
+Objects that name the same folder share one handle, so that a folder is opened (and its embedder loaded) once a process,
+and an object restored from its serialised form finds the handle it had before.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ def _remembered(handle: Memory) -> str:
 def _opened(location: object, options: dict[str, Any], record: str | None) -> tuple[Memory, str]:
     """The handle of a location: the one that is open already, else a new one."""
     if isinstance(location, AsyncMemory):
-        raise ConfigurationError("memory must be a Memory, not an AsyncMemory: these classes offer both ways themselves.")
+        raise ConfigurationError(
+            "memory must be a Memory, not an AsyncMemory: these classes offer both ways themselves."
+        )
     if not isinstance(location, (str, Path)):
         raise ConfigurationError(f"memory must be a Memory or the folder of one, not {type(location).__name__}.")
     with _LOCK:

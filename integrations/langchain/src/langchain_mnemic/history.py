@@ -1,0 +1,98 @@
+"""MnemicChatMessageHistory: the messages of one conversation, kept as evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from langchain_mnemic.messages import entry, id_prefix, restored
+from mnemic import Memory, Message, NotFound
+
+__all__ = ["MnemicChatMessageHistory"]
+
+
+class MnemicChatMessageHistory(BaseChatMessageHistory):
+    """One conversation, in order; what is read equals what was added.
+
+    Adding the same message (same id, same content) twice stores it once; messages without an id are always stored.
+
+    ``clear`` ends the conversation and forgets nothing: ``messages`` is empty afterwards, in every process and after
+    every restart, while ``memory.search`` still finds what was said. What is added next belongs to a new session,
+    ``"<session_id>#cleared1"``, then ``#cleared2``. To erase, use ``memory.forget``.
+
+    Args:
+        memory: the memory to keep it in; for another user pass ``memory.scoped(user=...)``.
+        session_id: the name of the conversation.
+        limit: read at most this many messages, the latest; None reads all.
+
+    Raises:
+        InvalidInput: ``session_id`` is not a usable name.
+    """
+
+    def __init__(self, memory: Memory, session_id: str, *, limit: int | None = None) -> None:
+        super().__init__()
+        self._memory = memory.scoped(session=session_id)
+        self._name = session_id
+        self._limit = limit
+
+    @property
+    def session(self) -> str:
+        """The session that new messages belong to: the name of the conversation until it is cleared."""
+        return self._session(self._cleared())
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # pyright: ignore[reportIncompatibleVariableOverride] - declared as a field, documented as a property
+        """The messages since the conversation began or was cleared, oldest first."""
+        return self.latest(self._limit)
+
+    def latest(self, count: int | None) -> list[BaseMessage]:
+        """The last ``count`` messages, oldest first; all of them for None."""
+        return [restored(message) for message in self._memory.messages(session=self.session, limit=count)]
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages in the order given.
+
+        Raises:
+            InvalidInput: one of them cannot be stored; then none was.
+            StoreError: the store refuses.
+        """
+        handle = self._memory.scoped(session=self.session)
+        prefix = id_prefix(handle.scope)
+        handle.add([entry(message, prefix=prefix) for message in messages])
+
+    def clear(self) -> None:
+        """End the conversation; long-term memory keeps it. An empty one is left as it is."""
+        cleared = self._cleared()
+        if not self._memory.messages(session=self._session(cleared), limit=1):
+            return
+        marker = Message(role="system", content=f"Conversation {self._name!r} ended.", id=self._marker(cleared + 1))
+        self._memory.add([marker])
+        self._memory.forget(ids=[self._marker(cleared + 1)], reason="marks the end of a conversation")
+
+    def _session(self, cleared: int) -> str:
+        return self._name if cleared == 0 else f"{self._name}#cleared{cleared}"
+
+    # A conversation was cleared as often as it has markers: archived messages whose ids can be computed.
+
+    def _marker(self, number: int) -> str:
+        return f"{id_prefix(self._memory.scope)}:cleared:{number}"
+
+    def _marked(self, number: int) -> bool:
+        try:
+            self._memory.get(self._marker(number))
+        except NotFound:
+            return False
+        return True
+
+    def _cleared(self) -> int:
+        """The number of the last marker; they have no gaps, so doubling and halving finds it in a few reads."""
+        high = 1
+        while self._marked(high):
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._marked(middle) else (low, middle)
+        return low

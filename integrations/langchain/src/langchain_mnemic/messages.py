@@ -1,0 +1,183 @@
+"""LangChain messages to Mnemic messages and back. Pure: no memory is touched here."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, cast
+from urllib.parse import quote
+
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    ChatMessage,
+    HumanMessage,
+    SystemMessage,
+    message_chunk_to_message,
+    messages_from_dict,
+)
+
+from mnemic import InvalidInput, Message, Scope
+
+__all__ = ["KEPT", "entry", "evidence", "id_prefix", "key_of", "restored", "text_of", "typed_by_user"]
+
+KEPT = "langchain"
+"""The key of a stored message's metadata that holds what LangChain needs to build it again."""
+
+MAX_PIECE = 500_000
+MAX_ID = 1_000
+
+_ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+_TEXT_BLOCKS = ("text", "text-plain", "input_text", "output_text")
+_MEDIA = {
+    "audio": "[audio]", "document": "[file]", "file": "[file]", "image": "[image]", "image_url": "[image]",
+    "input_audio": "[audio]", "input_file": "[file]", "input_image": "[image]", "media": "[file]", "video": "[video]",
+}  # fmt: skip
+
+
+def _block_text(block: str | Mapping[str, Any]) -> str:
+    """A content block as text; reasoning, tool calls and provider blocks are nobody's words and give nothing."""
+    if isinstance(block, str):
+        return block
+    kind = block.get("type")
+    if kind in _TEXT_BLOCKS:
+        return str(block.get("text") or "")
+    return _MEDIA.get(str(kind), "")
+
+
+def text_of(message: BaseMessage) -> str:
+    """What was said, media as a word in brackets. Models split one sentence over blocks, people do not."""
+    content = cast("str | list[str | dict[str, Any]]", message.content)
+    if isinstance(content, str):
+        return content
+    joint = "" if isinstance(message, AIMessage) else "\n"
+    return joint.join(part for part in map(_block_text, content) if part)
+
+
+def typed_by_user(message: BaseMessage) -> bool:
+    """Whether a human message is the user's own: harnesses put summaries and notices into that role, marked so."""
+    return isinstance(message, HumanMessage) and not isinstance(message.additional_kwargs.get("lc_source"), str)
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def key_of(message: BaseMessage, position: int) -> str:
+    """What names a message in its thread: its id, else its place and its text."""
+    return message.id or f"{position}.{_digest(text_of(message))}"
+
+
+def id_prefix(scope: Scope) -> str:
+    """Sets the ids of one conversation apart from those of all others of its user."""
+    place = "" if scope.session is None else quote(scope.session, safe="")
+    return place if scope.project is None else f"{quote(scope.project, safe='')}/{place}"
+
+
+def _record_id(prefix: str, key: str, text: str) -> str:
+    """Same words under the same id are one record; edited words are another, because evidence is never rewritten."""
+    whole = f"{prefix}:{key}:{_digest(text)}"
+    return whole if len(whole) <= MAX_ID else f"lc:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def _role(message: BaseMessage) -> str:
+    if isinstance(message, ChatMessage):
+        return message.role
+    if message.type not in _ROLES:
+        raise InvalidInput(f"A {type(message).__name__} is not something that was said; it cannot be stored.")
+    return _ROLES[message.type]
+
+
+def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Message]:
+    """A message as text to remember: none when it has no text, several when it is longer than a record may be.
+
+    Args:
+        message: any message with a role.
+        prefix: see ``id_prefix``.
+        position: its index in the thread; names it when it has no id.
+    """
+    message = message_chunk_to_message(message)
+    text = text_of(message)
+    if not text.strip():
+        return []
+    key = key_of(message, position)
+    data = message.model_dump(mode="json", include={"id", "tool_call_id", "status"}, exclude_defaults=True)
+    pieces = [text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE)]
+    return [
+        Message(
+            role=_role(message),
+            content=piece,
+            name=(message.name or "")[:MAX_ID] or None,
+            id=_record_id(prefix, key if number == 0 else f"{key}+{number}", piece),
+            metadata={KEPT: {"type": message.type, "data": data}},
+        )
+        for number, piece in enumerate(pieces)
+        if piece.strip()
+    ]
+
+
+def _shown(message: BaseMessage) -> str:
+    """Text that stands for a message which may have none, such as a bare tool call."""
+    text = text_of(message)
+    if text.strip():
+        return text
+    calls = message.tool_calls if isinstance(message, AIMessage) else []
+    said = [f"[calls {call['name']} {json.dumps(call['args'], ensure_ascii=False, default=str)}]" for call in calls]
+    return "\n".join(said) or "[no text]"
+
+
+def entry(message: BaseMessage, *, prefix: str) -> Message:
+    """A message as an entry of a chat history, from which ``restored`` makes an equal one.
+
+    Values of other types than JSON has, inside ``additional_kwargs`` and the like, become strings.
+
+    Raises:
+        InvalidInput: the message has no role, or its fields cannot be written as JSON.
+    """
+    message = message_chunk_to_message(message)
+    text = _shown(message)
+    without = {"content", "type"} if message.content == text else {"type"}
+    try:
+        data = json.loads(message.model_dump_json(exclude=without, exclude_defaults=True, fallback=str))
+    except ValueError as error:
+        raise InvalidInput(
+            f"A {type(message).__name__} cannot be written as JSON: {error}. Nothing was stored."
+        ) from error
+    return Message(
+        role=_role(message),
+        content=text,
+        name=message.name or None,
+        id=_record_id(prefix, message.id, text) if message.id else None,
+        metadata={KEPT: {"type": message.type, "data": data}},
+    )
+
+
+def _rebuilt(message: Message) -> BaseMessage | None:
+    """The LangChain message from what was kept of it; None when that is missing, broken, or claims another role."""
+    kept = message.metadata.get(KEPT)
+    if not isinstance(kept, Mapping):
+        return None
+    held = cast("Mapping[str, Any]", kept)
+    try:
+        kind, data = held["type"], {"content": message.content, **held["data"]}
+        if _ROLES.get(kind, data.get("role")) != message.role:
+            return None
+        return messages_from_dict([{"type": kind, "data": data}])[0]
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def restored(message: Message) -> BaseMessage:
+    """The LangChain message of a stored one; one that came from elsewhere is made by its role."""
+    if (rebuilt := _rebuilt(message)) is not None:
+        return rebuilt
+    match message.role:
+        case "user":
+            return HumanMessage(content=message.content, name=message.name, id=message.id)
+        case "assistant" | "ai":
+            return AIMessage(content=message.content, name=message.name, id=message.id)
+        case "system" | "developer":
+            return SystemMessage(content=message.content, name=message.name, id=message.id)
+        case _:
+            return ChatMessage(content=message.content, role=message.role, name=message.name, id=message.id)

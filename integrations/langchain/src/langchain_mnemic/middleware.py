@@ -1,0 +1,253 @@
+"""MnemicMiddleware: an agent made with ``create_agent`` recalls before it answers, and remembers what was said."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain.agents.middleware.types import (
+    AgentState,
+    ModelRequest,
+    ModelResponse,
+    PrivateStateAttr,
+)
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables.config import ensure_config
+from langgraph.runtime import Runtime
+
+from langchain_mnemic.binding import Handle, ScopeSource, bound, unknown_options
+from langchain_mnemic.messages import evidence, id_prefix, key_of, text_of, typed_by_user
+from mnemic import AsyncMemory, ConfigurationError, EmbedderError, Memory, Message, Receipts, Scope, StoreError
+
+__all__ = ["MnemicMiddleware", "MnemicState"]
+
+logger = logging.getLogger(__name__)
+
+MAX_QUESTION = 8_000
+
+
+class MnemicState(AgentState[Any]):
+    """What the middleware keeps in the agent's state; none of it is part of the agent's input or output.
+
+    ``mnemic_context`` is what was recalled for this run, ``mnemic_mark`` the last message already dealt with (empty:
+    none yet), ``mnemic_said`` the messages of the user that this run must not lose.
+    """
+
+    mnemic_context: NotRequired[Annotated[str, PrivateStateAttr]]
+    mnemic_mark: NotRequired[Annotated[str, PrivateStateAttr]]
+    mnemic_said: NotRequired[Annotated[list[str], PrivateStateAttr]]
+
+
+def _question(messages: Sequence[AnyMessage]) -> str:
+    """The last words of the user; of a very long text its beginning and its end."""
+    text = next((text_of(message) for message in reversed(messages) if typed_by_user(message)), "").strip()
+    return text if len(text) <= MAX_QUESTION else f"{text[: MAX_QUESTION // 2]}\n{text[-MAX_QUESTION // 2 :]}"
+
+
+def _first_mark(messages: Sequence[AnyMessage]) -> str:
+    """Where a conversation that is met for the first time begins to be new: after the last answer it already has."""
+    answered = (key_of(m, i) for i, m in reversed([*enumerate(messages)]) if isinstance(m, AIMessage))
+    return next(answered, "")
+
+
+def _after(messages: Sequence[AnyMessage], mark: str) -> list[tuple[int, AnyMessage]]:
+    """The messages after the marked one, with their positions; all of them when it is gone from the thread."""
+    new: list[tuple[int, AnyMessage]] = []
+    for position in range(len(messages) - 1, -1, -1):
+        if key_of(messages[position], position) == mark:
+            break
+        new.append((position, messages[position]))
+    return new[::-1]
+
+
+def _with_user_data(messages: Sequence[AnyMessage], context: str) -> list[AnyMessage]:
+    """The messages with the context at the head of a copy of the last human one."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if isinstance(message, HumanMessage):
+            content = cast("str | list[str | dict[str, Any]]", message.content)
+            more = (
+                f"{context}\n\n{content}" if isinstance(content, str) else [{"type": "text", "text": context}, *content]
+            )
+            changed = message.model_copy(update={"content": more})
+            return [*messages[:position], changed, *messages[position + 1 :]]
+    return [HumanMessage(content=context), *messages]
+
+
+def _with_system_data(message: SystemMessage | None, context: str) -> SystemMessage:
+    """The system message with the context behind it; its own blocks stay first, so that their cache holds."""
+    if message is None:
+        return SystemMessage(content=context)
+    content = cast("str | list[str | dict[str, Any]]", message.content)
+    more = f"{content}\n\n{context}" if isinstance(content, str) else [*content, {"type": "text", "text": context}]
+    return message.model_copy(update={"content": more})
+
+
+def _thread(runtime: Runtime[Any]) -> str | None:
+    """The thread this run belongs to, with or without a checkpointer."""
+    info = getattr(runtime, "execution_info", None)
+    thread = getattr(info, "thread_id", None) or ensure_config().get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)
+
+
+def _report(receipts: Receipts) -> None:
+    for receipt in receipts.rejected:
+        logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)
+
+
+class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
+    """Long-term memory for ``create_agent``.
+
+    Before a run it recalls, once, what bears on the user's last message. Every model call of the run sees that text,
+    fenced as data. It is part of the request only, never of the thread, and so is never taken in again; until the run
+    ends it is private state, which shows in streams of ``values`` and ``updates`` and in the run's checkpoints. After
+    the run it stores what the user and the agent said, each message once. Messages that the program or other
+    middleware put in the user's role (marked ``lc_source``), system messages, tool calls and reasoning are not stored.
+
+    What counts as new: with a checkpointer, everything since the last run that was stored. Without one, or the first
+    time a thread is seen, what follows the last answer in the input: a client that sends the whole history each time
+    does not store it each time. To bring in older conversations use ``memory.add``.
+
+    When memory fails: a recall that fails (``StoreError``, ``EmbedderError``) is logged, and the agent answers without
+    it. A write that fails raises, because a loss must be seen; with a checkpointer the next run of the thread makes
+    up for it. Wrong arguments and an unusable scope always raise.
+
+    Args:
+        memory: where to recall from and to store into.
+        scope: whose memory: a value, or a function of the ``Runtime``, such as
+            ``lambda runtime: {"user": runtime.context.user_id}``. The session is the thread's id unless given here or
+            bound to ``memory``.
+        max_tokens: most tokens that recalled text may take.
+        recall_kwargs: further arguments of ``Memory.get_memory_context``.
+        inject: ``"user"`` puts the recalled text at the head of a copy of the last human message; ``"system"`` behind
+            the system prompt, where it has more authority than recalled text should have.
+        store_tools: also store the results of tools.
+
+    Raises:
+        ConfigurationError: ``inject`` or ``recall_kwargs`` is not understood.
+    """
+
+    state_schema = MnemicState
+
+    def __init__(
+        self,
+        memory: Memory,
+        *,
+        scope: ScopeSource = None,
+        max_tokens: int = 1000,
+        recall_kwargs: Mapping[str, Any] | None = None,
+        inject: Literal["user", "system"] = "user",
+        store_tools: bool = False,
+    ) -> None:
+        super().__init__()
+        self.tools = []
+        options: dict[str, Any] = {**(recall_kwargs or {})}
+        if wrong := unknown_options(Memory.get_memory_context, options, reserved=("query", "max_tokens")):
+            raise ConfigurationError(f"recall_kwargs: {wrong}")
+        if inject not in ("user", "system"):
+            raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
+        self._memory, self._face, self._scope = memory, AsyncMemory.over(memory), scope
+        self._options: dict[str, Any] = {**options, "max_tokens": max_tokens}
+        self._inject, self._store_tools = inject, store_tools
+
+    # Before the run
+
+    def before_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Recall for the user's last message."""
+        handle = self._here(self._memory, runtime)
+        context = ""
+        if question := _question(state["messages"]):
+            try:
+                context = handle.get_memory_context(question, **self._options).to_prompt()
+            except (StoreError, EmbedderError):
+                logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
+        return self._begin(state, context)
+
+    async def abefore_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Recall for the user's last message, off the event loop."""
+        handle = self._here(self._face, runtime)
+        context = ""
+        if question := _question(state["messages"]):
+            try:
+                context = (await handle.get_memory_context(question, **self._options)).to_prompt()
+            except (StoreError, EmbedderError):
+                logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
+        return self._begin(state, context)
+
+    def _here(self, memory: Handle, runtime: Runtime[Any]) -> Handle:
+        """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
+        handle = bound(memory, self._scope, runtime)
+        thread = _thread(runtime) if handle.scope.session is None else None
+        return handle if thread is None else handle.scoped(session=thread)
+
+    @staticmethod
+    def _begin(state: MnemicState, context: str) -> dict[str, Any]:
+        messages = state["messages"]
+        mark = state.get("mnemic_mark")
+        if mark is None:
+            mark = _first_mark(messages)
+        said = [key_of(message, i) for i, message in _after(messages, mark) if typed_by_user(message)]
+        return {"mnemic_context": context, "mnemic_mark": mark, "mnemic_said": said}
+
+    # Each model call
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelResponse[Any]:
+        """Show the recalled text to the model."""
+        return handler(self._informed(request))
+
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
+        """Show the recalled text to the model."""
+        return await handler(self._informed(request))
+
+    def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+        context = cast("MnemicState", request.state).get("mnemic_context")
+        if not context:
+            return request
+        if self._inject == "system":
+            return request.override(system_message=_with_system_data(request.system_message, context))
+        return request.override(messages=_with_user_data(request.messages, context))
+
+    # After the run
+
+    def after_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Store what was said since the last run."""
+        handle = self._here(self._memory, runtime)
+        if new := self._new(state, handle.scope):
+            _report(handle.add(new))
+        return self._end(state)
+
+    async def aafter_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
+        """Store what was said since the last run, off the event loop."""
+        handle = self._here(self._face, runtime)
+        if new := self._new(state, handle.scope):
+            _report(await handle.add(new))
+        return self._end(state)
+
+    def _new(self, state: MnemicState, scope: Scope) -> list[Message]:
+        new = _after(state["messages"], state.get("mnemic_mark", ""))
+        left = {key_of(message, i) for i, message in new}
+        if lost := [key for key in state.get("mnemic_said", []) if key not in left]:
+            logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
+        prefix = id_prefix(scope)
+        return [
+            record
+            for i, message in new
+            if self._stores(message)
+            for record in evidence(message, prefix=prefix, position=i)
+        ]
+
+    def _stores(self, message: AnyMessage) -> bool:
+        spoken = typed_by_user(message) or isinstance(message, AIMessage)
+        return spoken or (self._store_tools and isinstance(message, ToolMessage))
+
+    @staticmethod
+    def _end(state: MnemicState) -> dict[str, Any]:
+        messages = state["messages"]
+        mark = key_of(messages[-1], len(messages) - 1) if messages else ""
+        return {"mnemic_context": "", "mnemic_mark": mark, "mnemic_said": []}

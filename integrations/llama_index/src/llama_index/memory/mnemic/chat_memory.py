@@ -1,0 +1,299 @@
+"""MnemicChatMemory: the recent messages of a conversation, and what earlier ones have to say to it."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_serializer, model_validator
+from llama_index.core.llms.llm import LLM
+from llama_index.core.memory import BaseMemory
+
+from llama_index.memory.mnemic import _messages, _recall
+from llama_index.memory.mnemic._binding import bind, checked_search, location_of
+from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
+from mnemic import Hit, Memory
+
+__all__ = ["MnemicChatMemory"]
+
+DEFAULT_TOKEN_LIMIT = 30_000
+CONTEXT_WINDOW_RATIO = 0.75
+LOADED = 1_000
+"""How many of the latest messages of a session a new object takes over."""
+COMPARED = 2_000
+"""How many of the latest messages of a session a given history is compared with."""
+
+
+class MnemicChatMemory(BaseMemory):
+    """The memory of a chat engine or an agent: a buffer of the current session with recall from all earlier ones.
+
+    Every message of the user and of the model is in long-term memory as soon as it is put. ``get`` gives the newest
+    turns of the session that fit the budget and, before the message to be answered, what was found for it: one fenced
+    message of role ``user`` (or, with ``insert_method="system"``, a part of the system message). It is never stored
+    again, wherever it is handed back.
+
+    Args:
+        memory: an open ``Memory``, or the folder of one.
+        user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
+        project: a level between user and session; ``None``: the handle's.
+        session_id: the conversation; an existing one goes on where it ended. ``None``: the handle's, else a new one.
+        token_limit: tokens of everything ``get`` returns together with ``initial_token_count``.
+        recall_tokens: at most this much of it, and half of what the last turn leaves, is recalled; 0: no recall.
+        insert_method: ``user`` or ``system``; some providers reject a second system message.
+        search_kwargs: more arguments for ``Memory.search``, such as ``{"reach": "project"}``.
+        options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
+            to open its folder again in another process after ``to_dict``.
+        buffer: the messages of the session so far; left out, they are loaded from the memory.
+        tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
+
+    Raises:
+        ConfigurationError: an argument cannot be used.
+        StoreError: the record cannot be opened.
+
+    Example:
+        >>> from llama_index.memory.mnemic import MnemicChatMemory
+        >>> chat = MnemicChatMemory(memory=":memory:", user="ana", options={"embedder": "hashing"})
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    memory: Memory | str | Path = "./memory"
+    user: str | None = None
+    project: str | None = None
+    session_id: str | None = None
+    token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
+    recall_tokens: int = Field(default=2_000, ge=0)
+    insert_method: Literal["user", "system"] = "user"
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict)
+    buffer: list[ChatMessage] | None = None
+    record: str | None = Field(default=None, repr=False)
+    tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
+
+    _root: Memory = PrivateAttr()
+    _count: Callable[[str], int] = PrivateAttr()
+    _fence: str = PrivateAttr(default_factory=lambda: secrets.token_hex(4))
+    _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
+    _turn: int = PrivateAttr(default=0)
+    _found: tuple[tuple[int, str], tuple[Hit, ...]] | None = PrivateAttr(default=None)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _accepted(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """Forms in which the framework hands over values: enums, a class name, None for the default tokenizer."""
+        given = {key: value for key, value in values.items() if key != "class_name"}
+        if given.get("tokenizer_fn", ...) is None:
+            del given["tokenizer_fn"]
+        if "insert_method" in given:
+            given["insert_method"] = getattr(given["insert_method"], "value", given["insert_method"])
+        return given
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the record and take up the session."""
+        super().model_post_init(context)
+        checked_search(self.search_kwargs, reserved=("query", "k"))
+        self._count = counter(self.tokenizer_fn)
+        bound = bind(
+            self.memory, user=self.user, project=self.project, session=self.session_id, options=self.options,
+            record=self.record,
+        )  # fmt: skip
+        self._root, self.record = bound.root, bound.record
+        scope = bound.memory.scope
+        self.user, self.project = scope.user, scope.project
+        known = scope.session is not None
+        self._begin(bound.memory, scope.session or uuid.uuid4().hex)
+        if self.buffer is None:
+            self.buffer = self._loaded() if known else []
+
+    @classmethod
+    def class_name(cls) -> str:
+        """The name in serialised form."""
+        return "MnemicChatMemory"
+
+    @classmethod
+    def from_defaults(
+        cls,
+        memory: Memory | str | Path = "./memory",
+        *,
+        chat_history: Sequence[ChatMessage] | None = None,
+        llm: LLM | None = None,
+        token_limit: int | None = None,
+        **kwargs: Any,
+    ) -> MnemicChatMemory:
+        """As the constructor, in the form chat engines call for ``memory_cls``.
+
+        Args:
+            memory: an open ``Memory``, or the folder of one.
+            chat_history: how the conversation begins; stored like any other message, once.
+            llm: gives the token limit, three quarters of its context window, when there is none.
+            token_limit: see the class.
+            **kwargs: the other arguments of the class.
+        """
+        if token_limit is None and llm is not None:
+            token_limit = int(llm.metadata.context_window * CONTEXT_WINDOW_RATIO)
+        made = cls(memory=memory, token_limit=DEFAULT_TOKEN_LIMIT if token_limit is None else token_limit, **kwargs)
+        if chat_history is not None:
+            made.set([*chat_history])
+        return made
+
+    # What the framework calls. The asynchronous forms are inherited: each runs its twin in a worker thread.
+
+    def get(self, input: str | ChatMessage | None = None, initial_token_count: int = 0, **_: Any) -> list[ChatMessage]:
+        """The recent messages with what was recalled for the message to be answered.
+
+        Args:
+            input: that message; ``None``: the last one of the user. Within a turn the search runs once.
+            initial_token_count: tokens of the prompt that are not the memory's.
+            **_: what other memories take.
+        """
+        with self._lock:
+            query = _messages.text_of(input) or self._asked()
+            budget = self.token_limit - initial_token_count
+            reserve = self._reserve(budget) if query else 0
+            window = fit(self._messages, budget - reserve, self._count)
+            text = self._recalled(query, window, reserve) if reserve else ""
+            return self._with_recall([_messages.copied(m) for m in window], text, coming=self._is_coming(input))
+
+    def get_all(self) -> list[ChatMessage]:
+        """The buffer, without recall."""
+        with self._lock:
+            return [_messages.copied(message) for message in self._messages]
+
+    def put(self, message: ChatMessage) -> None:
+        """Append a message; what the user or the model says is in long-term memory when this returns."""
+        self.put_messages([message])
+
+    def put_messages(self, messages: list[ChatMessage]) -> None:
+        """Append messages; see ``put``."""
+        with self._lock:
+            mine = [clean for m in messages if (clean := _messages.without_recall(m)) is not None]
+            self._store_said(mine)
+            self._messages.extend(mine)
+            self._turn += any(m.role == MessageRole.USER for m in mine)
+
+    def set(self, messages: list[ChatMessage]) -> None:
+        """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
+        with self._lock:
+            mine = [clean for m in messages if (clean := _messages.without_recall(m)) is not None]
+            words = [m for m in mine if _messages.said(m) is not None]
+            if words:
+                stored = [s for m in self._stored(COMPARED) if (s := _messages.said(m)) is not None]
+                new = _messages.news(stored, [s for m in words if (s := _messages.said(m)) is not None])
+                self._handle.add(_messages.evidence(self._session, stored, words, new))
+            self.buffer = mine
+            self._turn += 1
+
+    def reset(self) -> None:
+        """End the session: the buffer is empty and a new session begins. Long-term memory keeps everything."""
+        with self._lock:
+            self._begin(self._handle, uuid.uuid4().hex)
+            self.buffer = []
+            self._turn += 1
+
+    # Serialisation: the buffer, and where to find the rest
+
+    @field_serializer("memory")
+    def _dump_memory(self, value: Memory | str | Path) -> str:
+        return location_of(value) if isinstance(value, Memory) else str(value)
+
+    def to_dict(self, **kwargs: Any) -> dict[str, Any]:
+        """JSON values from which ``from_dict`` restores this memory: its buffer, its scope and where its record is.
+
+        ``from_dict(data, memory=handle)`` gives it another handle on the record.
+        """
+        with self._lock:
+            return super().to_dict(**{"mode": "json", **kwargs})
+
+    def __reduce__(self) -> tuple[Callable[[dict[str, Any]], MnemicChatMemory], tuple[dict[str, Any]]]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> MnemicChatMemory:
+        return type(self).from_dict(self.to_dict(), memory=self._root, tokenizer_fn=self.tokenizer_fn)
+
+    # Inside
+
+    @property
+    def _handle(self) -> Memory:
+        assert isinstance(self.memory, Memory)  # since model_post_init
+        return self.memory
+
+    @property
+    def _session(self) -> str:
+        assert self.session_id is not None  # since model_post_init
+        return self.session_id
+
+    @property
+    def _messages(self) -> list[ChatMessage]:
+        assert self.buffer is not None  # since model_post_init
+        return self.buffer
+
+    def _begin(self, memory: Memory, session: str) -> None:
+        self.session_id = session
+        self.memory = memory.scoped(session=session)
+
+    def _stored(self, limit: int) -> list[ChatMessage]:
+        """The latest messages of the session in long-term memory."""
+        found = self._handle.messages(
+            session=self._session, reach="project" if self.project is not None else "user", limit=limit
+        )
+        return [chat for message in found if (chat := _messages.as_chat(message)) is not None]
+
+    def _loaded(self) -> list[ChatMessage]:
+        return self._stored(LOADED)
+
+    def _store_said(self, messages: Sequence[ChatMessage]) -> None:
+        """Store what was said just now. A pair of turns that was said before gets a new id: it was said again."""
+        words = [m for m in messages if _messages.said(m) is not None]
+        if not words:
+            return
+        last = next((s for m in reversed(self._messages) if (s := _messages.said(m)) is not None), None)
+        told = _messages.evidence(self._session, [last] if last else [], words, range(len(words)))
+        receipts = self._handle.add(told)
+        if again := [_messages.nameless(m) for m, r in zip(told, receipts, strict=True) if r.outcome == "duplicate"]:
+            self._handle.add(again)
+
+    def _asked(self) -> str:
+        """The last message of the user."""
+        return next((_messages.text_of(m) for m in reversed(self._messages) if m.role == MessageRole.USER), "")
+
+    def _is_coming(self, input: str | ChatMessage | None) -> bool:
+        """Whether the message to be answered is still to be put: chat engines with context ask before they put."""
+        text = _messages.text_of(input)
+        if not text:
+            return False
+        last = _messages.said(self._messages[-1]) if self._messages else None
+        return text != self._asked() or (last is not None and last.role == "assistant")
+
+    def _reserve(self, budget: int) -> int:
+        """Tokens kept free for recall: at most half of what the last turn leaves, the rest is for the turns before."""
+        last_turn = sum(message_tokens(m, self._count) for m in fit(self._messages, 0, self._count))
+        return max(0, min(self.recall_tokens, (budget - last_turn) // 2))
+
+    def _recalled(self, query: str, window: Sequence[ChatMessage], max_tokens: int) -> str:
+        shown = {s for m in window if (s := _messages.said(m)) is not None}
+        key = (self._turn, query)
+        if self._found is None or self._found[0] != key:
+            hits = _recall.find(
+                self._handle, query, max_tokens=self.recall_tokens, shown=len(shown), arguments=self.search_kwargs
+            )
+            self._found = (key, hits)
+        rest = _recall.unseen(self._found[1], self._session, shown)
+        return _recall.render(rest, max_tokens=max_tokens, count=self._count, fence=self._fence)
+
+    def _with_recall(self, window: list[ChatMessage], text: str, *, coming: bool) -> list[ChatMessage]:
+        """The window with the recalled text: before the message to be answered, or in front of the system message."""
+        if not text:
+            return window
+        if self.insert_method == "system":
+            if window and window[0].role == MessageRole.SYSTEM:
+                window[0].blocks = [TextBlock(text=text), *window[0].blocks]
+                return window
+            return [ChatMessage(role=MessageRole.SYSTEM, content=text), *window]
+        users = [at for at, m in enumerate(window) if m.role == MessageRole.USER]
+        at = len(window) if coming or not users else users[-1]
+        return [*window[:at], ChatMessage(role=MessageRole.USER, content=text), *window[at:]]

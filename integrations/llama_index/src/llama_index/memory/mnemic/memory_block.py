@@ -1,0 +1,173 @@
+"""MnemicMemoryBlock: long-term memory as a block of ``llama_index.core.memory.Memory``."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import threading
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
+from llama_index.core.memory import BaseMemoryBlock
+from llama_index.core.memory import Memory as ChatHistory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
+
+from llama_index.memory.mnemic import _messages, _recall
+from llama_index.memory.mnemic._binding import Binding, bind, checked_search
+from llama_index.memory.mnemic._messages import Said
+from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
+from mnemic import Hit, Memory
+
+__all__ = ["MnemicMemoryBlock"]
+
+COMPARED = 2_000
+"""How many of the latest messages of a session the history is compared with."""
+NO_SESSION = "default"
+
+
+class MnemicMemoryBlock(BaseMemoryBlock[str]):
+    """What earlier conversations have to say to this one, for ``Memory.from_defaults(memory_blocks=[...])``.
+
+    ``Memory`` gives a block only what it ejects from its queue, and a short chat ejects nothing. But it shows the block
+    the whole queue each time it asks for content: this block stores there what it has not stored yet. The last answer
+    of a chat engine is not followed by such a question: ``aflush`` (or ``flush``) stores it; agents ask once more.
+
+    Args:
+        memory: an open ``mnemic.Memory``, or the folder of one.
+        user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
+        project: a level between user and session; ``None``: the handle's.
+        max_tokens: budget of the recalled text.
+        search_kwargs: more arguments for ``Memory.search``, such as ``{"reach": "project"}``.
+        options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
+        tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
+        name: the tag the text stands in.
+        priority: blocks are cut when the limit is passed, 1 first, larger ones later, 0 never.
+
+    Raises:
+        ConfigurationError: an argument cannot be used.
+        StoreError: the record cannot be opened.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
+    name: str = "long_term_memory"
+    description: str | None = "What was said in earlier conversations."
+    priority: int = 1
+    memory: Memory | str | Path = Field(default="./memory", exclude=True)
+    user: str | None = None
+    project: str | None = None
+    max_tokens: int = Field(default=2_000, gt=0)
+    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    options: dict[str, Any] = Field(default_factory=dict, exclude=True)
+    tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
+
+    _bound: Binding = PrivateAttr()
+    _count: Callable[[str], int] = PrivateAttr()
+    _fence: str = PrivateAttr(default_factory=lambda: secrets.token_hex(4))
+    _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+    _fed: tuple[str, list[Said]] | None = PrivateAttr(default=None)
+    _found: tuple[tuple[str, str, int], tuple[Hit, ...]] | None = PrivateAttr(default=None)
+    _shown: tuple[str, list[Hit]] = PrivateAttr(default=("", []))
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Open the record."""
+        super().model_post_init(context)
+        checked_search(self.search_kwargs, reserved=("query", "k"))
+        self._count = counter(self.tokenizer_fn)
+        self._bound = bind(self.memory, user=self.user, project=self.project, options=self.options)
+        self.memory = self._bound.memory
+        self.user, self.project = self.memory.scope.user, self.memory.scope.project
+
+    async def _aget(self, messages: list[ChatMessage] | None = None, session_id: str | None = None, **_: Any) -> str:
+        """What is recalled for the last message of the user; the messages are stored on the way, each once."""
+        return await asyncio.to_thread(self._get, messages or [], session_id)
+
+    async def _aput(self, messages: list[ChatMessage]) -> None:
+        """Store messages that leave the queue, unless they are stored already."""
+        await asyncio.to_thread(self._put, messages)
+
+    async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
+        """The same recall with less in it, the best kept; None when nothing of it fits."""
+        text, hits = self._shown
+        if not content or content != text:  # the framework asks about blocks that gave nothing, too
+            return None
+        budget = self._count(content) - tokens_to_truncate
+        return _recall.render(hits, max_tokens=budget, count=self._count, fence=self._fence) or None
+
+    async def aflush(self, memory: ChatHistory) -> None:
+        """Store what is in the queue of a ``Memory``: the last answer of a chat engine, before the program ends."""
+        messages = await memory.aget_all(status=MessageStatus.ACTIVE)
+        await asyncio.to_thread(self._flushed, messages, memory.session_id)
+
+    def flush(self, memory: ChatHistory) -> None:
+        """See ``aflush``."""
+        self._flushed(memory.get_all(status=MessageStatus.ACTIVE), memory.session_id)
+
+    # Inside; everything below runs in worker threads
+
+    def _get(self, messages: Sequence[ChatMessage], session_id: str | None) -> str:
+        with self._lock:
+            session = self._session(session_id)
+            history = _without_echo(messages)
+            self._feed(history, session)
+            asked = (_messages.text_of(m) for m in reversed(history) if m.role == MessageRole.USER)
+            query = next((text for text in asked if text), "")
+            return self._recalled(query, history, session) if query else ""
+
+    def _put(self, messages: Sequence[ChatMessage]) -> None:
+        with self._lock:
+            for name, group in groupby(messages, key=lambda m: m.additional_kwargs.get("session_id")):
+                self._feed([*group], self._session(name), ejected=True)
+
+    def _flushed(self, messages: Sequence[ChatMessage], session_id: str) -> None:
+        with self._lock:
+            self._feed(messages, self._session(session_id))
+
+    def _session(self, name: str | None) -> str:
+        return name or self._bound.memory.scope.session or NO_SESSION
+
+    def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
+        """Store what of the history is not stored yet."""
+        clean = [c for m in messages if (c := _messages.without_recall(m)) is not None]
+        history = [m for m in clean if _messages.said(m) is not None]
+        words = [word for m in history if (word := _messages.said(m)) is not None]
+        if not words or (not ejected and self._fed == (session, words)):
+            return
+        memory = self._bound.memory
+        held = memory.messages(session=session, reach="project" if self.project else "user", limit=COMPARED)
+        stored = [s for m in held if (c := _messages.as_chat(m)) is not None and (s := _messages.said(c)) is not None]
+        if ejected and _messages.holds(stored, words):
+            return
+        starts_again = not ejected and len(words) == 1 and stored[-1:] != words  # a session name that is used again
+        new = [0] if starts_again else _messages.news(stored, words)
+        memory.add(_messages.evidence(session, stored, history, new))
+        if not ejected:
+            self._fed = (session, words)
+
+    def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
+        shown = {s for m in messages if (s := _messages.said(m)) is not None}
+        key = (session, query, sum(m.role == MessageRole.USER for m in messages))
+        if self._found is None or self._found[0] != key:
+            memory = self._bound.memory.scoped(session=session)
+            found = _recall.find(
+                memory, query, max_tokens=self.max_tokens, shown=len(shown), arguments=self.search_kwargs
+            )
+            self._found = (key, found)
+        hits = _recall.unseen(self._found[1], session, shown)
+        text = _recall.render(hits, max_tokens=self.max_tokens, count=self._count, fence=self._fence)
+        self._shown = (text, hits)
+        return text
+
+
+def _without_echo(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
+    """The history without the question that ``Memory.aget(input=...)`` appends although it was put before."""
+    users = [at for at, m in enumerate(messages) if m.role == MessageRole.USER]
+    if len(users) < 2 or users[-1] != len(messages) - 1:
+        return [*messages]
+    answers = [s for m in messages[users[-2] + 1 : -1] if (s := _messages.said(m)) is not None]
+    again = _messages.text_of(messages[users[-2]]) == _messages.text_of(messages[-1])
+    return [*messages[:-1]] if again and not answers else [*messages]

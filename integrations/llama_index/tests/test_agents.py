@@ -1,0 +1,189 @@
+"""MnemicChatMemory in agents and workflows."""
+
+import copy
+import json
+import pickle
+import subprocess
+import sys
+
+import pytest
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.llms import ChatMessage, TextBlock
+from llama_index.core.llms.llm import ToolSelection
+from llama_index.core.workflow import Context
+
+from llama_index.memory.mnemic import MnemicChatMemory
+from mnemic import ConfigurationError, Memory
+
+# Workflows look at every attribute of an agent, deprecated ones of pydantic included.
+pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
+
+
+def call(name, **kwargs):
+    selection = ToolSelection(tool_id="call_1", tool_name=name, tool_kwargs=kwargs)
+    return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [selection]})
+
+
+def weather(city: str) -> str:
+    """The weather in a city."""
+    return f"Sunny in {city}."
+
+
+def agent(llm, **kwargs):
+    return FunctionAgent(name="bo", llm=llm, streaming=False, system_prompt="Be brief.", **kwargs)
+
+
+def shape(messages):
+    return [(m.role.value, "recall" if (m.content or "").startswith("<memory ") else m.content) for m in messages]
+
+
+@pytest.fixture
+def known(memory):
+    memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="long ago")
+    return memory
+
+
+@pytest.fixture
+def searches(monkeypatch):
+    """Every query that reaches the memory."""
+    asked = []
+    search = Memory.search
+    monkeypatch.setattr(
+        Memory, "search", lambda self, query, **kwargs: asked.append(query) or search(self, query, **kwargs)
+    )
+    return asked
+
+
+async def test_function_agent_with_a_tool(known, scripted, said, searches):
+    llm = scripted(call("weather", city="Lisbon"), "Sunny.")
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    answer = await agent(llm, tools=[weather]).run(user_msg="How is the weather where I live?", memory=chat)
+
+    assert str(answer) == "Sunny."
+    question = ("user", "How is the weather where I live?")
+    assert shape(llm.shown[0]) == [("system", "Be brief."), ("user", "recall"), question]
+    assert shape(llm.shown[1])[:3] == shape(llm.shown[0])
+    assert shape(llm.shown[1])[-1] == ("tool", "Sunny in Lisbon.")
+    assert searches == ["How is the weather where I live?"]  # once, though the agent asks three times
+    assert [m.role.value for m in chat.get_all()] == ["user", "assistant", "tool", "assistant"]
+    assert said(known, session="now") == ["How is the weather where I live?", "Sunny."]  # no call, no tool output
+
+
+async def test_the_next_run_goes_on(known, scripted):
+    llm = scripted("Hello.", "Sure.")
+    chat = MnemicChatMemory(memory=known)
+    for text in ("Hi.", "Tell me more."):
+        await agent(llm).run(user_msg=text, memory=chat)
+    assert shape(llm.shown[1]) == [
+        ("system", "Be brief."), ("user", "Hi."), ("assistant", "Hello."), ("user", "recall"), ("user", "Tell me more."),
+    ]  # fmt: skip
+
+
+async def test_state_written_into_the_prompt_stays_out_of_the_memory(known, scripted, said):
+    """The agent edits the last message it gets from the memory in place."""
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    llm = scripted()
+    await agent(llm, initial_state={"mood": "good"}).run(user_msg="Hi.", memory=chat)
+    assert "mood" in llm.shown[0][-1].content
+    assert [m.content for m in chat.get_all()] == ["Hi.", "Understood."]
+    assert said(known, session="now") == ["Hi.", "Understood."]
+
+
+async def test_workflow_of_two_agents(known, scripted, said, searches):
+    llm = scripted(call("handoff", to_agent="bo", reason="weather"), call("weather", city="Lisbon"), "Sunny.")
+    first = FunctionAgent(name="al", description="Talks.", llm=llm, streaming=False, can_handoff_to=["bo"])
+    second = FunctionAgent(name="bo", description="Knows.", llm=llm, streaming=False, tools=[weather])
+    flow = AgentWorkflow(agents=[first, second], root_agent="al")
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    assert str(await flow.run(user_msg="How is the weather where I live?", memory=chat)) == "Sunny."
+
+    assert searches == ["How is the weather where I live?"]
+    assert shape(llm.shown[0])[-2:] == [("user", "recall"), ("user", "How is the weather where I live?")]
+    roles = [m.role.value for m in llm.shown[1]]
+    assert roles == ["user", "user", "assistant", "tool"]  # the recall never stands between a call and its answer
+    assert said(known, session="now") == ["How is the weather where I live?", "Sunny."]
+
+
+async def test_given_history_is_stored_once_and_wipes_nothing(known, scripted, said):
+    """What a stateless server does: the whole history with every request."""
+    history = [ChatMessage(role="system", content="You are Bo.")]
+    for text in ("I play chess.", "Yes.", "Yes."):
+        chat = MnemicChatMemory(memory=known, session_id="now")
+        await agent(scripted()).run(user_msg=text, chat_history=history, memory=chat)
+        history = chat.get_all()
+    assert said(known, session="now") == ["I play chess.", "Understood.", "Yes.", "Understood.", "Yes.", "Understood."]
+    assert said(known, session="long ago") == ["I moved to Lisbon in March.", "Lovely city!"]
+    assert [m.role.value for m in history] == ["system", *["user", "assistant"] * 3]
+
+
+async def test_history_with_recall_handed_back_is_not_stored(known, scripted, said):
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    await agent(scripted()).run(user_msg="Where do I live?", memory=chat)
+    shown = chat.get(input="What is next?")
+    assert any(name == "recall" for _, name in shape(shown))
+    await agent(scripted()).run(user_msg="What is next?", chat_history=shown, memory=chat)
+    chat.put_messages(chat.get())  # a plain repetition of turns is a repetition; the recall in it is not
+    assert not any("From earlier conversations" in text for text in said(known))
+    assert not any(name == "recall" for _, name in shape(chat.get_all()))
+
+
+async def test_context_of_a_workflow_survives_serialisation(folder, scripted, said):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        chat = MnemicChatMemory(memory=memory, session_id="now", options={"embedder": "hashing"})
+        bo = agent(scripted(call("weather", city="Lisbon"), "Sunny."), tools=[weather])
+        ctx = Context(bo)
+        await bo.run(user_msg="How is the weather?", memory=chat, ctx=ctx)
+        data = json.loads(json.dumps(ctx.to_dict()))
+
+        same = await Context.from_dict(bo, data).store.get("memory")
+        assert same.memory.scope == chat.memory.scope
+        assert same._root is memory  # one engine for one folder
+    # the handle is closed: the folder is opened again
+    llm = scripted("As I said.")
+    bo = agent(llm)
+    ctx = Context.from_dict(bo, data)
+    await bo.run(user_msg="How was it again?", ctx=ctx)
+    restored = await ctx.store.get("memory")
+    assert (restored.user, restored.session_id) == ("ana", "now")
+    assert [m.role.value for m in restored.get_all()] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert said(restored.memory, session="now") == ["How is the weather?", "Sunny.", "How was it again?", "As I said."]
+    restored.memory.close()
+
+
+def test_every_form_of_serialisation_keeps_buffer_and_scope(known):
+    chat = MnemicChatMemory(memory=known, project="home", session_id="now", recall_tokens=100, insert_method="system")
+    chat.put(ChatMessage(role="user", blocks=[TextBlock(text="Look:"), TextBlock(text="a cat.")]))
+    for other in (
+        MnemicChatMemory.from_dict(chat.to_dict()),
+        MnemicChatMemory.from_json(chat.to_json()),
+        MnemicChatMemory.model_validate(chat.model_dump()),
+        pickle.loads(pickle.dumps(chat)),
+        copy.deepcopy(chat),
+    ):
+        assert other.memory.scope == chat.memory.scope
+        assert other.get_all() == chat.get_all()
+        assert (other.recall_tokens, other.insert_method) == (100, "system")
+        other.put(ChatMessage(role="assistant", content="Nice."))
+    assert len(chat.get_all()) == 1  # five objects, one record
+
+
+def test_a_record_in_memory_is_not_replaced_by_an_empty_one(known):
+    data = MnemicChatMemory(memory=known, session_id="now").to_dict()
+    known.close()
+    with pytest.raises(ConfigurationError, match="from_dict"):
+        MnemicChatMemory.from_dict(data)
+    with Memory(":memory:", embedder="hashing") as other:
+        assert MnemicChatMemory.from_dict(data, memory=other).user == "ana"
+
+
+def test_another_process_restores_it(folder):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        chat = MnemicChatMemory(memory=memory, session_id="now", options={"embedder": "hashing"})
+        chat.put(ChatMessage(role="user", content="I live in Lisbon."))
+        data = chat.to_json()
+    code = (
+        "import sys; from llama_index.memory.mnemic import MnemicChatMemory as C; c = C.from_json(sys.stdin.read());"
+        "c.reset(); print(c.get(input='Lisbon')[0].content)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, text=True, check=True)
+    assert "user: I live in Lisbon." in done.stdout

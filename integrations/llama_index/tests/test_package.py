@@ -1,0 +1,67 @@
+"""The distribution: its names, its namespace, the README."""
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from llama_index.memory import mnemic as package
+
+ROOT = Path(__file__).parents[1]
+BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+
+
+def test_names():
+    assert package.__all__ == sorted(package.__all__)
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    assert set(package.__all__) <= set(dir(package))
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = package.nothing
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert project["project"]["version"] == package.__version__
+    assert set(project["tool"]["llamahub"]["class_authors"]) == set(package.__all__) - {"__version__"}
+
+
+def test_the_namespace_belongs_to_nobody():
+    source = ROOT / "src" / "llama_index"
+    assert not [*source.glob("__init__.py"), *source.glob("memory/__init__.py")]
+    assert (source / "memory" / "mnemic" / "py.typed").exists()
+
+
+def test_importing_is_light():
+    code = "import sys, llama_index.memory.mnemic; print({'llama_index.core', 'mnemic.memory', 'numpy'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+def test_only_public_names_of_the_core_are_used():
+    for path in (ROOT / "src").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            modules = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            modules += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            assert not [m for m in modules if m.startswith("mnemic.")], path
+
+
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")  # of the workflow engine
+async def test_readme(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    scope = {}
+    for block in BLOCKS:
+        offline = block.replace('"./memory"', '"./memory", embedder="hashing"')
+        offline = offline.replace(
+            'memory="./memory", embedder="hashing"', 'memory="./memory", options={"embedder": "hashing"}'
+        )
+        offline = offline.replace(
+            'Retriever("./memory", embedder="hashing"', 'Retriever("./memory", options={"embedder": "hashing"}'
+        )
+        done = eval(compile(offline, "README.md", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), scope)
+        if inspect.isawaitable(done):
+            await done
+    await scope["history"].sql_store._async_engine.dispose()  # the stock Memory never closes its database
+    assert "My sister Eva visits in May." in capsys.readouterr().out
+    assert "Lisbon" in "".join(m.content for m in scope["memory"].messages())

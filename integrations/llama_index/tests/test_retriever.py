@@ -1,0 +1,87 @@
+"""MnemicRetriever: nodes, query engines, filters, and the event loop."""
+
+import threading
+from datetime import UTC, datetime
+
+import pytest
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, QueryBundle
+
+from llama_index.memory.mnemic import MnemicRetriever
+from mnemic import AsyncMemory, ConfigurationError, Memory
+
+
+@pytest.fixture
+def known(memory):
+    memory.add_message("I moved to Lisbon.", name="Ana", id="m1", session="s1", sent_at=datetime(2026, 3, 14, tzinfo=UTC),
+                       metadata={"channel": "mail", "kind": "letter"})  # fmt: skip
+    memory.remember("Ana lives in Lisbon.", tags=["home"], id="f1")
+    memory.scoped(user="ben").add_message("Ben lives in Lisbon.")
+    return memory
+
+
+def test_nodes_carry_the_record(known):
+    found = {n.node.node_id: n for n in MnemicRetriever(known).retrieve("Who lives in Lisbon?")}
+    assert set(found) == {"m1", "f1"}
+    message = found["m1"]
+    assert message.node.text == "I moved to Lisbon."
+    expected = {
+        "channel": "mail", "kind": "message", "session": "s1", "speaker": "Ana", "role": "user",
+        "sent_at": "2026-03-14T00:00:00+00:00", "status": "short_term", "message_ids": ["m1"],
+    }  # fmt: skip
+    assert message.node.metadata == expected
+    assert {k: found["f1"].node.metadata[k] for k in ("kind", "type", "tags")} == {
+        "kind": "memory", "type": "semantic", "tags": ["home"],
+    }  # fmt: skip
+    hits = {hit.id: hit.score for hit in known.search("Who lives in Lisbon?")}
+    assert {id_: n.score for id_, n in found.items()} == pytest.approx(hits)
+
+
+def test_prompts_stay_clean(known):
+    (node,) = (n.node for n in MnemicRetriever(known, kinds=["message"]).retrieve("Lisbon"))
+    assert (
+        node.get_content(MetadataMode.LLM) == "speaker: Ana\nsent_at: 2026-03-14T00:00:00+00:00\n\nI moved to Lisbon."
+    )
+    assert node.get_content(MetadataMode.EMBED) == "I moved to Lisbon."
+
+
+def test_k_and_search_arguments(known):
+    assert len(MnemicRetriever(known, k=1).retrieve("Lisbon")) == 1
+    assert [n.node.node_id for n in MnemicRetriever(known, tags=["home"]).retrieve("Lisbon")] == ["f1"]
+    assert [n.node.text for n in MnemicRetriever(known, user="ben").retrieve("Lisbon")] == ["Ben lives in Lisbon."]
+    for bad in ("query", "colour"):
+        with pytest.raises(ConfigurationError, match=bad):
+            MnemicRetriever(known, **{bad: "x"})
+    for bad in (AsyncMemory.over(known), 3):
+        with pytest.raises(ConfigurationError, match="memory must be"):
+            MnemicRetriever(bad)
+
+
+def test_a_folder_serves_as_well(folder):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        memory.add_message("I moved to Lisbon.")
+    retriever = MnemicRetriever(folder, user="ana", options={"embedder": "hashing"})
+    assert len(retriever.retrieve("Lisbon")) == 1
+    retriever._memory.close()
+
+
+@pytest.mark.parametrize("method", ["query", "aquery"])
+async def test_query_engine(known, method):
+    engine = RetrieverQueryEngine.from_args(MnemicRetriever(known, k=2), llm=MockLLM())
+    asked = "Who lives in Lisbon?"
+    answer = engine.query(asked) if method == "query" else await engine.aquery(asked)
+    assert "speaker: Ana" in answer.response  # this model repeats its prompt
+    assert "message_ids" not in answer.response
+    assert {n.node.node_id for n in answer.source_nodes} == {"m1", "f1"}
+
+
+async def test_async_search_is_not_on_the_event_loop(known, monkeypatch):
+    threads = []
+    search = Memory.search
+    monkeypatch.setattr(
+        Memory, "search", lambda self, *a, **k: threads.append(threading.current_thread()) or search(self, *a, **k)
+    )
+    assert len(await MnemicRetriever(known).aretrieve(QueryBundle("Lisbon"))) == 2
+    assert threads
+    assert threading.current_thread() not in threads

@@ -1,0 +1,65 @@
+"""Cues: what a question asks for, and which texts hold such a thing. One bit each, found when a text is stored."""
+
+from __future__ import annotations
+
+import re
+
+from mnemic.text.dates import MONTHS
+
+__all__ = ["ASKS", "NAME", "NUMBER", "QUESTION", "REASON", "TIME", "asked_for", "traits"]
+
+QUESTION = 1
+"""The text ends in a question."""
+ASKS = 2
+"""The text asks somewhere."""
+TIME = 4
+"""It speaks of a time."""
+NUMBER = 8
+"""It holds a number or an amount."""
+REASON = 16
+"""It gives a reason."""
+NAME = 32
+"""It names somebody or something: a capital inside a sentence, or a quotation."""
+
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|morning|evening|last|next|ago|weeks?|weekend|months?|years?|days?|monday|tuesday|"
+    r"wednesday|thursday|friday|saturday|sunday|recently|soon|since|just|now|(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th)|"
+    rf"{'|'.join(MONTHS)})\b"
+)
+_NUMBER = re.compile(
+    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|twelve|dozen|hundred|thousand|once|twice|couple|few|several|"
+    r"half)\b"
+)
+_REASON = re.compile(
+    r"\b(?:because|since|cause|so that|to (?:help|make|get|see|be|have)|inspired|reason|wanted|hop(?:e|ing)|helps?)\b"
+)
+_NAME = re.compile(r'(?<=[a-z,;] )[A-Z][a-z]{2,}|\b[A-Z]{2,}\b|"[A-Z]')
+_ANNOTATION = re.compile(r"\s*\[[^\]]*\]\s*$")
+
+_ASKED = (
+    (TIME, re.compile(
+        r"\s*(?:when|how long|what (?:date|day|month|year|time)|which (?:month|year|day)|in (?:which|what) (?:month|year))\b")),
+    (NUMBER, re.compile(r".*\bhow (?:many|much|old|often|far|long)\b", re.DOTALL)),
+    (REASON, re.compile(r"why\b|what (?:reason|made|motivat)")),
+    (NAME, re.compile(r"(?:who|whom|with whom|what is the name|which|where)\b|what.{0,30}\bnames?\b")),
+)  # fmt: skip
+
+
+def traits(text: str) -> int:
+    """The bits of a text. A note in brackets at its end, such as a caption, is not what it ends in."""
+    lowered = text.lower()
+    said = _ANNOTATION.sub("", text)
+    return (
+        (QUESTION if said.rstrip().endswith(("?", "\uff1f")) else 0)
+        | (ASKS if "?" in text or "\uff1f" in text else 0)
+        | (TIME if _TIME.search(lowered) else 0)
+        | (NUMBER if _NUMBER.search(lowered) else 0)
+        | (REASON if _REASON.search(lowered) else 0)
+        | (NAME if _NAME.search(text) else 0)
+    )
+
+
+def asked_for(query: str) -> int:
+    """The bits that an answer to this question would have; 0 when it asks for nothing in particular."""
+    lowered = query.lower().lstrip()
+    return sum(bit for bit, pattern in _ASKED if pattern.match(lowered))

