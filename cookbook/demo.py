@@ -339,9 +339,8 @@ def ask(script: Script, folder: Path, embedder: str | None) -> bool:
             print(f"The file says: {question.answer}\n\nFound, best first (* is the evidence the file names):")
             for hit in found:
                 print(evidence_line(hit, gold))
-            print(
-                f"\nContext: {context.token_count} of {BUDGET} tokens, with {len(there)} of {len(gold)} evidence turns"
-            )
+            print(f"\nContext: {context.token_count} of {BUDGET} tokens, graded {context.evidence}", end="")
+            print(f", with {len(there)} of {len(gold)} evidence turns")
             print(textwrap.indent(context.text, "    | "))
     title("3. What came of it")
     print(f"{complete} of {len(script.questions)} questions have all their evidence within {BUDGET} tokens.")

@@ -51,7 +51,7 @@ def profiled(calls: Sequence[Callable[[], Any]], most: int) -> list[tuple[str, i
 
 
 def timed(calls: Sequence[Callable[[], Any]]) -> list[float]:
-    """CPU and wall ms, p50 and p95, of calls made one after the other."""
+    """CPU and wall ms, p10, p50 and p95, of calls made one after the other."""
     timings = Timings()
     for call in calls:
         timings.of(call)
@@ -82,7 +82,7 @@ def main(given: Sequence[str]) -> None:
         times.append(("add", *timed(adds[:ADDS])))
         added = profiled(adds[ADDS:], options.most)
         engine.close()
-    head = ("without the profiler", "calls", "CPU ms p50", "p95", "wall p50", "p95")
+    head = ("without the profiler", "calls", "CPU ms p10", "p50", "p95", "wall ms p10", "p50", "p95")
     reporting.print_table(f"at {options.rows} rows", head, times)
     head = ("function", "calls", "own ms", "ms with callees")
     reporting.print_table(f"per search, profiled over {len(asked)} questions asked again", head, lines)

@@ -120,7 +120,7 @@ def ratios(found: Mapping[str, Any]) -> dict[str, float]:
     mine, result = found.get("mnemic", {}), {}
     for other in ("script", "chroma"):
         if "add" in mine and other in found:
-            for clock in ("wall_ms_p50", "cpu_ms_p50"):
+            for clock in ("wall_ms_p50", "wall_ms_p10", "cpu_ms_p50"):
                 result[f"add_{clock}_over_{other}"] = round(mine["add"][clock] / found[other]["add"][clock], 3)
             result[f"search_cpu_ms_p50_over_{other}"] = round(
                 mine["search"]["cpu_ms_p50"] / found[other]["search"]["cpu_ms_p50"], 3
@@ -132,7 +132,7 @@ def show(figures: Mapping[str, Any]) -> None:
     """The figures as tables."""
     for size, found in figures["sizes"].items():
         engines = {name: values for name, values in found.items() if name != "ratios"}
-        head = ("CPU ms p50 / p95, wall p50", *engines)
+        head = ("CPU ms p50 / p95, wall p50 (p10)", *engines)
         lines = [
             (what, *(_times(values.get(what)) for values in engines.values()))
             for what in ("add", "search", "search_again", "search_after_add")
@@ -150,7 +150,10 @@ def show(figures: Mapping[str, Any]) -> None:
 
 
 def _times(values: Mapping[str, float] | None) -> str | None:
-    return f"{values['cpu_ms_p50']:.2f} / {values['cpu_ms_p95']:.2f}, {values['wall_ms_p50']:.2f}" if values else None
+    if not values:
+        return None
+    cpu = f"{values['cpu_ms_p50']:.2f} / {values['cpu_ms_p95']:.2f}"
+    return f"{cpu}, {values['wall_ms_p50']:.2f} ({values['wall_ms_p10']:.2f})"
 
 
 def _flat(values: Mapping[str, Any], before: str = "") -> list[tuple[str, Any]]:

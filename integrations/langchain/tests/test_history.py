@@ -114,6 +114,16 @@ def test_what_cannot_be_stored_is_refused_as_a_whole(memory: Memory) -> None:
     assert history.messages == []
 
 
+def test_a_message_the_memory_rejects_is_not_lost_in_silence(memory: Memory) -> None:
+    history = MnemicChatMessageHistory(memory, "s1")
+    history.add_message(HumanMessage("yes", id="1"))
+    taken = memory.messages()[0].id
+    other = memory.scoped(user="bob")
+    other.add_message("something else", id=taken)
+    with pytest.raises(InvalidInput, match="1 of 2 messages were not stored: s1:1:"):
+        MnemicChatMessageHistory(other, "s1").add_messages([HumanMessage("hi"), HumanMessage("yes", id="1")])
+
+
 def test_a_bare_tool_call_can_be_found(memory: Memory) -> None:
     MnemicChatMessageHistory(memory, "s1").add_message(EVERY_KIND[2])
     assert memory.search("weather Köln")[0].text == '[calls weather {"city": "Köln"}]'

@@ -443,6 +443,16 @@ async def test_a_failing_write_is_seen_and_made_up_for(
     ]  # fmt: skip
 
 
+def test_a_message_the_memory_rejects_is_named_in_the_log(memory: Memory, scripted: Any, caplog: Any) -> None:
+    question: Any = {"messages": [HumanMessage("yes", id="1")]}
+    agent_of(scripted("ok"), MnemicMiddleware(memory)).invoke(question, thread("t1"))
+    taken, other = memory.messages()[0].id, memory.scoped(user="bob")
+    other.add_message("something else", id=taken)
+    agent_of(scripted("ok"), MnemicMiddleware(other)).invoke(question, thread("t1"))
+    assert f"Not remembered: {taken}: another message has this id" in caplog.text
+    assert said(other) == ["user: something else", "assistant: ok"]
+
+
 def test_wrong_arguments_are_not_taken_for_a_failing_recall(memory: Memory, scripted: Any) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown options \['k'\]"):
         MnemicMiddleware(memory, recall_kwargs={"k": 3})

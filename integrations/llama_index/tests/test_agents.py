@@ -7,10 +7,11 @@ import subprocess
 import sys
 
 import pytest
-from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.llms import ChatMessage, TextBlock
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.workflow import Context
+from pydantic import BaseModel, ConfigDict
 
 from llama_index.memory.mnemic import MnemicChatMemory
 from mnemic import ConfigurationError, Memory
@@ -89,6 +90,21 @@ async def test_state_written_into_the_prompt_stays_out_of_the_memory(known, scri
     assert said(known, session="now") == ["Hi.", "Understood."]
 
 
+@pytest.mark.filterwarnings("ignore:is_running called from within a step:DeprecationWarning")  # by ReActAgent itself
+async def test_react_agent(known, scripted, said):
+    llm = scripted(
+        'Thought: I need it.\nAction: weather\nAction Input: {"city": "Lisbon"}', "Thought: Done.\nAnswer: Sunny."
+    )
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    answer = await ReActAgent(llm=llm, tools=[weather], streaming=False).run(
+        user_msg="How is the weather?", memory=chat
+    )
+    assert str(answer) == "Sunny."
+    question, reply = said(known, session="now")
+    assert question == "How is the weather?"
+    assert reply.endswith("Answer: Sunny.")
+
+
 async def test_workflow_of_two_agents(known, scripted, said, searches):
     llm = scripted(call("handoff", to_agent="bo", reason="weather"), call("weather", city="Lisbon"), "Sunny.")
     first = FunctionAgent(name="al", description="Talks.", llm=llm, streaming=False, can_handoff_to=["bo"])
@@ -165,6 +181,17 @@ def test_every_form_of_serialisation_keeps_buffer_and_scope(known):
         assert (other.recall_tokens, other.insert_method) == (100, "system")
         other.put(ChatMessage(role="assistant", content="Nice."))
     assert len(chat.get_all()) == 1  # five objects, one record
+
+
+def test_it_can_be_a_field_of_a_model(known):
+    class State(BaseModel):
+        model_config = ConfigDict(arbitrary_types_allowed=True)
+        memory: MnemicChatMemory
+
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    state = State(memory=chat)
+    assert state.memory is chat
+    assert State.model_validate_json(state.model_dump_json()).memory.memory.scope == chat.memory.scope
 
 
 def test_a_record_in_memory_is_not_replaced_by_an_empty_one(known):

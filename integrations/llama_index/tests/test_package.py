@@ -1,6 +1,7 @@
 """The distribution: its names, its namespace, the README."""
 
 import ast
+import doctest
 import inspect
 import re
 import subprocess
@@ -37,6 +38,13 @@ def test_importing_is_light():
     code = "import sys, llama_index.memory.mnemic; print({'llama_index.core', 'mnemic.memory', 'numpy'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
+
+
+def test_docstring_example():
+    from llama_index.memory.mnemic import chat_memory
+
+    result = doctest.testmod(chat_memory)
+    assert (result.attempted > 0, result.failed) == (True, 0)
 
 
 def test_only_public_names_of_the_core_are_used():

@@ -171,14 +171,14 @@ def _plain(value: object) -> dict[str, object]:
 
 def _search(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
-        result = memory.search(arguments.query, k=arguments.k, **_asked(arguments))
+        result = memory.search(arguments.query, k=arguments.k, min_evidence=arguments.min_evidence, **_asked(arguments))
     if arguments.json:
-        say_json({"query": arguments.query, "recipe": arguments.recipe, "hits": result.hits})
-    elif not result:
-        complain("nothing found.")
-    else:
-        for rank, hit in enumerate(result, start=1):
-            say(*hit_lines(rank, hit))
+        say_json({"query": arguments.query, "recipe": arguments.recipe, **_plain(result)})
+        return bool(result)
+    for rank, hit in enumerate(result, start=1):
+        say(*hit_lines(rank, hit))
+    found = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
+    complain(f"{found}.")
     return bool(result)
 
 
@@ -192,7 +192,7 @@ def _context(arguments: Namespace) -> bool:
     else:
         say(found.text)
         rest = ", more was found than fits" if found.truncated else ""
-        complain(f"{found.token_count} tokens from {len(found.hits)} records{rest}.")
+        complain(f"{found.token_count} tokens from {len(found.hits)} records{rest}; evidence: {found.evidence}.")
     return bool(found)
 
 

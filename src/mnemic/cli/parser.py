@@ -9,10 +9,9 @@ from datetime import datetime
 import mnemic
 from mnemic import paths
 
-__all__ = ["FORMATS", "RECIPES", "make_parser"]
+__all__ = ["FORMATS", "make_parser"]
 
 FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index")
-RECIPES = ("conversation", "facts", "rrf", "vector")
 
 OVERVIEW = """\
 Long-term memory in a folder, from the shell.
@@ -54,6 +53,7 @@ examples:
   mnemic search "what does Ana drink?"
   mnemic search "the lease" --since 2026-03-01 --until 2026-04-01 -k 3
   mnemic search "the lease" --session s5 --json
+  mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
 """
 
 CONTEXT = """\
@@ -133,6 +133,10 @@ def _import(parser: ArgumentParser) -> None:
 def _search(parser: ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", help="what to look for, in plain words")
     parser.add_argument("-k", type=int, default=10, metavar="N", help="at most so many (default: 10)")
+    parser.add_argument(
+        "--min-evidence", choices=("none", "weak", "strong"), default="none",
+        help="find nothing rather than something graded lower (default: none)",
+    )  # fmt: skip
     _asking(parser)
 
 
@@ -143,7 +147,10 @@ def _context(parser: ArgumentParser) -> None:
 
 
 def _asking(parser: ArgumentParser) -> None:
-    parser.add_argument("--recipe", choices=RECIPES, default="conversation", help="how to rank (default: conversation)")
+    parser.add_argument(
+        "--recipe", metavar="NAME", default="conversation",
+        help="how to rank: conversation (default), facts, rrf, vector ...",
+    )  # fmt: skip
     parser.add_argument("--since", type=_moment, metavar="ISO", help="said at this time or later: 2026-03-01T18:00")
     parser.add_argument("--until", type=_moment, metavar="ISO", help="said before this time")
 

@@ -87,6 +87,7 @@ class Engine:
         self.embedder = embedder
         self._tokenizer = tokenizer
         self._in_memory = in_memory
+        self._users: dict[str, int] = {}  # a number, once given, stays
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._lock = threading.Lock()
         self._warned = False
@@ -99,9 +100,12 @@ class Engine:
 
     def view(self, user: str) -> View | None:
         """A user's records as they are committed now; None when there are none."""
-        number = self.store.user(user)
+        number = self._users.get(user)
         if number is None:
-            return None
+            number = self.store.user(user)
+            if number is None:
+                return None
+            self._users[user] = number
         with self._lock:
             cache = self._caches.get(number)
             if cache is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 
 import numpy as np
@@ -90,11 +90,8 @@ def _ranked(engine: Engine, query: Query, view: View) -> SearchResult:
     scores, signals = retrieval.score(pool, query.recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
     grade = retrieval.grade(pool, order, model=engine.embedder.id if meaning is not None else None)
-    ranked = [
-        (int(rows[i]), float(scores[i]), {name: float(value[i]) for name, value in signals.items()})
-        for i in order[: query.k * 2 + 20]
-    ]
-    return SearchResult(_hits(engine, view, query, ranked), grade.evidence, grade.probability)
+    ranked = _Ranked(view.columns.doc[rows], order, scores, signals)
+    return SearchResult(_hits(engine, view, query.k, ranked), grade.evidence, grade.probability)
 
 
 def _allowed(engine: Engine, filters: Filters, view: View) -> NDArray[np.bool_]:
@@ -133,6 +130,7 @@ def _pool(
     c = view.columns
     around = retrieval.neighbours(rows, c.previous, c.following)
     at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
+    asked = _asked_periods(c, query)
     counts, in_session, idf = _counted(view, terms, corpus, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
     asks = (np.append(c.traits, np.int32(0))[at[:, HERE - 1]] & cues.ASKS) > 0
@@ -151,8 +149,8 @@ def _pool(
         traits=c.traits[rows],
         asked_for=cues.asked_for(query.text),
         days=c.day[rows],
-        told=[c.told.get(int(doc), ()) for doc in c.doc[rows]],
-        asked=_asked_periods(c, query),
+        told=[c.told.get(doc, ()) for doc in c.doc[rows].tolist()] if asked else (),
+        asked=asked,
         words=c.length[rows],
         times=c.time[rows],
         now=query.now,
@@ -206,46 +204,66 @@ def _asked_periods(c: Columns, query: Query) -> list[Period]:
 def _near(c: Columns, filters: Filters, rows: Rows) -> Floats:
     if filters.project is None:
         return np.zeros(len(rows), np.float32)
-    return (c.project[rows] == c.names.get(("project", filters.project))).astype(np.float32)
+    return (c.project[rows] == c.names.project.get(filters.project)).astype(np.float32)
 
 
 def _named_speakers(view: View, text: str) -> list[int]:
     """Codes of the speakers whose name (or first name) the query mentions."""
     said = set(index_terms(text))
     return [
-        code
-        for name, code in view.columns.names.of_kind("speaker")
-        if (words := index_terms(name)) and words[0] in said
+        code for name, code in view.columns.names.speaker.items() if (words := index_terms(name)) and words[0] in said
     ]
 
 
 def _terms(view: View, text: str) -> tuple[str, ...]:
     """The terms of the query; speakers' names say who is meant, not what was said, and are left to their own signal."""
     terms = query_terms(text)
-    names = {term for name, _ in view.columns.names.of_kind("speaker") for term in index_terms(name)}
+    names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}
     return tuple(term for term in terms if term not in names) or terms
 
 
-def _hits(
-    engine: Engine, view: View, query: Query, ranked: Sequence[tuple[int, float, dict[str, float]]]
-) -> tuple[Hit, ...]:
-    """The records behind the ranked rows, memories attached to the evidence that is already there."""
-    docs = [int(view.columns.doc[row]) for row, *_ in ranked]
-    stored = engine.store.fetch(view.user, docs)
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Candidates in order, each with its score and the values behind it."""
+
+    docs: NDArray[np.int64]
+    order: Rows
+    scores: Floats
+    signals: Mapping[str, Floats]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def doc(self, place: int) -> int:
+        return int(self.docs[self.order[place]])
+
+    def values(self, place: int) -> tuple[float, dict[str, float]]:
+        i = self.order[place]
+        return float(self.scores[i]), {name: float(value[i]) for name, value in self.signals.items()}
+
+
+def _hits(engine: Engine, view: View, k: int, ranked: _Ranked) -> tuple[Hit, ...]:
+    """The first k hits, memories attached to the evidence that is already among them."""
     hits: dict[str, Hit] = {}
-    for doc, (_, score, scores) in zip(docs, ranked, strict=True):
-        if doc not in stored or len(hits) >= query.k:
-            continue
-        hit = _hit(stored[doc], score, scores)
-        value = stored[doc].value
-        carriers = (
-            [hits[source] for source in value.source_ids if source in hits] if isinstance(value, MemoryRecord) else []
-        )
-        if carriers and len(carriers) == len(getattr(value, "source_ids", ())):
-            hits[carriers[0].id] = replace(carriers[0], via=(*carriers[0].via, hit.id))
-        else:
-            hits[hit.id] = hit
+    place = 0
+    while len(hits) < k and place < len(ranked):
+        places = range(place, min(place + k - len(hits), len(ranked)))
+        stored = engine.store.fetch(view.user, [ranked.doc(p) for p in places])
+        for p in places:
+            if found := stored.get(ranked.doc(p)):  # gone when it was erased since the snapshot
+                _take(hits, _hit(found, *ranked.values(p)), found.value)
+        place = places.stop
     return tuple(hits.values())
+
+
+def _take(hits: dict[str, Hit], hit: Hit, value: Message | MemoryRecord) -> None:
+    """Add a hit, unless it is a memory whose sources all are hits: then it is told with the first of them."""
+    sources = value.source_ids if isinstance(value, MemoryRecord) else ()
+    if sources and all(source in hits for source in sources):
+        carrier = hits[sources[0]]
+        hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
+    else:
+        hits[hit.id] = hit
 
 
 def _hit(stored: Stored, score: float, scores: dict[str, float]) -> Hit:

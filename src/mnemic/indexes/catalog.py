@@ -7,9 +7,9 @@ learns what changed from the store's events, and hands out snapshots that later 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
 MINUTE, DAY, EPOCH_DAY = 60_000_000, 86_400_000_000, 719_163  # microseconds, and the ordinal of 1 January 1970
 LIVE = ("short_term", "consolidating", "long_term")
 
+Value = TypeVar("Value")
+
 _DTYPES: dict[str, Any] = {
     "doc": np.int64, "kind": np.int8, "status": np.int8, "group": np.int32, "session": np.int32, "project": np.int32,
     "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32, "importance": np.float32,
@@ -30,25 +32,45 @@ _DTYPES: dict[str, Any] = {
 }  # fmt: skip
 
 
-class _Codes:
+class Codes(Generic[Value]):
     """Small numbers for values, in order of first sight; 0 stands for None."""
 
     def __init__(self) -> None:
-        self._code: dict[tuple[str, str] | None, int] = {None: 0}
+        self._code: dict[Value | None, int] = {None: 0}
 
-    def add(self, value: tuple[str, str] | None) -> int:
-        return self._code.setdefault(value, len(self._code))
+    def encode(self, values: Iterable[Value | None]) -> list[int]:
+        """The codes of values, new ones made."""
+        code = self._code
+        return [code.setdefault(value, len(code)) for value in values]
 
-    def get(self, value: tuple[str, str] | None) -> int:
+    def get(self, value: Value | None) -> int:
         """The code of a value, or -1 when no row has it."""
         return self._code.get(value, -1)
 
-    def of_kind(self, kind: str) -> list[tuple[str, int]]:
-        """The names stored as (kind, name), with their codes."""
-        return [(key[1], code) for key, code in list(self._code.items()) if key is not None and key[0] == kind]
+    def items(self) -> list[tuple[Value, int]]:
+        """Every value with its code."""
+        return [(value, code) for value, code in list(self._code.items()) if value is not None]
 
     def __len__(self) -> int:
         return len(self._code)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The codes behind the columns: sessions, projects, speakers, labels (kind with role or type), conversations."""
+
+    session: Codes[str] = field(default_factory=Codes[str])
+    project: Codes[str] = field(default_factory=Codes[str])
+    speaker: Codes[str] = field(default_factory=Codes[str])
+    label: Codes[tuple[str, str]] = field(default_factory=Codes[tuple[str, str]])
+    group: Codes[tuple[str | None, str | None]] = field(default_factory=Codes[tuple[str | None, str | None]])
+
+
+def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
+    """Whether each small code is one of some: a table look-up, ten times faster than np.isin."""
+    table = np.zeros(len(STATUSES) + 1, np.bool_)
+    table[list(codes)] = True
+    return table[column]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +97,7 @@ class Columns:
     previous: NDArray[np.int32]
     following: NDArray[np.int32]
     version: int
-    names: _Codes = field(repr=False)
+    names: Names = field(repr=False)
     groups: int = 0
     told: Mapping[int, Sequence[tuple[int, int]]] = field(
         default_factory=dict[int, Sequence[tuple[int, int]]], repr=False
@@ -95,21 +117,21 @@ class Columns:
         """Rows whose statistics count: everything live of these kinds, whatever else the query filters."""
         found = self.status != STATUSES["archived"]
         if len(kinds) < len(KINDS):
-            found &= np.isin(self.kind, [KINDS[kind] for kind in kinds])
+            found &= _among(self.kind, (KINDS[kind] for kind in kinds))
         return found
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
         """Rows that a search with these filters may return."""
         statuses = filters.status if filters.status is not None else LIVE
-        found = np.isin(self.kind, [KINDS[kind] for kind in filters.kinds])
-        found &= np.isin(self.status, [STATUSES[status] for status in statuses])
+        found = _among(self.kind, (KINDS[kind] for kind in filters.kinds))
+        found &= _among(self.status, (STATUSES[status] for status in statuses))
         found &= self._within_reach(filters)
         if filters.in_session is not None:
-            found &= self.session == self.names.get(("session", filters.in_session))
+            found &= self.session == self.names.session.get(filters.in_session)
         if filters.role is not None:
-            found &= self.label == self.names.get(("message", filters.role))
+            found &= self.label == self.names.label.get(("message", filters.role))
         if filters.types is not None:
-            found &= np.isin(self.label, [self.names.get(("memory", kind)) for kind in filters.types])
+            found &= np.isin(self.label, [self.names.label.get(("memory", kind)) for kind in filters.types])
         if filters.since is not None:
             found &= self.time >= filters.since
         if filters.until is not None:
@@ -118,11 +140,11 @@ class Columns:
 
     def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
         """The level wall: a memory of a session is seen only in it, a record of a project where the reach says so."""
-        here = self.session == self.names.get(("session", filters.session)) if filters.session else self.session == 0
+        here = self.session == self.names.session.get(filters.session)
         if filters.reach == "session":
             return here
         found = (self.kind != KINDS["memory"]) | (self.session == 0) | here
-        project = self.names.get(("project", filters.project)) if filters.project is not None else 0
+        project = self.names.project.get(filters.project)
         if filters.reach == "project":
             found &= self.project == project
         elif filters.reach != "user" and filters.project is not None:
@@ -137,8 +159,7 @@ class Catalog:
         self._size = 0
         self._version = 0
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
-        self._names = _Codes()
-        self._groups = _Codes()
+        self._names = Names()
         self._last_of: dict[int, int] = {}
         self._told: dict[int, tuple[tuple[int, int], ...]] = {}
         self.event = -1
@@ -157,7 +178,9 @@ class Catalog:
         """The columns as they are now. Appends and links made later do not show in it."""
         n = self._size
         views = {name: column[:n] for name, column in self._columns.items()}
-        return Columns(**views, version=self._version, names=self._names, groups=len(self._groups), told=self._told)
+        return Columns(
+            **views, version=self._version, names=self._names, groups=len(self._names.group), told=self._told
+        )
 
     def apply(self, delta: CatalogDelta) -> None:
         """Take in what the store reports since ``self.event``."""
@@ -177,20 +200,19 @@ class Catalog:
         doc, kind, status, session, project, time, label, speaker, length, importance, traits, offset, told = zip(
             *rows, strict=True
         )
-        name = self._names.add
+        names = self._names
         values: dict[str, Sequence[Any] | NDArray[Any]] = {
             "doc": doc,
             "kind": [KINDS[k] for k in kind],
             "status": [STATUSES[s] for s in status],
-            "session": [name(("session", s)) if s is not None else 0 for s in session],
-            "project": [name(("project", p)) if p is not None else 0 for p in project],
-            "group": [
-                self._groups.add((p or "", s or "")) if k == "message" else 0
-                for k, p, s in zip(kind, project, session, strict=True)
-            ],
+            "session": names.session.encode(session),
+            "project": names.project.encode(project),
+            "group": names.group.encode(
+                (p, s) if k == "message" else None for k, p, s in zip(kind, project, session, strict=True)
+            ),
             "time": time,
-            "label": [name(pair) for pair in zip(kind, label, strict=True)],
-            "speaker": [name(("speaker", s.casefold())) if s else 0 for s in speaker],
+            "label": names.label.encode(zip(kind, label, strict=True)),
+            "speaker": names.speaker.encode(s.casefold() if s else None for s in speaker),
             "length": length,
             "importance": importance,
             "traits": traits,

@@ -10,8 +10,7 @@ import pytest
 
 import mnemic
 from mnemic import EmbedderUnavailable, HashingEmbedder, Memory
-from mnemic.cli import main, output, parser
-from mnemic.retrieval import RECIPES
+from mnemic.cli import main, output
 
 
 class TestImport:
@@ -153,6 +152,7 @@ class TestSearch:
         head, text = run.out.splitlines()
         assert head.startswith(" 1. 2026-03-09 18:05  Ana  in s1  [m1]  ")
         assert text == "    I moved to Lisbon in March."
+        assert run.err.startswith("mnemic: evidence: ")
 
     def test_json(self, filled):
         answer = filled("search", "Lisbon", "--json", "--recipe", "rrf").json
@@ -160,6 +160,8 @@ class TestSearch:
         best = answer["hits"][0]
         assert (best["id"], best["sent_at"], best["message_ids"]) == ("m1", "2026-03-09T18:05:00+00:00", ["m1"])
         assert set(best["scores"]) == {"dense", "bm25"}
+        assert answer["evidence"] in {"strong", "weak", "none"}
+        assert 0 <= answer["probability"] <= 1
 
     @pytest.mark.parametrize(
         ("words", "ids"),
@@ -180,6 +182,13 @@ class TestSearch:
         answer = filled("search", "Lisbon", "--since", "2030-01-01", "--json")
         assert (answer.code, answer.json["hits"]) == (1, [])
 
+    def test_rather_nothing_than_something_weak(self, filled):
+        words = ("search", "quantum chromodynamics lattice", "--json")
+        grade = filled(*words).json["evidence"]
+        assert grade != "strong"
+        run = filled(*words, "--min-evidence", "strong")
+        assert (run.code, run.json["hits"], run.json["evidence"]) == (1, [], grade)
+
     def test_users_are_walls(self, filled):
         assert filled("search", "Lisbon", "--user", "rita").code == 1
 
@@ -190,8 +199,9 @@ class TestSearch:
 
     def test_bad_values(self, filled):
         assert "k must be a whole number" in filled("search", "x", "-k", "0").err
-        for words in (("-k", "many"), ("--since", "yesterday"), ("--recipe", "magic"), ("--colour",)):
+        for words in (("-k", "many"), ("--since", "yesterday"), ("--colour",)):
             assert filled("search", "x", *words).code == 2
+        assert "conversation" in filled("search", "x", "--recipe", "magic").err
         assert "'yesterday' is not a time" in filled("search", "x", "--since", "yesterday").err
 
     def test_stored_text_does_not_command_the_terminal(self, mnemic, write):
@@ -327,9 +337,6 @@ class TestEnds:
         monkeypatch.setattr(Memory, "stats", defect)
         with pytest.raises(ZeroDivisionError):
             filled("stats")
-
-    def test_the_words_of_the_parser_are_those_of_the_core(self):
-        assert set(parser.RECIPES) == set(RECIPES)
 
     def test_sizes(self):
         assert [output.size(n) for n in (7, 1500, 4_200_000, 9_900_000_000)] == ["7 B", "1.5 kB", "4.2 MB", "9.9 GB"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
 from mnemic import AsyncMemory, InvalidInput, Memory, Scope
@@ -51,8 +52,13 @@ def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
     return memory.scoped(**_names(scope(origin) if callable(scope) else scope))
 
 
+@lru_cache
+def _parameters(method: Callable[..., object]) -> frozenset[str]:
+    return frozenset(inspect.signature(method).parameters) - {"self"}
+
+
 def unknown_options(method: Callable[..., object], options: Mapping[str, Any], *, reserved: tuple[str, ...]) -> str:
     """What is wrong with keyword arguments meant for a method of Memory; empty when nothing is."""
-    known = sorted({*inspect.signature(method).parameters} - {"self", *reserved})
+    known = sorted(_parameters(method) - {*reserved})
     unknown = sorted({*options} - {*known})
     return f"unknown options {unknown}; known are {known}." if unknown else ""

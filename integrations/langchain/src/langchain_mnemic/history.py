@@ -8,7 +8,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from langchain_mnemic.messages import entry, id_prefix, restored
-from mnemic import Memory, Message, NotFound
+from mnemic import InvalidInput, Memory, Message, NotFound
 
 __all__ = ["MnemicChatMessageHistory"]
 
@@ -55,12 +55,15 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         """Store messages in the order given.
 
         Raises:
-            InvalidInput: one of them cannot be stored; then none was.
+            InvalidInput: one of them cannot be stored; then none was, unless the message says so.
             StoreError: the store refuses.
         """
         handle = self._memory.scoped(session=self.session)
         prefix = id_prefix(handle.scope)
-        handle.add([entry(message, prefix=prefix) for message in messages])
+        receipts = handle.add([entry(message, prefix=prefix) for message in messages])
+        if rejected := receipts.rejected:
+            reasons = "; ".join(f"{receipt.id}: {receipt.reason}" for receipt in rejected)
+            raise InvalidInput(f"{len(rejected)} of {len(receipts)} messages were not stored: {reasons}.")
 
     def clear(self) -> None:
         """End the conversation; long-term memory keeps it. An empty one is left as it is."""

@@ -114,7 +114,11 @@ def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     wanted = (user, json.dumps([int(doc) for doc in docs]))
     where = "WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
     messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS} FROM messages {where}", wanted).fetchall()
-    memories = db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
+    memories = (
+        []
+        if len(messages) == len(docs)
+        else db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
+    )
     found = {
         row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4]) for row in messages
     }

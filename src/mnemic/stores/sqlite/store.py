@@ -115,7 +115,7 @@ class SqliteStore:
 
     def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
         """The records behind docs, by doc; docs that are gone are missing."""
-        with self._db.read() as db, db:
+        with self._db.read() as db:
             return reading.fetch(db, user, docs)
 
     def get(self, user: str, id: str) -> Stored:

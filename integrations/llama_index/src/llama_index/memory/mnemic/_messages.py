@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -15,7 +15,10 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from mnemic import Message
 
-__all__ = ["Said", "as_chat", "copied", "evidence", "holds", "nameless", "news", "said", "text_of", "without_recall"]
+__all__ = [
+    "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "nameless", "news", "said", "spoken", "text_of",
+    "without_recall",
+]  # fmt: skip
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
 """Roles of people and models; the others (system, tool ...) are not evidence."""
@@ -43,6 +46,17 @@ def said(message: ChatMessage) -> Said | None:
     role, text = ROLES.get(message.role.value), text_of(message)
     calls = message.additional_kwargs.get("tool_calls") or any(isinstance(b, ToolCallBlock) for b in message.blocks)
     return None if role is None or not text or calls else Said(role, text)
+
+
+def spoken(messages: Iterable[ChatMessage | Message]) -> list[Said]:
+    """What a history says, without what is no evidence."""
+    chat = (as_chat(m) if isinstance(m, Message) else m for m in messages)
+    return [word for m in chat if m is not None and (word := said(m)) is not None]
+
+
+def cleaned(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Copies without injected memory; see ``without_recall``."""
+    return [clean for m in messages if (clean := without_recall(m)) is not None]
 
 
 def copied(message: ChatMessage) -> ChatMessage:
@@ -105,7 +119,7 @@ def evidence(
     The id is made of the session, the text, the text before it and how often this pair was said: whoever stores the
     same turn twice (two processes, a retry, a message that was forgotten) meets the same id.
     """
-    words = [word for m in messages if (word := said(m)) is not None]
+    words = spoken(messages)
     before: list[Said | None] = [None if len(new) < len(words) or not stored else stored[-1], *words[:-1]]
     pairs = Counter(zip([None, *stored], stored, strict=False))
     found: list[Message] = []

@@ -7,7 +7,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_serializer, model_validator
@@ -25,6 +25,8 @@ DEFAULT_TOKEN_LIMIT = 30_000
 CONTEXT_WINDOW_RATIO = 0.75
 LOADED = 1_000
 """How many of the latest messages of a session a new object takes over."""
+RECENT = 50
+"""How far back the turn before a new one is looked for: further than any run of tool calls."""
 COMPARED = 2_000
 """How many of the latest messages of a session a given history is compared with."""
 
@@ -57,7 +59,13 @@ class MnemicChatMemory(BaseMemory):
 
     Example:
         >>> from llama_index.memory.mnemic import MnemicChatMemory
+        >>> from llama_index.core.llms import ChatMessage
         >>> chat = MnemicChatMemory(memory=":memory:", user="ana", options={"embedder": "hashing"})
+        >>> chat.put(ChatMessage(role="user", content="I live in Lisbon."))
+        >>> chat.reset()
+        >>> chat.put(ChatMessage(role="user", content="Where do I live?"))
+        >>> [m.role.value for m in chat.get()], "I live in Lisbon." in chat.get()[0].content
+        (['user', 'user'], True)
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
@@ -84,9 +92,11 @@ class MnemicChatMemory(BaseMemory):
 
     @model_validator(mode="before")
     @classmethod
-    def _accepted(cls, values: dict[str, Any]) -> dict[str, Any]:
+    def _accepted(cls, values: object) -> object:
         """Forms in which the framework hands over values: enums, a class name, None for the default tokenizer."""
-        given = {key: value for key, value in values.items() if key != "class_name"}
+        if not isinstance(values, dict):
+            return values
+        given = {key: value for key, value in cast("dict[str, object]", values).items() if key != "class_name"}
         if given.get("tokenizer_fn", ...) is None:
             del given["tokenizer_fn"]
         if "insert_method" in given:
@@ -108,7 +118,7 @@ class MnemicChatMemory(BaseMemory):
         known = scope.session is not None
         self._begin(bound.memory, scope.session or uuid.uuid4().hex)
         if self.buffer is None:
-            self.buffer = self._loaded() if known else []
+            self.buffer = self._stored(LOADED) if known else []
 
     @classmethod
     def class_name(cls) -> str:
@@ -171,7 +181,7 @@ class MnemicChatMemory(BaseMemory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Append messages; see ``put``."""
         with self._lock:
-            mine = [clean for m in messages if (clean := _messages.without_recall(m)) is not None]
+            mine = _messages.cleaned(messages)
             self._store_said(mine)
             self._messages.extend(mine)
             self._turn += any(m.role == MessageRole.USER for m in mine)
@@ -179,11 +189,10 @@ class MnemicChatMemory(BaseMemory):
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
         with self._lock:
-            mine = [clean for m in messages if (clean := _messages.without_recall(m)) is not None]
-            words = [m for m in mine if _messages.said(m) is not None]
-            if words:
-                stored = [s for m in self._stored(COMPARED) if (s := _messages.said(m)) is not None]
-                new = _messages.news(stored, [s for m in words if (s := _messages.said(m)) is not None])
+            mine = _messages.cleaned(messages)
+            if words := [m for m in mine if _messages.said(m) is not None]:
+                stored = _messages.spoken(self._stored(COMPARED))
+                new = _messages.news(stored, _messages.spoken(words))
                 self._handle.add(_messages.evidence(self._session, stored, words, new))
             self.buffer = mine
             self._turn += 1
@@ -238,21 +247,17 @@ class MnemicChatMemory(BaseMemory):
 
     def _stored(self, limit: int) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory."""
-        found = self._handle.messages(
-            session=self._session, reach="project" if self.project is not None else "user", limit=limit
-        )
+        reach = "project" if self.project is not None else "user"
+        found = self._handle.messages(session=self._session, reach=reach, limit=limit)
         return [chat for message in found if (chat := _messages.as_chat(message)) is not None]
-
-    def _loaded(self) -> list[ChatMessage]:
-        return self._stored(LOADED)
 
     def _store_said(self, messages: Sequence[ChatMessage]) -> None:
         """Store what was said just now. A pair of turns that was said before gets a new id: it was said again."""
         words = [m for m in messages if _messages.said(m) is not None]
         if not words:
             return
-        last = next((s for m in reversed(self._messages) if (s := _messages.said(m)) is not None), None)
-        told = _messages.evidence(self._session, [last] if last else [], words, range(len(words)))
+        last = _messages.spoken(self._messages[-RECENT:])[-1:]
+        told = _messages.evidence(self._session, last, words, range(len(words)))
         receipts = self._handle.add(told)
         if again := [_messages.nameless(m) for m, r in zip(told, receipts, strict=True) if r.outcome == "duplicate"]:
             self._handle.add(again)
@@ -275,7 +280,7 @@ class MnemicChatMemory(BaseMemory):
         return max(0, min(self.recall_tokens, (budget - last_turn) // 2))
 
     def _recalled(self, query: str, window: Sequence[ChatMessage], max_tokens: int) -> str:
-        shown = {s for m in window if (s := _messages.said(m)) is not None}
+        shown = set(_messages.spoken(window))
         key = (self._turn, query)
         if self._found is None or self._found[0] != key:
             hits = _recall.find(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -26,6 +27,8 @@ __all__ = ["MnemicMemoryBlock"]
 
 COMPARED = 2_000
 """How many of the latest messages of a session the history is compared with."""
+SHOWN = 16
+"""How many texts can be cut again: one for each conversation that asks at the same time."""
 NO_SESSION = "default"
 
 
@@ -71,7 +74,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _fed: tuple[str, list[Said]] | None = PrivateAttr(default=None)
     _found: tuple[tuple[str, str, int], tuple[Hit, ...]] | None = PrivateAttr(default=None)
-    _shown: tuple[str, list[Hit]] = PrivateAttr(default=("", []))
+    _shown: OrderedDict[str, list[Hit]] = PrivateAttr(default_factory=OrderedDict)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""
@@ -92,8 +95,8 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """The same recall with less in it, the best kept; None when nothing of it fits."""
-        text, hits = self._shown
-        if not content or content != text:  # the framework asks about blocks that gave nothing, too
+        hits = self._shown.get(content) if content else None  # the framework asks about blocks that gave nothing, too
+        if hits is None:
             return None
         budget = self._count(content) - tokens_to_truncate
         return _recall.render(hits, max_tokens=budget, count=self._count, fence=self._fence) or None
@@ -132,14 +135,12 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
         """Store what of the history is not stored yet."""
-        clean = [c for m in messages if (c := _messages.without_recall(m)) is not None]
-        history = [m for m in clean if _messages.said(m) is not None]
-        words = [word for m in history if (word := _messages.said(m)) is not None]
+        history = [m for m in _messages.cleaned(messages) if _messages.said(m) is not None]
+        words = _messages.spoken(history)
         if not words or (not ejected and self._fed == (session, words)):
             return
-        memory = self._bound.memory
-        held = memory.messages(session=session, reach="project" if self.project else "user", limit=COMPARED)
-        stored = [s for m in held if (c := _messages.as_chat(m)) is not None and (s := _messages.said(c)) is not None]
+        memory, reach = self._bound.memory, "user" if self.project is None else "project"
+        stored = _messages.spoken(memory.messages(session=session, reach=reach, limit=COMPARED))
         if ejected and _messages.holds(stored, words):
             return
         starts_again = not ejected and len(words) == 1 and stored[-1:] != words  # a session name that is used again
@@ -149,7 +150,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
             self._fed = (session, words)
 
     def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
-        shown = {s for m in messages if (s := _messages.said(m)) is not None}
+        shown = set(_messages.spoken(messages))
         key = (session, query, sum(m.role == MessageRole.USER for m in messages))
         if self._found is None or self._found[0] != key:
             memory = self._bound.memory.scoped(session=session)
@@ -159,7 +160,9 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
             self._found = (key, found)
         hits = _recall.unseen(self._found[1], session, shown)
         text = _recall.render(hits, max_tokens=self.max_tokens, count=self._count, fence=self._fence)
-        self._shown = (text, hits)
+        self._shown[text] = hits
+        while len(self._shown) > SHOWN:
+            self._shown.popitem(last=False)
         return text
 
 
@@ -168,6 +171,6 @@ def _without_echo(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     users = [at for at, m in enumerate(messages) if m.role == MessageRole.USER]
     if len(users) < 2 or users[-1] != len(messages) - 1:
         return [*messages]
-    answers = [s for m in messages[users[-2] + 1 : -1] if (s := _messages.said(m)) is not None]
+    answered = _messages.spoken(messages[users[-2] + 1 : -1])
     again = _messages.text_of(messages[users[-2]]) == _messages.text_of(messages[-1])
-    return [*messages[:-1]] if again and not answers else [*messages]
+    return [*messages[:-1]] if again and not answered else [*messages]

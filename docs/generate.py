@@ -1,0 +1,153 @@
+"""Writes docs/reference/*.md from the signatures and docstrings of the public names.
+
+``--check`` writes nothing and exits with 1 when a page is not what the code says. The sources are read, not imported: no
+framework has to be installed.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then run it. -->"
+
+# Page, the source it is made from, and the names on it; "*" stands for every public class and function.
+VALUES = "Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Emotion Event Scope Stats"
+EMBEDDERS = "OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder Embedder"
+SUITES = "FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record"
+PAGES = (
+    ("Memory", "src/mnemic", "Memory AsyncMemory"),
+    ("Values", "src/mnemic/types.py", f"{VALUES} VerifyReport"),
+    ("Choices", "src/mnemic/types.py", "Kind Status MemoryType Reach Outcome Evidence Source"),
+    ("Errors", "src/mnemic/errors.py", "*"),
+    ("Embedders", "src/mnemic", EMBEDDERS),
+    ("Recipes", "src/mnemic/retrieval/recipes.py", "Recipe"),
+    ("Signals", "src/mnemic/retrieval/signals.py", "*"),
+    ("Protocols", "src/mnemic/protocols.py", "TokenCounter Store VectorWork"),
+    ("Testing", "src/mnemic/testing", SUITES),
+    ("LangChain", "integrations/langchain/src", "MnemicMiddleware MnemicRetriever MnemicChatMessageHistory MnemicMemory"),
+    ("LlamaIndex", "integrations/llama_index/src", "MnemicChatMemory MnemicMemoryBlock MnemicRetriever"),
+)
+
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+HIDDEN = re.compile(r"_|test_|model_post_init")
+SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Example):")
+ITEM = re.compile(r"(\*{0,2}\w+): (.*)")
+
+
+def definitions(source: Path) -> Iterator[tuple[str, ast.stmt]]:
+    """The public top-level statements of a file or of a folder, by the name they define."""
+    for path in sorted(source.rglob("*.py")) if source.is_dir() else [source]:
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+            if isinstance(node, (ast.ClassDef, *FUNCTION)) and not HIDDEN.match(node.name):
+                yield node.name, node
+            elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+                yield ast.unparse(node).partition("=")[0].partition(":")[0].strip(), node
+
+
+def prose(node: ast.AST) -> Iterator[str]:
+    """A Google-style docstring as Markdown."""
+    section = ""
+    for line in [*(ast.get_docstring(node) or "").splitlines(), "", "."]:
+        if section == "Example" and not line:
+            yield "```"
+        if match := SECTION.fullmatch(line):
+            section = match[1]
+            yield from ("```pycon",) if section == "Example" else (f"**{section}**", "")
+        elif not line.startswith("    "):
+            section = "" if line or section == "Example" else section
+            yield line.removeprefix(".")
+        elif section not in ("Returns", "Example") and (item := ITEM.fullmatch(line[4:])):
+            yield f"- `{item[1]}`: {item[2]}"
+        else:
+            yield line[4:] if section in ("Returns", "Example") else f"  {line.strip()}"
+
+
+def fenced(name: str, given: Sequence[str], end: str = "") -> list[str]:
+    """A signature, on one line where it fits."""
+    short = f"{name}({', '.join(given)}){end}"
+    long = [f"{name}(", *(f"    {argument}," for argument in given), f"){end}"]
+    return ["```py", *([short] if len(short) <= 100 else long), "```", ""]
+
+
+def arguments(given: ast.arguments) -> list[str]:
+    """Each argument as it is written, without self."""
+    plain = [*given.posonlyargs, *given.args]
+    defaults = [*[None] * (len(plain) - len(given.defaults)), *given.defaults, *given.kw_defaults]
+    named = zip([*plain, *given.kwonlyargs], defaults, strict=True)
+    found = [ast.unparse(a) + (f" = {ast.unparse(default)}" if default else "") for a, default in named]
+    stars = [f"*{ast.unparse(given.vararg)}"] if given.vararg else ["*"] * bool(given.kwonlyargs)
+    found[len(plain) : len(plain)] = stars
+    return [a for a in found if a not in ("self", "cls")] + ([f"**{ast.unparse(given.kwarg)}"] if given.kwarg else [])
+
+
+def field(node: ast.AnnAssign) -> str:
+    """A field of a class as an argument; of ``field(...)`` the default is shown."""
+    value = "" if node.value is None else ast.unparse(node.value)
+    if isinstance(node.value, ast.Call):
+        given = {k.arg: ast.unparse(k.value) for k in node.value.keywords}
+        value = given.get("default") or given.get("default_factory", "").partition("[")[0].replace("dict", "{}")
+    return f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}" + (f" = {value}" if value else "")
+
+
+def of_function(name: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
+    """A function, or a property, which is shown as a value. Overloads and mere references to Memory are left out."""
+    decorators = {ast.unparse(d) for d in node.decorator_list}
+    if HIDDEN.match(node.name) or "overload" in decorators or (ast.get_docstring(node) or "").startswith("See ``Mem"):
+        return
+    kind = ast.unparse(node.returns or ast.Constant(None))
+    called = "await " * isinstance(node, ast.AsyncFunctionDef) + node.name
+    value = ["```py", f"{node.name}: {kind}", "```", ""]
+    yield from (f"{'###' if '.' in name else '##'} `{name}`", "")
+    yield from value if "property" in decorators else fenced(called, arguments(node.args), f" -> {kind}")
+    yield from prose(node)
+
+
+def of_class(node: ast.ClassDef) -> Iterator[str]:
+    """A class: how it is made, what it is, its fields that have a description, its public methods."""
+    inside = [(part, after) for part, after in zip(node.body, [*node.body[1:], None], strict=True)]
+    held = {field(n): after for n, after in inside if isinstance(n, ast.AnnAssign) and not field(n).startswith("_")}
+    made = next((arguments(n.args) for n in node.body if isinstance(n, FUNCTION) and n.name == "__init__"), [])
+    yield from (f"## `{node.name}`", "", *fenced(node.name, made or [*held] or [ast.unparse(b) for b in node.bases]))
+    yield from prose(node)
+    for argument, after in held.items():
+        if isinstance(after, ast.Expr):
+            yield f"- `{argument.partition(':')[0]}`: {' '.join(ast.literal_eval(after.value).split())}"
+    for method in node.body:
+        yield from ("", *of_function(f"{node.name}.{method.name}", method)) if isinstance(method, FUNCTION) else ()
+
+
+def page(title: str, source: str, names: str) -> str:
+    """One page."""
+    found = dict(reversed([*definitions(ROOT / source)]))
+    public = [name for name, node in reversed(found.items()) if isinstance(node, (ast.ClassDef, *FUNCTION))]
+    lines = [NOTE, "", f"# {title}", ""]
+    for name in public if names == "*" else names.split():
+        match found[name]:
+            case ast.ClassDef() as node:
+                lines += of_class(node)
+            case ast.FunctionDef() as node:
+                lines += of_function(name, node)
+            case node:
+                lines += [f"## `{name}`", "", "```py", ast.unparse(node), "```", ""]
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).rstrip() + "\n"
+
+
+def main(words: Sequence[str]) -> int:
+    """Write the pages, or say which are out of date."""
+    pages = {REFERENCE / f"{title.lower()}.md": page(title, source, names) for title, source, names in PAGES}
+    stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    if "--check" not in words:
+        return len([path.write_text(pages[path], encoding="utf-8") for path in stale]) * 0
+    stale += sorted({*REFERENCE.glob("*.md")} - {*pages})
+    sys.stderr.writelines(f"{path.name} is out of date. Run: python docs/generate.py\n" for path in stale)
+    return int(bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
