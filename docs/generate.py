@@ -1,10 +1,7 @@
-"""Writes docs/reference/*.md from the signatures and docstrings of the public names.
+"""Writes docs/reference/*.md from the signatures and docstrings of the public names; ``--check`` only compares.
 
-``--check`` writes nothing and exits with 1 when a page is not what the code says. The sources are read, not imported: no
-framework has to be installed.
+The sources are read, not imported: no framework has to be installed.
 """
-
-from __future__ import annotations
 
 import ast
 import re
@@ -17,22 +14,20 @@ REFERENCE = ROOT / "docs" / "reference"
 NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then run it. -->"
 
 # Page, the source it is made from, and the names on it; "*" stands for every public class and function.
-VALUES = "Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Emotion Event Scope Stats"
-EMBEDDERS = "OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder Embedder"
-SUITES = "FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record"
-PAGES = (
-    ("Memory", "src/mnemic", "Memory AsyncMemory"),
-    ("Values", "src/mnemic/types.py", f"{VALUES} VerifyReport"),
-    ("Choices", "src/mnemic/types.py", "Kind Status MemoryType Reach Outcome Evidence Source"),
-    ("Errors", "src/mnemic/errors.py", "*"),
-    ("Embedders", "src/mnemic", EMBEDDERS),
-    ("Recipes", "src/mnemic/retrieval/recipes.py", "Recipe"),
-    ("Signals", "src/mnemic/retrieval/signals.py", "*"),
-    ("Protocols", "src/mnemic/protocols.py", "TokenCounter Store VectorWork"),
-    ("Testing", "src/mnemic/testing", SUITES),
-    ("LangChain", "integrations/langchain/src", "MnemicMiddleware MnemicRetriever MnemicChatMessageHistory MnemicMemory"),
-    ("LlamaIndex", "integrations/llama_index/src", "MnemicChatMemory MnemicMemoryBlock MnemicRetriever"),
-)
+PAGES = """
+Memory      src/mnemic                       Memory AsyncMemory
+Values      src/mnemic/types.py              Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord
+Reports     src/mnemic/types.py              Scope Stats VerifyReport Event Emotion
+Choices     src/mnemic/types.py              Kind Status MemoryType Reach Outcome Evidence Source
+Errors      src/mnemic/errors.py             *
+Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
+Recipes     src/mnemic/retrieval/recipes.py  Recipe
+Signals     src/mnemic/retrieval/signals.py  *
+Protocols   src/mnemic/protocols.py          Embedder TokenCounter Store VectorWork
+Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record
+LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicChatMessageHistory MnemicMemory
+LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever
+"""  # noqa: E501 - a table
 
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 HIDDEN = re.compile(r"_|test_|model_post_init")
@@ -50,7 +45,7 @@ def definitions(source: Path) -> Iterator[tuple[str, ast.stmt]]:
                 yield ast.unparse(node).partition("=")[0].partition(":")[0].strip(), node
 
 
-def prose(node: ast.AST) -> Iterator[str]:
+def prose(node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[str]:
     """A Google-style docstring as Markdown."""
     section = ""
     for line in [*(ast.get_docstring(node) or "").splitlines(), "", "."]:
@@ -70,20 +65,15 @@ def prose(node: ast.AST) -> Iterator[str]:
 
 def fenced(name: str, given: Sequence[str], end: str = "") -> list[str]:
     """A signature, on one line where it fits."""
-    short = f"{name}({', '.join(given)}){end}"
+    short = [f"{name}({', '.join(given)}){end}"]
     long = [f"{name}(", *(f"    {argument}," for argument in given), f"){end}"]
-    return ["```py", *([short] if len(short) <= 100 else long), "```", ""]
+    return ["```py", *(short if len(short[0]) <= 100 else long), "```", ""]
 
 
 def arguments(given: ast.arguments) -> list[str]:
     """Each argument as it is written, without self."""
-    plain = [*given.posonlyargs, *given.args]
-    defaults = [*[None] * (len(plain) - len(given.defaults)), *given.defaults, *given.kw_defaults]
-    named = zip([*plain, *given.kwonlyargs], defaults, strict=True)
-    found = [ast.unparse(a) + (f" = {ast.unparse(default)}" if default else "") for a, default in named]
-    stars = [f"*{ast.unparse(given.vararg)}"] if given.vararg else ["*"] * bool(given.kwonlyargs)
-    found[len(plain) : len(plain)] = stars
-    return [a for a in found if a not in ("self", "cls")] + ([f"**{ast.unparse(given.kwarg)}"] if given.kwarg else [])
+    text = re.sub(r"^(self|cls)(, )?", "", ast.unparse(given))
+    return [" = ".join(part.split("=", 1)) for part in re.split(r", (?=\*|\w+: )", text) if part]
 
 
 def field(node: ast.AnnAssign) -> str:
@@ -110,10 +100,12 @@ def of_function(name: str, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iter
 
 def of_class(node: ast.ClassDef) -> Iterator[str]:
     """A class: how it is made, what it is, its fields that have a description, its public methods."""
-    inside = [(part, after) for part, after in zip(node.body, [*node.body[1:], None], strict=True)]
+    inside = zip(node.body, [*node.body[1:], None], strict=True)
     held = {field(n): after for n, after in inside if isinstance(n, ast.AnnAssign) and not field(n).startswith("_")}
-    made = next((arguments(n.args) for n in node.body if isinstance(n, FUNCTION) and n.name == "__init__"), [])
-    yield from (f"## `{node.name}`", "", *fenced(node.name, made or [*held] or [ast.unparse(b) for b in node.bases]))
+    made = next((arguments(n.args) for n in node.body if isinstance(n, FUNCTION) and n.name == "__init__"), list[str]())
+    alone = ["*"] * any("kw_only" in ast.unparse(d) for d in node.decorator_list)
+    made = made or ([*alone, *held] if held else [ast.unparse(base) for base in node.bases])
+    yield from (f"## `{node.name}`", "", *fenced(node.name, made))
     yield from prose(node)
     for argument, after in held.items():
         if isinstance(after, ast.Expr):
@@ -140,13 +132,17 @@ def page(title: str, source: str, names: str) -> str:
 
 def main(words: Sequence[str]) -> int:
     """Write the pages, or say which are out of date."""
-    pages = {REFERENCE / f"{title.lower()}.md": page(title, source, names) for title, source, names in PAGES}
+    pages = {
+        REFERENCE / f"{line.split()[0].lower()}.md": page(*line.split(maxsplit=2)) for line in PAGES.split("\n")[1:-1]
+    }
     stale = [path for path, text in pages.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
-    if "--check" not in words:
-        return len([path.write_text(pages[path], encoding="utf-8") for path in stale]) * 0
-    stale += sorted({*REFERENCE.glob("*.md")} - {*pages})
-    sys.stderr.writelines(f"{path.name} is out of date. Run: python docs/generate.py\n" for path in stale)
-    return int(bool(stale))
+    if "--check" in words:
+        stale += sorted({*REFERENCE.glob("*.md")} - {*pages})
+        sys.stderr.writelines(f"{path.name} is out of date. Run: python docs/generate.py\n" for path in stale)
+        return int(bool(stale))
+    for path in stale:
+        path.write_text(pages[path], encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":

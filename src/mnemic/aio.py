@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from weakref import WeakKeyDictionary
 
 from mnemic.memory import Memory
 from mnemic.protocols import Embedder, TokenCounter
@@ -47,6 +48,23 @@ T = TypeVar("T")
 THREADS = 8
 
 
+class _Limiters:
+    """One limit on threads for each event loop: a limiter belongs to the loop it was made in."""
+
+    def __init__(self) -> None:
+        self._of_loop: WeakKeyDictionary[object, anyio.CapacityLimiter] = WeakKeyDictionary()
+
+    def current(self) -> anyio.CapacityLimiter:
+        """The limiter of the running loop."""
+        import anyio
+        from anyio.lowlevel import current_token
+
+        loop = current_token().native_token
+        if loop not in self._of_loop:
+            self._of_loop[loop] = anyio.CapacityLimiter(THREADS)
+        return self._of_loop[loop]
+
+
 class AsyncMemory:
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
@@ -70,24 +88,20 @@ class AsyncMemory:
             location, user=user, project=project, session=session, timezone=timezone, embedder=embedder,
             tokenizer=tokenizer, durability=durability,
         )  # fmt: skip
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiters = _Limiters()
 
     @classmethod
     def over(cls, memory: Memory) -> AsyncMemory:
         """The asynchronous face of a handle that is already open."""
         face = cls.__new__(cls)
-        face._memory, face._limiter = memory, None  # noqa: SLF001 - our own class
+        face._memory, face._limiters = memory, _Limiters()  # noqa: SLF001 - our own class
         return face
 
     async def _run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        import anyio
         import anyio.to_thread
 
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(THREADS)
-        return await anyio.to_thread.run_sync(
-            partial(function, *args, **kwargs), limiter=self._limiter, abandon_on_cancel=True
-        )
+        call = partial(function, *args, **kwargs)
+        return await anyio.to_thread.run_sync(call, limiter=self._limiters.current(), abandon_on_cancel=True)
 
     @property
     def scope(self) -> Scope:
@@ -96,7 +110,9 @@ class AsyncMemory:
 
     def scoped(self, *, user: str | None = None, project: str | None = None, session: str | None = None) -> AsyncMemory:
         """See ``Memory.scoped``."""
-        return AsyncMemory.over(self._memory.scoped(user=user, project=project, session=session))
+        other = AsyncMemory.over(self._memory.scoped(user=user, project=project, session=session))
+        other._limiters = self._limiters  # noqa: SLF001 - our own class
+        return other
 
     async def add(self, messages: Iterable[Message | Mapping[str, Any]], *, session: str | None = None) -> Receipts:
         """See ``Memory.add``."""

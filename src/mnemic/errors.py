@@ -59,8 +59,10 @@ class ConfigurationError(MnemicError):
 class MissingExtra(ConfigurationError, ImportError):
     """An optional package is needed and not installed."""
 
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f'{what} needs an optional package that is not installed. Run: pip install "mnemic[{extra}]"')
+    def __init__(self, what: str, extra: str, *, package: str = "mnemic") -> None:
+        super().__init__(
+            f'{what} needs an optional package that is not installed. Run: pip install "{package}[{extra}]"'
+        )
 
 
 class StoreError(MnemicError):

@@ -80,6 +80,14 @@ async def test_what_leaves_the_queue_is_not_stored_twice(memory, history, script
     assert sorted(said(memory)) == sorted(everything(exchanges))
 
 
+async def test_what_leaves_the_queue_may_sound_like_what_was_said_last(memory, said):
+    block = MnemicMemoryBlock(memory=memory)
+    told = [user("Hi."), assistant("Hello."), user("I have a cat."), assistant("Nice."), user("Hi.")]
+    await block.aget(told, session_id="now")
+    await block.aput(told[:2], from_short_term_memory=True, session_id="now")
+    assert said(memory) == [m.content for m in told]
+
+
 async def test_messages_ejected_before_they_were_shown_are_stored(memory, history, said):
     block = MnemicMemoryBlock(memory=memory)
     stock = history(session_id="now", token_limit=60, token_flush_size=20, memory_blocks=[block])

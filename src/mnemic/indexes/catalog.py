@@ -57,13 +57,13 @@ class Codes(Generic[Value]):
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The codes behind the columns: sessions, projects, speakers, labels (kind with role or type), conversations."""
+    """The codes behind the columns: sessions, projects, speakers, labels (roles and types), conversations."""
 
     session: Codes[str] = field(default_factory=Codes[str])
     project: Codes[str] = field(default_factory=Codes[str])
     speaker: Codes[str] = field(default_factory=Codes[str])
-    label: Codes[tuple[str, str]] = field(default_factory=Codes[tuple[str, str]])
-    group: Codes[tuple[str | None, str | None]] = field(default_factory=Codes[tuple[str | None, str | None]])
+    label: Codes[str] = field(default_factory=Codes[str])
+    group: Codes[int] = field(default_factory=Codes[int])
 
 
 def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
@@ -129,9 +129,10 @@ class Columns:
         if filters.in_session is not None:
             found &= self.session == self.names.session.get(filters.in_session)
         if filters.role is not None:
-            found &= self.label == self.names.label.get(("message", filters.role))
+            found &= (self.kind == KINDS["message"]) & (self.label == self.names.label.get(filters.role))
         if filters.types is not None:
-            found &= np.isin(self.label, [self.names.label.get(("memory", kind)) for kind in filters.types])
+            found &= self.kind == KINDS["memory"]
+            found &= np.isin(self.label, [self.names.label.get(name) for name in filters.types])
         if filters.since is not None:
             found &= self.time >= filters.since
         if filters.until is not None:
@@ -203,15 +204,12 @@ class Catalog:
         names = self._names
         values: dict[str, Sequence[Any] | NDArray[Any]] = {
             "doc": doc,
-            "kind": [KINDS[k] for k in kind],
-            "status": [STATUSES[s] for s in status],
+            "kind": list(map(KINDS.__getitem__, kind)),
+            "status": list(map(STATUSES.__getitem__, status)),
             "session": names.session.encode(session),
             "project": names.project.encode(project),
-            "group": names.group.encode(
-                (p, s) if k == "message" else None for k, p, s in zip(kind, project, session, strict=True)
-            ),
             "time": time,
-            "label": names.label.encode(zip(kind, label, strict=True)),
+            "label": names.label.encode(label),
             "speaker": names.speaker.encode(s.casefold() if s else None for s in speaker),
             "length": length,
             "importance": importance,
@@ -221,9 +219,18 @@ class Catalog:
         for number, periods in zip(doc, told, strict=True):
             if periods:
                 self._told[number] = tuple((start, end) for start, end in json.loads(periods))
-            else:
-                self._told.pop(number, None)
-        return {key: np.array(value, _DTYPES[key]) for key, value in values.items()}
+            elif number in self._told:
+                del self._told[number]
+        columns = {key: np.array(value, _DTYPES[key]) for key, value in values.items()}
+        columns["group"] = self._conversations(columns)
+        return columns
+
+    def _conversations(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
+        """Codes of the conversations, one for each pair of project and session; 0 for what is no turn of one."""
+        pairs = columns["project"].astype(np.int64) << 32 | columns["session"]
+        distinct, which = np.unique(pairs, return_inverse=True)
+        codes = np.array(self._names.group.encode(distinct.tolist()), np.int32)
+        return np.where(columns["kind"] == KINDS["message"], codes[which], 0).astype(np.int32)
 
     def _append(self, rows: Sequence[tuple[Any, ...]]) -> None:
         start, end = self._size, self._size + len(rows)

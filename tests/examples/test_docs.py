@@ -1,0 +1,231 @@
+"""The documentation: every Python block runs, every link leads somewhere, and what is stated is what the code says."""
+
+import ast
+import asyncio
+import doctest
+import importlib
+import inspect
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import mnemic
+from mnemic import AsyncMemory, Memory
+from mnemic.cli.parser import make_parser
+from mnemic.retrieval import RECIPES
+
+sybil = pytest.importorskip("sybil")
+markdown = pytest.importorskip("sybil.parsers.markdown")
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+GUIDES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+GUIDES += [path for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "reference"]
+READMES = sorted(ROOT.glob("integrations/*/README.md"))
+PAGES = [*GUIDES, *READMES, *sorted((DOCS / "reference").glob("*.md"))]
+NEEDS = ("langchain", "llama_index", "pydantic_ai", "pytest")
+PACKAGES = {"mnemic": None, "langchain_mnemic": "langchain_classic", "llama_index.memory.mnemic": "llama_index.core"}
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def text_of(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+# Blocks
+
+
+class Evaluator:
+    """Runs a block as a notebook would: ``await`` may stand at the top. One event loop serves the whole document."""
+
+    def __init__(self, runner: asyncio.Runner) -> None:
+        self.runner = runner
+
+    def __call__(self, example) -> None:
+        source = "\n" * (example.line + example.parsed.line_offset) + example.parsed
+        flags = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+        waiting = eval(compile(source, example.path, "exec", flags, dont_inherit=True), example.namespace)
+        if inspect.isawaitable(waiting):
+            self.runner.run(self._finished(waiting))
+
+    async def _finished(self, waiting) -> None:
+        await waiting
+
+
+def close_all(namespace: dict, runner: asyncio.Runner) -> None:
+    """End what a reader's process would end by ending: handles, and the database of a stock LlamaIndex memory."""
+    for value in list(namespace.values()):
+        if isinstance(value, Memory):
+            value.close()
+        if isinstance(value, AsyncMemory):
+            runner.run(value.close())
+        if engine := getattr(getattr(value, "sql_store", None), "_async_engine", None):
+            runner.run(engine.dispose())
+
+
+def has_blocks(path: Path) -> bool:
+    return "```python\n" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.filterwarnings("default::DeprecationWarning", "default::PendingDeprecationWarning")
+@pytest.mark.parametrize("path", [p for p in (*GUIDES, *READMES) if has_blocks(p)], ids=named)
+def test_every_python_block_runs(path, tmp_path, monkeypatch):
+    for module in NEEDS:
+        if re.search(rf"^(from|import) {module}\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+            pytest.importorskip(module)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    with asyncio.Runner() as runner:
+        parser = markdown.CodeBlockParser("python", Evaluator(runner))
+        document = sybil.Document.parse(str(path), parser)
+        try:
+            for example in document.examples():
+                example.evaluate()
+        finally:
+            close_all(document.namespace, runner)
+
+
+def modules_with_examples() -> list[str]:
+    found = []
+    for package, needs in PACKAGES.items():
+        try:
+            root = importlib.import_module(package)
+            if needs:
+                importlib.import_module(needs)
+        except ModuleNotFoundError:
+            continue
+        for info in pkgutil.walk_packages(root.__path__, f"{package}."):
+            spec = None if info.name.endswith("__main__") else info.module_finder.find_spec(info.name)
+            if spec and spec.origin and re.search(r"^\s*>>> ", Path(spec.origin).read_text("utf-8"), re.MULTILINE):
+                found.append(info.name)
+    return found
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_every_example_in_a_docstring_is_true(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted
+    assert not found.failed
+
+
+# Links
+
+
+def slug(heading: str) -> str:
+    """The anchor that a heading has on code hosts."""
+    words = re.sub(r"[^\w\- ]", "", heading.replace("`", "").strip().lower())
+    return words.replace(" ", "-")
+
+
+def anchors(path: Path) -> set[str]:
+    prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {slug(heading) for heading in re.findall(r"^#+ (.+)$", prose, re.MULTILINE)}
+
+
+@pytest.mark.parametrize("path", PAGES, ids=named)
+def test_every_relative_link_resolves(path):
+    prose = re.sub(r"^```.*?^```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _, anchor = target.partition("#")
+        place = (path.parent / file).resolve() if file else path
+        assert place.exists(), target
+        assert not anchor or anchor in anchors(place), target
+
+
+def test_every_page_is_reached_from_the_index():
+    linked = re.findall(r"\]\(([^)#\s]+)", text_of("docs/index.md"))
+    reached = {(DOCS / target).resolve() for target in linked}
+    assert {path for path in PAGES if DOCS in path.parents} - {DOCS / "index.md"} <= reached
+
+
+# The code and what is said of it
+
+
+def test_the_reference_is_what_the_code_says():
+    done = subprocess.run(
+        [sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_reference_has_every_public_name():
+    headings = {
+        h
+        for path in (DOCS / "reference").glob("*.md")
+        for h in re.findall(r"^## `(\w+)`$", path.read_text("utf-8"), re.M)
+    }
+    assert {*mnemic.__all__} - {"__version__"} <= headings
+
+
+def commands():
+    parser = make_parser()
+    subparsers = next(action for action in parser._actions if action.dest == "command")
+    return parser, subparsers.choices
+
+
+def test_every_command_and_option_is_documented():
+    text = text_of("docs/guides/command-line.md")
+    parser, named_commands = commands()
+    for name, command in named_commands.items():
+        section = re.search(rf"^## `mnemic {name}`$(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+        assert section, name
+        shared = {word for action in parser._actions for word in action.option_strings}
+        own = {word for action in command._actions for word in action.option_strings} - shared
+        assert {word for word in own if f"`{word}" not in section[1]} == set(), name
+    assert {
+        a.option_strings[-1] for a in parser._actions if a.option_strings and f"`{a.option_strings[-1]}" not in text
+    } == set()
+
+
+@pytest.mark.parametrize("path", [*GUIDES, *READMES], ids=named)
+def test_every_shown_command_line_is_understood(path):
+    for block in re.findall(r"^```sh\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        for line in block.splitlines():
+            if line.startswith("mnemic "):
+                words = shlex.split(re.split(r" (?:\||>|#|&&|\|\|) ?", line)[0])[1:]
+                if not {"--help", "--version"} & {*words}:
+                    assert make_parser().parse_args(words).command
+
+
+@pytest.mark.parametrize("path", [*GUIDES, *READMES], ids=named)
+def test_every_method_that_is_named_exists(path):
+    named_methods = re.findall(r"\b(?:memory|Memory)\.([a-z_]\w*)\b", path.read_text(encoding="utf-8"))
+    modules = {"md", "mnemic"}  # file names, and llama_index.memory.mnemic
+    assert {name for name in named_methods if not hasattr(Memory, name)} - modules == set()
+
+
+def test_every_error_is_explained():
+    text = text_of("docs/guides/errors.md")
+    names = {name for name in mnemic.errors.__all__ if f"### {name}" not in text}
+    assert names == {"MnemicError", "StoreError"}  # the two that are never raised as such
+
+
+def test_the_formula_is_the_recipe():
+    table = text_of("docs/concepts/recall.md")
+    recipe = RECIPES["conversation"]
+    stated = dict(re.findall(r"^\| `(\w+)` \| (-?[\d.]+) \|", table, re.MULTILINE))
+    assert {name: float(weight) for name, weight in stated.items()} == {**recipe.weights, **recipe.quality}
+    assert f"`spread` is {recipe.spread}" in table
+    assert {name for name in RECIPES if f"`{name}`" not in table} == set()
+
+
+def test_an_unknown_block_would_fail(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nawait nothing()\n```\n")
+    with closing(asyncio.Runner()) as runner, pytest.raises(NameError):
+        for example in sybil.Document.parse(
+            str(page), markdown.CodeBlockParser("python", Evaluator(runner))
+        ).examples():
+            example.evaluate()
