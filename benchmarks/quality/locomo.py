@@ -40,6 +40,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.locomo", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a file in the shape of LoCoMo")
     parser.add_argument("--recipe", help="a recipe by name; default: what Memory.search takes by default")
+    parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="tokens of the contexts; empty for none")
     parser.add_argument("--embedder", choices=("default", "hashing"), default="default")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
@@ -63,6 +64,7 @@ def figures(answers: Sequence[Answers]) -> dict[str, Any]:
 
     turn = ("R@5", "R@10", "R@20", "R@50", "MRR")
     kinds = [f"{kind}@{k}" for k in (5, 10) for kind in ("fractional", "any", "all")]
+    budgets = [name.removeprefix("budget.") for name in answers[0].values if name.startswith("budget.")]
     asked, moved = sum(len(a.categories) for a in answers), [text for a in answers for text in a.moved]
     return {
         "turn": {name: of(name) for name in turn},
@@ -76,7 +78,7 @@ def figures(answers: Sequence[Answers]) -> dict[str, Any]:
         "session": {name: of(f"session.{name}") for name in kinds},
         "distinct_sessions": {name: of(f"distinct_sessions.{name}") for name in kinds},
         "evidence_in_budget": {
-            str(budget): of(f"budget.{budget}") | {"tokens_used": of(f"tokens.{budget}")["mean"]} for budget in BUDGETS
+            budget: of(f"budget.{budget}") | {"tokens_used": of(f"tokens.{budget}")["mean"]} for budget in budgets
         },
         "order_independent_of_k": {"same": asked - len(moved), "questions": asked, "first_that_moved": moved[:5]},
     }
@@ -103,7 +105,8 @@ def show(result: Mapping[str, Any]) -> None:
     head = ("figure, %", "mean", "95 % low", "high", "lowest conv.", "highest")
     for key in ("turn", "session", "distinct_sessions", "evidence_in_budget"):
         lines = [(n, v["mean"], *v["ci95"], v["lowest"], v["highest"]) for n, v in found[key].items()]
-        reporting.print_table(key.replace("_", " "), head, lines)
+        if lines:
+            reporting.print_table(key.replace("_", " "), head, lines)
     names = ("R@5", "R@10", "R@20", "R@50", "MRR")
     lines = [(name, values["questions"], *(values[n] for n in names)) for name, values in found["by_category"].items()]
     reporting.print_table("by category", ("category", "questions", *names), lines)
@@ -119,7 +122,8 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     conversations = load(options.data)
     hashing = options.embedder == "hashing"
     embedder = HashingEmbedder() if hashing else default_embedder(options.vectors_cache)
-    answers = [ask(c, embedder, recipe=options.recipe) for c in conversations if c.questions]
+    budgets = [int(text) for text in options.budgets.split(",") if text]
+    answers = [ask(c, embedder, recipe=options.recipe, budgets=budgets) for c in conversations if c.questions]
     recipe = options.recipe or inspect.signature(Memory.search).parameters["recipe"].default
     result = reporting.document(
         "quality.locomo", given, data=described(options.data, conversations),

@@ -2,6 +2,7 @@
 
 import pytest
 from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
+from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.memory.memory import InsertMethod
 from pydantic import ValidationError
 
@@ -102,6 +103,9 @@ def test_objects_on_one_folder_share_one_engine(folder):
         ChatMessage(role="assistant", content=""),
         ChatMessage(role="assistant", content=None),
         ChatMessage(role="assistant", content="Let me see.", additional_kwargs={"tool_calls": [{"id": "1"}]}),
+        ChatMessage(
+            role="assistant", blocks=[TextBlock(text="Let me see."), ToolCallBlock(tool_name="f", tool_kwargs={})]
+        ),
         ChatMessage(role="user", blocks=[ImageBlock(image=b"GIF89a")]),
         ChatMessage(role="user", content="  \n"),
     ],

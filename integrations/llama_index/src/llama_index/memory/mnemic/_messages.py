@@ -11,12 +11,12 @@ from dataclasses import replace
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from mnemic import Message
 
 __all__ = [
-    "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "nameless", "news", "said", "spoken", "text_of",
+    "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken", "text_of",
     "without_recall",
 ]  # fmt: skip
 
@@ -41,10 +41,15 @@ def text_of(message: ChatMessage | str | None) -> str:
     return (content or "").strip()
 
 
+def is_call(block: object) -> bool:
+    """Whether a block is a tool call; its class does not exist in the older versions of llama-index-core."""
+    return getattr(block, "block_type", None) == "tool_call"
+
+
 def said(message: ChatMessage) -> Said | None:
     """What a message says, or None when it is no evidence: a tool call, a tool's answer, instructions, nothing."""
     role, text = ROLES.get(message.role.value), text_of(message)
-    calls = message.additional_kwargs.get("tool_calls") or any(isinstance(b, ToolCallBlock) for b in message.blocks)
+    calls = message.additional_kwargs.get("tool_calls") or any(is_call(b) for b in message.blocks)
     return None if role is None or not text or calls else Said(role, text)
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 from itertools import takewhile
 from typing import Any, cast
 
-from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock, ToolCallBlock
+from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+from llama_index.memory.mnemic._messages import is_call
 
 __all__ = ["Tokenizer", "counter", "default_tokenizer", "fit", "message_tokens"]
 
@@ -43,8 +44,8 @@ def message_tokens(message: ChatMessage, count: Count) -> int:
     for block in message.blocks:
         if isinstance(block, TextBlock):
             tokens += count(block.text)
-        elif isinstance(block, ToolCallBlock):
-            tokens += count(f"{block.tool_name} {block.tool_kwargs}")
+        elif is_call(block):
+            tokens += count(str(block))
         else:
             tokens += OTHER_BLOCK
     return tokens

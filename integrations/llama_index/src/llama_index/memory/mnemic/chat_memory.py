@@ -49,7 +49,7 @@ class MnemicChatMemory(BaseMemory):
         insert_method: ``user`` or ``system``; some providers reject a second system message.
         search_kwargs: more arguments for ``Memory.search``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
-            to open its folder again in another process after ``to_dict``.
+            to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
 
