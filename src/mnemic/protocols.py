@@ -109,6 +109,10 @@ class Store(Protocol):
         """Records by doc; those that are gone are missing."""
         ...
 
+    def existing(self, user: str, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that messages of this user have."""
+        ...
+
     def get(self, user: str, id: str) -> Stored:
         """One record by id; raises NotFound."""
         ...

@@ -93,11 +93,14 @@ def test_a_truncated_file_is_an_error_of_ours(tmp_path, keep):
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.truncate(int(size * keep) // 4096 * 4096)
-    with pytest.raises(MnemicError), Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
-        memory.messages()
-        memory.search("gardens")
-        assert memory.verify().ok, "damage must not go unnoticed"
-        raise AssertionError("damage went unnoticed")
+    def use_it():
+        with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+            memory.messages()
+            memory.search("gardens")
+            return memory.verify()
+
+    with pytest.raises(MnemicError):
+        raise AssertionError(f"damage went unnoticed: {use_it()}")
 
 
 def test_flipped_bytes_never_end_the_process_or_go_unnoticed_by_verify(tmp_path):

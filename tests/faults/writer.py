@@ -2,12 +2,13 @@
 
 import os
 import sys
+from pathlib import Path
 
 from mnemic import Memory, Message
 
 
 def main(folder: str, acknowledged: str, name: str, limit: int) -> None:
-    with Memory(folder, user="ana", embedder="hashing") as memory, open(acknowledged, "ab", buffering=0) as side:
+    with Memory(folder, user="ana", embedder="hashing") as memory, Path(acknowledged).open("ab", buffering=0) as side:
         for n in range(limit):
             id_ = f"{name}-{n}"
             if n % 3:

@@ -1,8 +1,8 @@
 """The chat memory by itself: sessions, users, budgets, what is evidence."""
 
 import pytest
-from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.base.llms.types import ToolCallBlock
+from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.memory.memory import InsertMethod
 from pydantic import ValidationError
 

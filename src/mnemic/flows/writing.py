@@ -18,6 +18,7 @@ from mnemic.types import (
     AddMessage,
     Archive,
     Change,
+    Indexing,
     MemoryRecord,
     Message,
     Receipt,
@@ -147,13 +148,20 @@ def add(
     for start in range(0, len(complete), BATCH):
         batch = complete[start : start + BATCH]
         said = [message for message in batch if message.content.strip()]
-        indexing = engine.indexing(said)
+        indexing = _indexing(engine, scope, said)
         changes = [
             AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)
         ]
         written = iter(engine.store.apply(scope.user, changes, model=engine.embedder.id) if changes else ())
         receipts += [next(written) if message.content.strip() else _empty(str(message.id)) for message in batch]
     return Receipts(receipts)
+
+
+def _indexing(engine: Engine, scope: Scope, messages: Sequence[Message]) -> Sequence[Indexing]:
+    """What makes new messages findable; those whose id is taken are not embedded again for nothing."""
+    known = engine.store.existing(scope.user, [str(message.id) for message in messages])
+    fresh = iter(engine.indexing([message for message in messages if message.id not in known]))
+    return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]
 
 
 def _empty(id: str) -> Receipt:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -89,6 +90,18 @@ def _role(message: BaseMessage) -> str:
     return _ROLES[message.type]
 
 
+def sent_at(message: BaseMessage) -> datetime | None:
+    """When it was said: ``additional_kwargs["sent_at"]`` in ISO 8601, else None, which is the moment it is stored.
+
+    LangChain's messages have no time of their own; whoever replays an old conversation can give one this way.
+    """
+    value = message.additional_kwargs.get("sent_at")
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:  # a key of somebody else's
+        return None
+
+
 def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Message]:
     """A message as text to remember: none when it has no text, several when it is longer than a record may be.
 
@@ -109,6 +122,7 @@ def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Messag
             role=_role(message),
             content=piece,
             name=(message.name or "")[:MAX_ID] or None,
+            sent_at=sent_at(message),
             id=_record_id(prefix, key if number == 0 else f"{key}+{number}", piece),
             metadata={KEPT: {"type": message.type, "data": data}},
         )
@@ -148,6 +162,7 @@ def entry(message: BaseMessage, *, prefix: str) -> Message:
         role=_role(message),
         content=text,
         name=message.name or None,
+        sent_at=sent_at(message),
         id=_record_id(prefix, message.id, text) if message.id else None,
         metadata={KEPT: {"type": message.type, "data": data}},
     )

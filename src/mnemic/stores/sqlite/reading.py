@@ -135,6 +135,12 @@ def find(db: Connection, user: int, id: str) -> int | None:
     return None
 
 
+def existing(db: Connection, user: int, ids: Sequence[str]) -> set[str]:
+    """Those of the ids that messages of this user have."""
+    sql = "SELECT id FROM messages WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
+    return {row[0] for row in db.execute(sql, (user, json.dumps(list(ids))))}
+
+
 def _json_filters(filters: Filters) -> tuple[list[str], list[object]]:
     """Tags and metadata as SQL over JSON; keys and values are always bound, never spliced."""
     clauses: list[str] = []

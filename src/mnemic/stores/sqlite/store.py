@@ -118,6 +118,12 @@ class SqliteStore:
         with self._db.read() as db:
             return reading.fetch(db, user, docs)
 
+    def existing(self, user: str, ids: Sequence[str]) -> set[str]:
+        """Those of the ids that messages of this user have."""
+        with self._db.read() as db:
+            number = reading.user_number(db, user)
+            return set() if number is None else reading.existing(db, number, ids)
+
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.
 

@@ -16,8 +16,8 @@ from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 from mnemic import Message
 
 __all__ = [
-    "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken", "text_of",
-    "without_recall",
+    "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken",
+    "text_of", "without_recall",
 ]  # fmt: skip
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}

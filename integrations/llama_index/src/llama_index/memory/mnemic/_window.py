@@ -8,6 +8,7 @@ from itertools import takewhile
 from typing import Any, cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
+
 from llama_index.memory.mnemic._messages import is_call
 
 __all__ = ["Tokenizer", "counter", "default_tokenizer", "fit", "message_tokens"]

@@ -1,0 +1,157 @@
+"""Dates in texts: what a question names, and what a message tells of."""
+
+from datetime import date
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from mnemic.text.dates import may_name_a_date, named_periods, told_periods
+
+LAST = date.max.toordinal()
+RUN = settings(max_examples=200, deadline=None)
+PIECES = st.sampled_from(
+    [*"january february march april may june july august september october november december".split(), "in", "of", "last",
+     "next", "week", "month", "year", "weekend", "yesterday", "tomorrow", "monday", "last tuesday", "two weeks ago",
+     "9999 years ago", "a few days ago", "last month", "next month", "last year", "29", "30", "31st", "0", "2024", "0000",
+     "9999", "0001", "2023-02-29", "2024-02-29", "2024-13-01", ",", "٣", "٢٠٢٤", "-"]
+)  # fmt: skip
+TEXT = st.one_of(st.text(max_size=40), st.lists(PIECES, max_size=8).map(" ".join))
+DAY = st.one_of(st.integers(1, LAST), st.sampled_from([1, 2, 31, 365, 366, LAST, LAST - 1, LAST - 31, LAST - 366]))
+
+
+def day(year, month, number):
+    return date(year, month, number).toordinal()
+
+
+def month(year, number):
+    following = (
+        day(year + number // 12, number % 12 + 1, 1) if (year, number) != (9999, 12) else date.max.toordinal() + 1
+    )
+    return day(year, number, 1), following - 1
+
+
+def one(year, number, of_month):
+    return (day(year, number, of_month),) * 2
+
+
+SAID = day(2024, 3, 15)  # a Friday
+
+
+@RUN
+@given(TEXT, DAY, st.lists(st.integers(1, 9999), max_size=3))
+@example("two weeks ago, 9999 years ago, last month, last year", 1, [])
+@example("next month, next week, tomorrow, this weekend", LAST, [9999])
+@example("in december 9999 and in december", LAST, [9999])
+@example("29 february", 1, [1, 1900, 2000])
+def test_any_text_on_any_day(text, said, years):
+    for start, end in (*told_periods(text, said), *named_periods(text, said, years)):
+        assert type(start) is type(end) is int
+        assert start <= end
+    assert isinstance(may_name_a_date(text), bool)
+
+
+@pytest.mark.parametrize(
+    ("query", "periods"),
+    [
+        ("What did she do on 5 May 2023?", [one(2023, 5, 5)]),
+        ("What did she do on May 5, 2023?", [one(2023, 5, 5)]),
+        ("on the 5th of May, 2023", [one(2023, 5, 5)]),
+        ("on May 5th 2023", [one(2023, 5, 5)]),
+        ("on 2023-05-05", [one(2023, 5, 5)]),
+        ("in May 2023", [month(2023, 5)]),
+        ("May of 2023", [month(2023, 5)]),
+        ("in February 2024", [(day(2024, 2, 1), day(2024, 2, 29))]),
+        ("in December 2023", [(day(2023, 12, 1), day(2023, 12, 31))]),
+        ("in 2022", [(day(2022, 1, 1), day(2022, 12, 31))]),
+        ("29 February 2024", [one(2024, 2, 29)]),
+        ("29 February 2023", []),
+        ("31 June 2023", []),
+        ("2023-02-30", []),
+        ("5 May 0000", []),
+        ("on 1 January 0001", [one(1, 1, 1)]),
+        ("on 31 December 9999", [one(9999, 12, 31)]),
+        ("in December 9999", [month(9999, 12)]),
+        ("between May 2023 and June 2023", [month(2023, 5), month(2023, 6)]),
+        ("who may march with her?", []),
+        ("she may 5ive", []),
+        ("the march was long", []),
+        ("nothing at all", []),
+        ("room 2101 and 1899 coins", []),
+    ],
+)  # fmt: skip
+def test_dates_with_a_year(query, periods):
+    assert named_periods(query, SAID, [2020]) == periods
+
+
+@pytest.mark.parametrize(
+    ("query", "years", "periods"),
+    [
+        ("in May", [2022, 2023], [month(2022, 5), month(2023, 5)]),
+        ("last March", [2022], [month(2022, 3)]),
+        ("What happened in march?", [2022], [month(2022, 3)]),
+        ("her July trip", [2022], [month(2022, 7)]),
+        ("on 29 February", [2023, 2024], [one(2024, 2, 29)]),
+        ("on May 5", [2022, 2023], [one(2022, 5, 5), one(2023, 5, 5)]),
+        ("in May", [], []),
+        ("in May", [0], []),
+    ],
+)  # fmt: skip
+def test_dates_without_a_year_are_of_the_years_that_are_remembered(query, years, periods):
+    assert named_periods(query, SAID, years) == periods
+    assert may_name_a_date(query)
+
+
+@pytest.mark.parametrize(
+    ("words", "periods"),
+    [
+        ("yesterday", [(SAID - 1, SAID - 1)]),
+        ("last night", [(SAID - 1, SAID - 1)]),
+        ("tomorrow", [(SAID + 1, SAID + 1)]),
+        ("last week", [(SAID - 10, SAID - 5)]),
+        ("next week", [(SAID + 4, SAID + 11)]),
+        ("at the weekend", [(SAID - 3, SAID + 7)]),
+        ("last Tuesday", [(SAID - 8, SAID - 1)]),
+        ("last month", [month(2024, 2)]),
+        ("next month", [month(2024, 4)]),
+        ("last year", [(day(2023, 1, 1), day(2023, 12, 31))]),
+        ("three days ago", [(SAID - 3, SAID - 3)]),
+        ("two weeks ago", [(SAID - 17, SAID - 11)]),
+        ("a couple of weeks ago", [(SAID - 17, SAID - 11)]),
+        ("2 months ago", [(SAID - 75, SAID - 45)]),
+        ("a year ago", [(SAID - 365 - 182, SAID - 365 + 182)]),
+        ("Monday", []),
+        ("today", []),
+        ("ages ago", []),
+    ],
+)
+def test_words_count_from_the_day_they_are_said(words, periods):
+    for text in (words, f"We met {words}, I think", words.upper()):
+        assert told_periods(text, SAID) == periods
+        assert named_periods(text, SAID, [1999]) == periods
+
+
+def test_the_turn_of_the_year():
+    assert told_periods("last month", day(2024, 1, 31)) == [month(2023, 12)]
+    assert told_periods("next month", day(2023, 12, 1)) == [month(2024, 1)]
+    assert told_periods("last month", day(2024, 3, 31)) == [month(2024, 2)]
+
+
+def test_the_edges_of_the_calendar():
+    assert told_periods("last month and last year", 1) == []
+    assert told_periods("next month", LAST) == []
+    assert told_periods("next month", day(9999, 11, 30)) == [month(9999, 12)]
+    assert told_periods("in December", LAST) == [month(9999, 12)]
+
+
+def test_a_month_without_a_year_is_of_the_year_it_was_said_in():
+    assert told_periods("I was there in May and on June 3", SAID) == [(one(2024, 6, 3)), month(2024, 5)]
+    assert told_periods("I was there in May 2021", SAID) == [month(2021, 5)]
+    assert told_periods("I was there in 2021", SAID) == []  # too wide to tell one message from another
+    assert told_periods("31 June", SAID) == []
+
+
+def test_a_date_beats_words_that_count_from_today():
+    assert named_periods("What did she say last year in May 2021?", SAID, []) == [month(2021, 5)]
+    assert not may_name_a_date("last month")
+    assert not may_name_a_date("may I?")
