@@ -228,6 +228,7 @@ class AsyncMemory:
         until: datetime | None = None,
         session: str | None = None,
         role: str | None = None,
+        exclude: Sequence[str] = (),
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         quality: bool = True,
@@ -249,6 +250,7 @@ class AsyncMemory:
             until=until,
             session=session,
             role=role,
+            exclude=exclude,
             now=now,
             recipe=recipe,
             quality=quality,
@@ -269,6 +271,7 @@ class AsyncMemory:
         since: datetime | None = None,
         until: datetime | None = None,
         session: str | None = None,
+        exclude: Sequence[str] = (),
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
     ) -> MemoryContext:
@@ -285,6 +288,7 @@ class AsyncMemory:
             since=since,
             until=until,
             session=session,
+            exclude=exclude,
             now=now,
             recipe=recipe,
         )

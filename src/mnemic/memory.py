@@ -240,6 +240,7 @@ class Memory:
         until: datetime | None = None,
         session: str | None = None,
         role: str | None = None,
+        exclude: Sequence[str] = (),
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         quality: bool = True,
@@ -262,6 +263,7 @@ class Memory:
             until: said before this time.
             session: messages of this conversation only.
             role: messages of this role only.
+            exclude: ids to leave out, such as those of messages the prompt shows already.
             now: the moment the question is asked; default the present.
             recipe: ``conversation``, ``facts``, ``coding``, ``rrf``, ``vector``, or a ``Recipe``.
             quality: whether importance, recency, tier and level break ties.
@@ -274,7 +276,7 @@ class Memory:
         """
         filters = asking.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, status=status,
-            since=since, until=until, in_session=session, role=role,
+            since=since, until=until, in_session=session, role=role, exclude=exclude,
         )  # fmt: skip
         asked = asking.query(
             query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
@@ -295,6 +297,7 @@ class Memory:
         since: datetime | None = None,
         until: datetime | None = None,
         session: str | None = None,
+        exclude: Sequence[str] = (),
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
     ) -> MemoryContext:
@@ -310,7 +313,7 @@ class Memory:
         """
         filters = asking.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, since=since,
-            until=until, in_session=session,
+            until=until, in_session=session, exclude=exclude,
         )  # fmt: skip
         budget = asking.whole("max_tokens", max_tokens, 1, 10_000_000)
         asked = None

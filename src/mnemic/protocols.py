@@ -10,6 +10,7 @@ from mnemic.types import (
     Change,
     Event,
     Filters,
+    Kind,
     MemoryRecord,
     Message,
     Receipt,
@@ -109,8 +110,8 @@ class Store(Protocol):
         """Records by doc; those that are gone are missing."""
         ...
 
-    def existing(self, user: str, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that messages of this user have."""
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+        """The docs of those ids that this user has, of one kind or of any."""
         ...
 
     def get(self, user: str, id: str) -> Stored:

@@ -315,8 +315,9 @@ class Scope:
 class Filters:
     """What a search or a listing is limited to, before any ranking or limit.
 
-    ``tags`` asks for at least one of them, ``metadata`` for equality of every key. Times are microseconds since 1970
-    UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means everything that is not archived.
+    ``exclude`` names records to leave out; ``tags`` asks for at least one of them, ``metadata`` for equality of every
+    key. Times are microseconds since 1970 UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means
+    everything that is not archived.
     """
 
     kinds: tuple[Kind, ...] = ("message", "memory")
@@ -331,6 +332,7 @@ class Filters:
     role: str | None = None
     since: int | None = None
     until: int | None = None
+    exclude: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -446,3 +446,70 @@ class TestKeeping:
         assert (stats.messages, stats.memories, stats.sessions, stats.projects) == (2, {"short_term": 1}, 1, 1)
         assert (stats.embedding_model, stats.dimension) == ("hashing-256", 256)
         assert stats.bytes_on_disk > 0
+
+
+class TestFolding:
+    def test_restatements_take_one_place_and_are_named(self, memory):
+        for n in range(3):
+            memory.add_message("Good morning, how are you?", name="Ana", id=f"m{n}")
+        memory.add_message("Good morning, how are you?", name="Bo", id="bo")
+        hits = memory.search("good morning", k=10)
+        assert len(hits) == 2
+        ana, bo = sorted(hits, key=lambda hit: hit.speaker)
+        assert {ana.id, *ana.similar} == set(ana.message_ids) == {"m0", "m1", "m2"}
+        assert (bo.similar, bo.message_ids) == ((), ("bo",))
+
+    def test_what_differs_keeps_its_own_place(self, memory):
+        for text in (
+            "The meeting is at 9:30 on the terrace",
+            "The meeting is at 10:30 on the terrace",
+            "The meeting is not at 9:30 on the terrace",
+        ):
+            memory.remember(text)
+        assert len(memory.search("When is the meeting on the terrace?")) == 3
+
+    def test_excluded_records_do_not_come_back(self, memory):
+        memory.add([Message(role="user", content=f"tea number {n}", id=f"m{n}") for n in range(3)])
+        fact = memory.remember("tea is green").id
+        assert {hit.id for hit in memory.search("tea", exclude=["m0", fact, "nothing"])} == {"m1", "m2"}
+        assert "number 0" not in memory.get_memory_context("tea", exclude=["m0"]).text
+        assert "number 0" not in memory.get_memory_context(exclude=["m0"]).text
+
+
+class TestEvidence:
+    def test_a_grade_comes_with_every_result(self, memory):
+        conversation(memory, "Ana: My cat Miso sleeps on the piano", "Bo: Lovely")
+        known, unknown = memory.search("Where does the cat sleep, on the piano?"), memory.search("quarterly tax forms")
+        assert (known.evidence, unknown.evidence) == ("strong", "none")
+        assert 0.0 <= unknown.probability < known.probability <= 1.0
+        assert len(memory.search("quarterly tax forms", min_evidence="weak")) == 0
+        assert memory.search("quarterly tax forms", min_evidence="weak").evidence == "none"
+        assert memory.get_memory_context("cat on the piano").evidence == "strong"
+        assert memory.search("").evidence == "none"
+        with pytest.raises(InvalidInput):
+            memory.search("x", min_evidence="certain")
+
+    def test_dates_in_the_question_count(self, memory):
+        for month in range(1, 7):
+            conversation(
+                memory,
+                "Ana: We had dinner with friends",
+                session=f"s{month}",
+                start=datetime(2024, month, 10, tzinfo=UTC),
+            )
+        for question in (
+            "dinner with friends in April",
+            "dinner with friends on 10 April 2024",
+            "What about dinner in April 2024?",
+        ):
+            assert memory.search(question)[0].session == "s4"
+        assert memory.search("dinner with friends last month", now=datetime(2024, 4, 20, tzinfo=UTC))[0].session == "s3"
+
+    def test_quality_breaks_ties_and_can_be_switched_off(self, memory):
+        dull, bright = (
+            memory.remember("tea at noon, Lisbon", importance=0.1).id,
+            memory.remember("tea at dusk, Lisbon", importance=1.0).id,
+        )
+        assert memory.search("tea, Lisbon")[0].id == bright
+        assert "importance" not in memory.search("tea, Lisbon", quality=False)[0].scores
+        assert dull in {hit.id for hit in memory.search("tea, Lisbon", quality=False)}

@@ -93,6 +93,7 @@ def test_a_truncated_file_is_an_error_of_ours(tmp_path, keep):
     size = path.stat().st_size
     with path.open("r+b") as file:
         file.truncate(int(size * keep) // 4096 * 4096)
+
     def use_it():
         with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
             memory.messages()

@@ -93,6 +93,7 @@ def filters(
     until: datetime | None = None,
     in_session: str | None = None,
     role: str | None = None,
+    exclude: Sequence[str] = (),
 ) -> Filters:
     """Checked filters; the user is not among them, because no argument can change it.
 
@@ -118,6 +119,7 @@ def filters(
         metadata=None if metadata is None else {clean(str(key)): value for key, value in metadata.items()},
         status=_choice("status", status, get_args(Status)),
         role=_word("role", role),
+        exclude=_strings("exclude", exclude) or (),
         since=_micros("since", since, zone),
         until=_micros("until", until, zone),
     )

@@ -42,7 +42,9 @@ def search(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     if view is None or not text.strip():
         return SearchResult()
     query = replace(query, text=text)
-    result = _widening(engine, scope, query, view) if query.filters.reach == "auto" else _ranked(engine, query, view)
+    result = (
+        _widening(engine, scope, query, view) if query.filters.reach == "auto" else _ranked(engine, scope, query, view)
+    )
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
     return result
@@ -55,7 +57,7 @@ def _widening(engine: Engine, scope: Scope, query: Query, view: View) -> SearchR
     for reach in ("session", "project", "user"):
         if (reach == "session" and scope.session is None) or (reach == "project" and scope.project is None):
             continue
-        result = _ranked(engine, replace(query, filters=replace(query.filters, reach=reach)), view)
+        result = _ranked(engine, scope, replace(query, filters=replace(query.filters, reach=reach)), view)
         best = max(best, result, key=_probability)
         for hit in result:
             hits.setdefault(hit.id, hit)
@@ -68,8 +70,8 @@ def _probability(result: SearchResult) -> float:
     return result.probability
 
 
-def _ranked(engine: Engine, query: Query, view: View) -> SearchResult:
-    allowed = _allowed(engine, query.filters, view)
+def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchResult:
+    allowed = _allowed(engine, scope, query.filters, view)
     vector = engine.embed_query(query.text, view)
     corpus = view.columns.corpus(query.filters.kinds)
     speakers = _named_speakers(view, query.text)
@@ -90,16 +92,18 @@ def _ranked(engine: Engine, query: Query, view: View) -> SearchResult:
     scores, signals = retrieval.score(pool, query.recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
     grade = retrieval.grade(pool, order, model=engine.embedder.id if meaning is not None else None)
-    ranked = _Ranked(view.columns.doc[rows], order, scores, signals)
+    ranked = _Ranked(view.columns.doc[rows], view.matrix[rows], order, scores, signals)
     return SearchResult(_hits(engine, view, query.k, ranked), grade.evidence, grade.probability)
 
 
-def _allowed(engine: Engine, filters: Filters, view: View) -> NDArray[np.bool_]:
+def _allowed(engine: Engine, scope: Scope, filters: Filters, view: View) -> NDArray[np.bool_]:
     allowed = view.columns.mask(filters)
     if filters.tags is not None or filters.metadata:
         named = np.zeros(len(view.columns), np.bool_)
         named[view.columns.rows_of(sorted(engine.store.matching(view.user, filters)))] = True
         allowed &= named
+    if filters.exclude:
+        allowed[view.columns.rows_of(sorted(engine.store.docs_of(scope.user, filters.exclude).values()))] = False
     return allowed
 
 
@@ -227,6 +231,7 @@ class _Ranked:
     """Candidates in order, each with its score and the values behind it."""
 
     docs: NDArray[np.int64]
+    vectors: Floats
     order: Rows
     scores: Floats
     signals: Mapping[str, Floats]
@@ -237,33 +242,27 @@ class _Ranked:
     def doc(self, place: int) -> int:
         return int(self.docs[self.order[place]])
 
+    def vector(self, place: int) -> Floats:
+        return self.vectors[self.order[place]]
+
     def values(self, place: int) -> tuple[float, dict[str, float]]:
         i = self.order[place]
         return float(self.scores[i]), {name: float(value[i]) for name, value in self.signals.items()}
 
 
 def _hits(engine: Engine, view: View, k: int, ranked: _Ranked) -> tuple[Hit, ...]:
-    """The first k hits, memories attached to the evidence that is already among them."""
-    hits: dict[str, Hit] = {}
+    """The first k hits: restatements folded, memories attached to the evidence that is already among them."""
+    taken = retrieval.Folded()
     place = 0
-    while len(hits) < k and place < len(ranked):
-        places = range(place, min(place + k - len(hits), len(ranked)))
+    while len(taken.hits) < k and place < len(ranked):
+        places = range(place, min(place + k - len(taken.hits), len(ranked)))
         stored = engine.store.fetch(view.user, [ranked.doc(p) for p in places])
         for p in places:
             if found := stored.get(ranked.doc(p)):  # gone when it was erased since the snapshot
-                _take(hits, _hit(found, *ranked.values(p)), found.value)
+                sources = found.value.source_ids if isinstance(found.value, MemoryRecord) else ()
+                taken.take(_hit(found, *ranked.values(p)), ranked.vector(p), sources)
         place = places.stop
-    return tuple(hits.values())
-
-
-def _take(hits: dict[str, Hit], hit: Hit, value: Message | MemoryRecord) -> None:
-    """Add a hit, unless it is a memory whose sources all are hits: then it is told with the first of them."""
-    sources = value.source_ids if isinstance(value, MemoryRecord) else ()
-    if sources and all(source in hits for source in sources):
-        carrier = hits[sources[0]]
-        hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
-    else:
-        hits[hit.id] = hit
+    return tuple(taken.hits.values())
 
 
 def _hit(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
@@ -307,4 +306,4 @@ def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> t
             _hit(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
             for m in reversed(messages)
         ]
-    return tuple(found)
+    return tuple(hit for hit in found if hit.id not in filters.exclude)

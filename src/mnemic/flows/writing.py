@@ -159,7 +159,7 @@ def add(
 
 def _indexing(engine: Engine, scope: Scope, messages: Sequence[Message]) -> Sequence[Indexing]:
     """What makes new messages findable; those whose id is taken are not embedded again for nothing."""
-    known = engine.store.existing(scope.user, [str(message.id) for message in messages])
+    known = engine.store.docs_of(scope.user, [str(message.id) for message in messages], kind="message")
     fresh = iter(engine.indexing([message for message in messages if message.id not in known]))
     return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]
 

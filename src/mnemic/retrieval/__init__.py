@@ -1,7 +1,20 @@
 """Query to ranked hits: signals over a pool of candidates, fused by a recipe. Pure functions on arrays."""
 
 from mnemic.retrieval.evidence import Grade, grade
+from mnemic.retrieval.folding import Folded
 from mnemic.retrieval.pool import HERE, Pool, neighbours, top
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
-__all__ = ["HERE", "RECIPES", "Grade", "Pool", "Recipe", "grade", "neighbours", "recipe_named", "score", "top"]
+__all__ = [
+    "HERE",
+    "RECIPES",
+    "Folded",
+    "Grade",
+    "Pool",
+    "Recipe",
+    "grade",
+    "neighbours",
+    "recipe_named",
+    "score",
+    "top",
+]

@@ -28,7 +28,7 @@ STOP_WORDS = frozenset(
     me might more most much my myself no nor not now of off oh ok okay on once only or other our ours ourselves
     out over own re really s same she should so some such t than that the their theirs them themselves then there
     these they this those through to too type under until up ve very was we were what when where which while who
-    whom whose why will with would wow yeah you your yours yourself yourselves""".split()  # noqa: SIM905
+    whom whose why will with would wow yeah you your yours yourself yourselves""".split()
 )
 
 

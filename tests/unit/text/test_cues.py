@@ -78,7 +78,10 @@ def test_idf_falls_with_use_and_is_never_negative(documents, containing):
 
 
 @RUN
-@given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 500)), min_size=1, max_size=20), st.floats(0, 100))
+@given(
+    st.lists(st.tuples(st.integers(0, 50), st.integers(0, 500)), min_size=1, max_size=20),
+    st.one_of(st.just(0.0), st.floats(0.1, 100)),
+)
 def test_saturation_by_hand(documents, mean):
     counts, lengths = (np.array(column, np.float32) for column in zip(*documents, strict=True))
     found = bm25.saturation(counts, lengths, mean)

@@ -135,10 +135,14 @@ def find(db: Connection, user: int, id: str) -> int | None:
     return None
 
 
-def existing(db: Connection, user: int, ids: Sequence[str]) -> set[str]:
-    """Those of the ids that messages of this user have."""
-    sql = "SELECT id FROM messages WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
-    return {row[0] for row in db.execute(sql, (user, json.dumps(list(ids))))}
+def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> dict[str, int]:
+    """The docs of those ids that this user has."""
+    tables = {"message": "messages", "memory": "memories"}
+    found: dict[str, int] = {}
+    for table in [tables[kind]] if kind else tables.values():
+        sql = f"SELECT id, doc FROM {table} WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
+        found |= dict(db.execute(sql, (user, json.dumps(list(ids)))).fetchall())
+    return found
 
 
 def _json_filters(filters: Filters) -> tuple[list[str], list[object]]:

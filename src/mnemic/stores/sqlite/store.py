@@ -15,6 +15,7 @@ from mnemic.types import (
     Change,
     Event,
     Filters,
+    Kind,
     MemoryRecord,
     Message,
     Receipt,
@@ -118,11 +119,11 @@ class SqliteStore:
         with self._db.read() as db:
             return reading.fetch(db, user, docs)
 
-    def existing(self, user: str, ids: Sequence[str]) -> set[str]:
-        """Those of the ids that messages of this user have."""
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+        """The docs of those ids that this user has, of one kind or of any."""
         with self._db.read() as db:
             number = reading.user_number(db, user)
-            return set() if number is None else reading.existing(db, number, ids)
+            return {} if number is None else reading.docs_of(db, number, ids, kind)
 
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.

@@ -1,0 +1,55 @@
+"""Folding: what says the same takes one place in a result and names the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.text.differs import differs
+from mnemic.types import Hit
+
+__all__ = ["SAME", "Folded"]
+
+SAME = 0.95
+"""Cosine from which two texts may be restatements; ``text.differs`` has the last word."""
+
+
+class Folded:
+    """Hits taken in order of rank.
+
+    A memory whose sources all are hits already is told with the first of them (``via``); a restatement of a hit by the same
+    speaker is named by it (``similar``), and its message counts as evidence of the hit when the words are the same.
+    """
+
+    def __init__(self) -> None:
+        self.hits: dict[str, Hit] = {}
+        self._vectors: list[NDArray[np.float32]] = []
+
+    def take(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> None:
+        """Add a hit, or attach it to one that carries it."""
+        if sources and all(source in self.hits for source in sources):
+            carrier = self.hits[sources[0]]
+            self.hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
+        elif (leader := self._said_before(hit, vector)) is not None:
+            same = leader.text.split() == hit.text.split()
+            evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
+            self.hits[leader.id] = replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence)
+        else:
+            self.hits[hit.id] = hit
+            self._vectors.append(vector)
+
+    def _said_before(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
+        """The best hit that this one restates."""
+        if not self.hits:
+            return None
+        leaders = list(self.hits.values())
+        close = np.flatnonzero(np.array(self._vectors) @ vector >= SAME)
+        return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
+
+
+def _restates(leader: Hit, hit: Hit) -> bool:
+    """Whether a hit adds nothing: the same kind of record of the same speaker that differs in nothing that counts."""
+    return (leader.kind, leader.speaker) == (hit.kind, hit.speaker) and differs(leader.text, hit.text) is None

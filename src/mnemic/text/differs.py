@@ -1,0 +1,98 @@
+"""Whether two statements say different things: the one function that recall, extraction and consolidation ask.
+
+It errs on the side of difference: two restatements kept apart cost a line, two facts folded into one cost the truth.
+"""
+
+from __future__ import annotations
+
+import re
+from difflib import SequenceMatcher
+from typing import Literal
+
+from mnemic.text.dates import MONTHS
+from mnemic.text.terms import STOP_WORDS, content_terms
+
+__all__ = ["Difference", "differs"]
+
+Difference = Literal["number", "date", "name", "polarity", "value"]
+
+_WORDS = re.compile(r"\w+(?:['\u2019]\w+)*", re.UNICODE)
+_NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_NUMBER_WORDS = frozenset(
+    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion first second
+    third fourth fifth half quarter once twice double triple dozen couple both single""".split()
+)
+_DATE_WORDS = frozenset(
+    MONTHS
+    + tuple(
+        """monday tuesday wednesday thursday friday saturday sunday yesterday today tomorrow tonight morning afternoon evening
+        night noon midnight weekend week month year spring summer autumn fall winter last next ago daily weekly monthly
+        yearly annually before after""".split()
+    )
+)
+_NEGATIONS = frozenset(
+    """no not never none nobody nothing nowhere neither nor cannot without hardly barely rarely seldom stop stopped stops quit
+    quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
+    avoided lack lacks lacked unable former formerly ex longer""".split()
+)
+_REPLACED = 2
+"""Up to so many words exchanged for as many others in an equal frame are another value of the same thing."""
+
+
+def _numbers(words: list[str], text: str) -> frozenset[str]:
+    return frozenset(_NUMERALS.findall(text)) | {word for word in words if word in _NUMBER_WORDS}
+
+
+def _names(text: str, lowered: set[str]) -> frozenset[str]:
+    """Capitalised words; one that begins a sentence counts unless it is a common word or stands in lower case elsewhere."""
+    found: set[str] = set()
+    for match in _WORDS.finditer(text):
+        word = match[0].removesuffix("'s").removesuffix("\u2019s")
+        if not word[:1].isupper() or word == "I":
+            continue
+        before = text[: match.start()].rstrip()
+        begins = not before or before[-1] in ".!?:\n\"'\u201c-\u2022"
+        if begins and (word.lower() in STOP_WORDS or word.lower() in lowered or len(before) == 0):
+            continue
+        found.add(word.casefold())
+    return frozenset(found)
+
+
+def _negations(words: list[str]) -> int:
+    return sum(word in _NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
+
+
+def _exchanged(first: str, second: str) -> bool:
+    """A word or two of one statement stand where others stand in the second, in a frame they share."""
+    a, b = content_terms(first), content_terms(second)
+    matcher = SequenceMatcher(None, a, b, autojunk=False)
+    if matcher.ratio() < 0.5:  # half of the words in common: an equal frame
+        return False
+    swaps = [op for op in matcher.get_opcodes() if op[0] == "replace"]
+    return any(0 < i2 - i1 <= _REPLACED and 0 < j2 - j1 <= _REPLACED for _, i1, i2, j1, j2 in swaps)
+
+
+def differs(first: str, second: str) -> Difference | None:
+    """What two statements differ in, or None when one restates the other.
+
+    Args:
+        first: a statement.
+        second: another about what seems the same thing.
+
+    Returns:
+        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``value`` (a word exchanged in an
+        equal sentence: purple for cyan), or None. The answer is the same in both directions.
+    """
+    words = [_WORDS.findall(text.lower()) for text in (first, second)]
+    sets = [set(found) for found in words]
+    if _numbers(words[0], first) != _numbers(words[1], second):
+        return "number"
+    if sets[0] & _DATE_WORDS != sets[1] & _DATE_WORDS:
+        return "date"
+    if _negations(words[0]) % 2 != _negations(words[1]) % 2:
+        return "polarity"
+    lower = {w for text in (first, second) for w in _WORDS.findall(text) if w.islower()}
+    if _names(first, lower) != _names(second, lower):
+        return "name"
+    return "value" if _exchanged(*sorted((first, second))) else None

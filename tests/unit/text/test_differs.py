@@ -1,0 +1,85 @@
+"""Statements that differ in number, date, name, polarity or value are never taken for the same."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.text.differs import differs
+
+DIFFERENT = [
+    ("The meeting is at 9:30", "The meeting is at 10:30", "number"),
+    ("She has two cats", "She has three cats", "number"),
+    ("The rent is 1,200 euros", "The rent is 1,250 euros", "number"),
+    ("The budget is 12 million", "The budget is 12 thousand", "number"),
+    ("He flies on Monday", "He flies on Tuesday", "date"),
+    ("We met in May", "We met in June", "date"),
+    ("He started last year", "He started this year", "date"),
+    ("Ana lives with Bo", "Ana lives with Cem", "name"),
+    ("I moved to Lisbon", "I moved to Porto", "name"),
+    ("She works at NASA", "She works at ESA", "name"),
+    ("He likes olives", "He does not like olives", "polarity"),
+    ("He can swim", "He can't swim", "polarity"),
+    ("She smokes", "She stopped smoking", "polarity"),
+    ("Drinks tea with milk", "Drinks tea without milk", "polarity"),
+    ("Her favourite colour is purple", "Her favourite colour is cyan", "value"),
+    ("The service uses tabs for indentation", "The service uses spaces for indentation", "value"),
+    ("The door is open", "The door is closed", "value"),
+]
+SAME = [
+    ("I moved to Lisbon.", "I moved to Lisbon"),
+    ("Prefers morning meetings", "prefers  morning meetings!"),
+    ("She really loves her garden in Porto", "She loves her garden in Porto"),
+    ("The cat is called Miso", "The cat is called Miso, the cat"),
+    ("He doesn't eat meat", "He does not eat meat"),
+]
+
+
+@pytest.mark.parametrize(("first", "second", "what"), DIFFERENT)
+def test_different(first, second, what):
+    assert differs(first, second) == differs(second, first) == what
+
+
+@pytest.mark.parametrize(("first", "second"), SAME)
+def test_restated(first, second):
+    assert differs(first, second) is None
+    assert differs(second, first) is None
+
+
+words = st.lists(
+    st.sampled_from("the cat sat on a red mat near old house and slept well while rain fell outside".split()),
+    min_size=3,
+    max_size=9,
+)
+sentences = words.map(" ".join)
+
+
+@given(sentences)
+def test_a_statement_does_not_differ_from_itself(text):
+    assert differs(text, text) is None
+    assert differs(text, f"  {text.upper().lower()}.") is None
+
+
+@given(sentences, sentences)
+@settings(max_examples=300)
+def test_the_answer_has_no_direction(first, second):
+    assert differs(first, second) == differs(second, first)
+
+
+@given(sentences, st.integers(0, 999), st.integers(0, 999))
+def test_another_number_always_differs(text, one, other):
+    assert (differs(f"{text} {one}", f"{text} {other}") is None) == (one == other)
+
+
+@given(sentences, st.sampled_from(["Ana", "Bo", "Lisbon", "Porto"]), st.sampled_from(["Ana", "Bo", "Lisbon", "Porto"]))
+def test_another_name_always_differs(text, one, other):
+    assert (differs(f"{text} {one}", f"{text} {other}") is None) == (one == other)
+
+
+@given(sentences)
+def test_a_negation_always_differs(text):
+    assert differs(f"he did eat when {text}", f"he did not eat when {text}") == "polarity"
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_any_text_has_an_answer(first, second):
+    assert differs(first, second) == differs(second, first)
