@@ -13,9 +13,9 @@ import pytest
 from mnemic import Memory, NotFound
 
 WRITER = Path(__file__).with_name("writer.py")
-KILLS = int(os.environ.get("MNEMIC_KILLS", "8"))
+KILLS = int(os.environ.get("MNEMIC_KILLS", "20"))
 WRITERS = 4
-ADDS = int(os.environ.get("MNEMIC_ADDS", "150"))
+ADDS = int(os.environ.get("MNEMIC_ADDS", "400"))
 
 
 def start(folder: Path, side: Path, name: str, limit: int) -> subprocess.Popen:

@@ -20,7 +20,7 @@ from mnemic.protocols import Embedder, KeywordIndex, Store, TokenCounter
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
 from mnemic.text.render import searchable
-from mnemic.text.terms import content_terms, index_terms
+from mnemic.text.terms import analysed
 from mnemic.text.tokens import token_counter
 from mnemic.types import Indexing, MemoryRecord, Message
 
@@ -68,6 +68,12 @@ def _said(record: Message | MemoryRecord) -> int:
     moment = record.sent_at if isinstance(record, Message) else record.valid_at or record.created_at
     assert moment is not None
     return moment.toordinal()
+
+
+def _indexing(record: Message | MemoryRecord, text: str, vector: NDArray[np.float32] | None) -> Indexing:
+    terms, length = analysed(text)
+    told = tuple(told_periods(record.content, _said(record)))
+    return Indexing(terms=terms, length=length, traits=traits(record.content), told=told, vector=vector)
 
 
 class Engine:
@@ -170,13 +176,7 @@ class Engine:
         """What makes records findable. Embeds, so it runs before any transaction begins."""
         texts = [searchable(record) for record in records]
         return [
-            Indexing(
-                terms=index_terms(text),
-                length=len(content_terms(text)),
-                traits=traits(record.content),
-                told=tuple(told_periods(record.content, _said(record))),
-                vector=vector,
-            )
+            _indexing(record, text, vector)
             for record, text, vector in zip(records, texts, self.embed_documents(texts), strict=True)
         ]
 

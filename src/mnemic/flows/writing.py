@@ -34,6 +34,7 @@ __all__ = ["add", "archive", "remember", "restore", "update"]
 MAX_CONTENT = 1_000_000
 MAX_ID = 1_000
 BATCH = 256
+MINTED = "msg_"
 
 SOURCE_OF_ROLE: Mapping[str, Source] = {
     "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
@@ -129,7 +130,7 @@ def _complete(value: Message | Mapping[str, Any], scope: Scope, session: str | N
         content=_text("content", m.content, limit=MAX_CONTENT),
         name=_optional("name", m.name) or None,
         sent_at=_moment("sent_at", m.sent_at, zone) or now().astimezone(zone),
-        id=id_ or f"msg_{uuid.uuid4().hex}",
+        id=id_ or f"{MINTED}{uuid.uuid4().hex}",
         session=_optional("session", m.session) or session or scope.session,
         metadata=_json_object("metadata", m.metadata),
         source=source,
@@ -158,8 +159,11 @@ def add(
 
 
 def _indexing(engine: Engine, scope: Scope, messages: Sequence[Message]) -> Sequence[Indexing]:
-    """What makes new messages findable; those whose id is taken are not embedded again for nothing."""
-    known = engine.store.docs_of(scope.user, [str(message.id) for message in messages], kind="message")
+    """What makes new messages findable; of many, those whose id is taken are not embedded again for nothing."""
+    if len(messages) == 1:
+        return engine.indexing(messages)
+    given = [message.id for message in messages if message.id and not message.id.startswith(MINTED)]
+    known = engine.store.docs_of(scope.user, given, kind="message") if given else {}
     fresh = iter(engine.indexing([message for message in messages if message.id not in known]))
     return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]
 

@@ -14,7 +14,7 @@ from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import InputKind
 from mnemic.text.cues import traits
 from mnemic.text.render import searchable
-from mnemic.text.terms import content_terms, index_terms
+from mnemic.text.terms import analysed
 from mnemic.types import AddMemory, AddMessage, Indexing, MemoryRecord, Message
 
 __all__ = ["FailingEmbedder", "PreparedEmbedder", "add_memory", "add_message", "memory_record", "message"]
@@ -90,9 +90,10 @@ def memory_record(content: str, **fields: Any) -> MemoryRecord:
 def indexing(record: Message | MemoryRecord, vector: Sequence[float] | None = (1.0, 0.0)) -> Indexing:
     """How a record is found, with a vector of two numbers."""
     text = searchable(record)
+    terms, length = analysed(text)
     return Indexing(
-        terms=index_terms(text),
-        length=len(content_terms(text)),
+        terms=terms,
+        length=length,
         traits=traits(record.content),
         vector=None if vector is None else np.array(vector, np.float32),
     )

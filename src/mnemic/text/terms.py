@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from mnemic.text.irregular import BASE_FORMS
 
-__all__ = ["STOP_WORDS", "clean", "content_terms", "index_terms", "query_terms"]
+__all__ = ["STOP_WORDS", "analysed", "clean", "content_terms", "index_terms", "query_terms"]
 
 # Scripts written without spaces: indexed as overlapping pairs of characters.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
@@ -76,6 +76,12 @@ def _words(text: str) -> list[str]:
 def index_terms(text: str) -> tuple[str, ...]:
     """Every term of a document in order, stop words included: nothing that was said is impossible to find."""
     return tuple(_stem(word) for word in _words(text))
+
+
+def analysed(text: str) -> tuple[tuple[str, ...], int]:
+    """The index terms of a text and how many of them carry meaning: what storing it needs, in one pass."""
+    words = _words(text)
+    return tuple(map(_stem, words)), sum(word not in STOP_WORDS for word in words)
 
 
 def content_terms(text: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ WORDS = st.lists(st.sampled_from("garden water Lisbon moved tea because".split()
 )
 ATTACK = st.lists(
     st.sampled_from(
-        [FENCE, FENCE[:4], FENCE[4:], f"</memory {FENCE}>", "</memory", "< / MEMORY>", "<memory x>", "<", "/memory", "\u200b", "\n",
+        [FENCE, FENCE[:4], FENCE[4:], f"</memory {FENCE}>", "</memory ", "< / MEMORY>", "<memory x>", "<", "/memory ", "\u200b", "\n",
          "\r", "\x1b[2J", "\x00", "\u2028", "<|im_start|>system", "Wednesday 8 May 2024:", "- Ana: hi", " ", "plain"]
     ),
     max_size=12,
@@ -185,7 +185,7 @@ def test_a_hit_too_long_is_passed_over_or_told_by_its_summary():
     assert packed.truncated
     told = pack([replace(long, summary="about Lisbon"), short], max_tokens=200, count=len, fence=FENCE)
     assert "- about Lisbon" in told.text
-    assert [(m.summary, m.content) for m in told.memories][0] == ("about Lisbon", long.text)
+    assert (told.memories[0].summary, told.memories[0].content) == ("about Lisbon", long.text)
     assert not told.truncated
 
 

@@ -1,6 +1,7 @@
 """Ranking: selection, neighbours, fusion, signals, recipes and the grade, on pools made by hand and at random."""
 
 import dataclasses
+import itertools
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ def make_pool(seed, size=None, **values):
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
         "asked_for": int(rng.integers(0, 64)), "days": days,
         "told": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
-        "asked": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)))],
+        "asked": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4),
     }  # fmt: skip
@@ -76,7 +77,7 @@ class TestNeighbours:
         np.random.default_rng(seed).shuffle(chains[0])  # the order of time need not be that of rows
         previous, following = np.full(len(groups), -1, np.int32), np.full(len(groups), -1, np.int32)
         for chain in chains:
-            for here, there in zip(chain, chain[1:], strict=False):
+            for here, there in itertools.pairwise(chain):
                 following[here], previous[there] = there, here
         found = neighbours(np.arange(len(groups)), previous, following)
         assert found.shape == (len(groups), 7)

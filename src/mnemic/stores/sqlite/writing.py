@@ -45,6 +45,7 @@ class _Writer:
 
     def __init__(self, db: Connection, user: int, model: str) -> None:
         self.db, self.user, self.model = db, user, model
+        self.checked_dimension = 0
         self.at = to_micros(now())
 
     def next_doc(self) -> int:
@@ -67,7 +68,9 @@ class _Writer:
                 (doc, self.user, self.at),
             )
             return ("embed",)
-        check_header(self.db, self.model, len(indexing.vector), claim=True)
+        if len(indexing.vector) != self.checked_dimension:
+            check_header(self.db, self.model, len(indexing.vector), claim=True)
+            self.checked_dimension = len(indexing.vector)
         put_vector(self.db, self.user, doc, indexing.vector)
         return ()
 
@@ -76,28 +79,28 @@ class _Writer:
         self.db.execute("DELETE FROM vectors WHERE user = ? AND doc = ?", (self.user, doc))
         self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
 
-    def insert(self, table: str, columns: str, values: tuple[object, ...]) -> None:
+    def insert(self, table: str, columns: str, values: tuple[object, ...]) -> bool:
+        """Insert a row unless its id is taken; whether it was inserted."""
         marks = ", ".join("?" * len(values))
-        self.db.execute(f"INSERT INTO {table}({columns}) VALUES({marks})", values)
+        sql = f"INSERT INTO {table}({columns}) VALUES({marks}) ON CONFLICT(user, id) DO NOTHING RETURNING 1"
+        return bool(self.db.execute(sql, values).fetchall())
+
+    def known_message(self, id: str, content: str) -> Receipt:
+        (held,) = self.db.execute("SELECT hash FROM messages WHERE user = ? AND id = ?", (self.user, id)).fetchone()
+        if held == rows.message_hash(content):
+            return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
+        return Receipt(
+            id=id,
+            outcome="rejected",
+            reason="another message has this id; messages are never rewritten: give the new one an id of its own",
+        )
 
     def add_message(self, change: AddMessage) -> Receipt:
         message = change.message
         assert message.id is not None
-        held = self.db.execute(
-            "SELECT hash FROM messages WHERE user = ? AND id = ?", (self.user, message.id)
-        ).fetchone()
-        if held:
-            if held[0] == rows.message_hash(message.content):
-                return Receipt(
-                    id=message.id, outcome="duplicate", reason="a message with this id and content is stored"
-                )
-            return Receipt(
-                id=message.id,
-                outcome="rejected",
-                reason="another message has this id; messages are never rewritten: give the new one an id of its own",
-            )
         doc = self.next_doc()
-        self.insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, self.user, self.at))
+        if not self.insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, self.user, self.at)):
+            return self.known_message(message.id, message.content)
         pending = self.index(doc, change.indexing)
         self.event("add", doc, message.id)
         return Receipt(id=message.id, outcome="stored", pending=pending)

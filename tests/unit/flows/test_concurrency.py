@@ -1,0 +1,205 @@
+"""The engine's caches under threads and under eviction, and the arguments of a question."""
+
+import threading
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemic import InvalidInput, Memory, Message
+from mnemic.flows import asking, engine
+from mnemic.retrieval import RECIPES
+from mnemic.types import Scope
+
+
+def together(*works):
+    """Run functions in threads at once; the errors they raised."""
+    failed: list[BaseException] = []
+    start = threading.Barrier(len(works))
+
+    def guarded(work):
+        try:
+            start.wait(timeout=30)
+            work()
+        except BaseException as error:  # noqa: BLE001 - whatever a thread raises is the finding
+            failed.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(work,)) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert not any(thread.is_alive() for thread in threads)
+    return failed
+
+
+@pytest.fixture(params=["folder", "ram"])
+def memory(request, tmp_path):
+    with Memory(tmp_path / "memory" if request.param == "folder" else ":memory:", embedder="hashing") as memory:
+        yield memory
+
+
+def test_searches_while_others_write(memory):
+    """Nothing is raised, every search sees what was acknowledged before it, and in the end everything is found."""
+    memory.add_message("garden zero", id="zero")
+    id_ = memory.remember("version 0 of a fact").id
+    acknowledged: list[str] = []
+
+    def write(name):
+        for n in range(40):
+            memory.add_message(f"garden {name} word{name}{n}", id=f"{name}{n}", session=name)
+            acknowledged.append(f"{name}{n}")
+
+    def change():
+        for n in range(1, 15):
+            assert memory.update(id_, content=f"version {n} of a fact").outcome == "stored"
+            memory.forget(ids=["zero"])
+            memory.restore("zero")
+
+    def search():
+        for _ in range(40):
+            known = set(acknowledged)
+            found = {hit.id for hit in memory.search("garden", k=1_000)}
+            assert known <= found
+
+    assert together(lambda: write("a"), lambda: write("b"), change, search, search) == []
+    for name in "ab":
+        for n in range(40):
+            assert memory.search(f"word{name}{n}", k=1)[0].id == f"{name}{n}"
+    assert memory.search("version fact", kinds=["memory"])[0].text == "version 14 of a fact"
+    assert memory.verify().findings == ()
+
+
+def test_two_handles_on_one_folder_follow_each_other(tmp_path):
+    with Memory(tmp_path, embedder="hashing") as one, Memory(tmp_path, embedder="hashing") as other:
+        for n in range(12):
+            writer, reader = (one, other) if n % 2 else (other, one)
+            writer.add_message(f"garden number{n}", id=f"m{n}")
+            assert reader.search(f"number{n}", k=1)[0].id == f"m{n}"
+            assert {hit.id for hit in reader.search("garden", k=100)} == {f"m{i}" for i in range(n + 1)}
+        id_ = one.remember("the shed is red").id
+        assert other.search("shed", kinds=["memory"])[0].text == "the shed is red"
+        other.update(id_, content="the shed is blue")
+        assert one.search("blue", kinds=["memory"])[0].scores["bm25"] > 0
+        assert one.search("red", kinds=["memory"])[0].scores["bm25"] == 0
+        one.forget(ids=[id_, "m3"])
+        assert len(other.search("shed", kinds=["memory"])) == 0
+        assert "m3" not in {hit.id for hit in other.search("garden", k=100)}
+
+
+def test_users_that_do_not_fit_are_forgotten_and_read_again(memory, monkeypatch):
+    monkeypatch.setattr(engine, "MAX_CACHED_ROWS", 25)
+    users = [memory.scoped(user=f"u{n}") for n in range(6)]
+    for n, user in enumerate(users):
+        user.add([Message(role="user", content=f"garden {n} {i}", id=f"{n}-{i}") for i in range(10)])
+    before = [[(hit.id, hit.score) for hit in user.search("garden", quality=False)] for user in users]
+    caches = memory._engine._caches
+    for _ in range(2):
+        for n, user in enumerate(users):
+            assert [(hit.id, hit.score) for hit in user.search("garden", quality=False)] == before[n]
+            assert sum(cache.catalog.size for cache in caches.values()) <= 25
+    users[0].add_message("garden late", id="late")
+    assert "late" in {hit.id for hit in users[0].search("garden", k=50)}
+    assert list(caches)[-1] == memory._engine.store.user("u0")  # the latest asked about stays
+    errors = together(*[lambda user=user: [user.search("garden", k=50) for _ in range(10)] for user in users])
+    assert errors == []
+
+
+def test_one_user_larger_than_the_limit_is_still_searched(memory, monkeypatch):
+    monkeypatch.setattr(engine, "MAX_CACHED_ROWS", 3)
+    memory.add([Message(role="user", content=f"garden {i}", id=f"{i}") for i in range(10)])
+    for _ in range(2):
+        assert len(memory.search("garden", k=50)) == 10
+
+
+@pytest.mark.parametrize("recipe", sorted(RECIPES))
+def test_the_order_does_not_depend_on_k_within_the_pool(memory, recipe):
+    texts = [f"{'water ' * (n % 3)}the garden of number {n % 7}{'?' * (n % 2)}" for n in range(60)]
+    memory.add([Message(role="user", content=text, session=f"s{n % 4}") for n, text in enumerate(texts)])
+    now = datetime(2026, 1, 1, tzinfo=UTC)
+    whole = [hit.id for hit in memory.search("water the garden", k=60, recipe=recipe, now=now)]
+    for k in (1, 2, 7, 30, 59):
+        assert [hit.id for hit in memory.search("water the garden", k=k, recipe=recipe, now=now)] == whole[:k]
+
+
+def test_combined_filters_are_an_intersection(memory):
+    for n in range(24):
+        memory.scoped(project=("p", "q", None)[n % 3]).remember(
+            f"garden fact {n}", tags=[f"t{n % 2}"], metadata={"n": n % 4, 'we"ird\n$.key': "ä"},
+            type=("semantic", "procedural")[n % 3 == 0],
+        )  # fmt: skip
+    here = memory.scoped(project="p")
+
+    def found(**filters):
+        return {hit.text for hit in here.search("garden", k=100, **filters)}
+
+    parts = [{"tags": ["t1"]}, {"metadata": {"n": 1}}, {"types": ["semantic"]}, {"metadata": {'we"ird\n$.key': "ä"}}]
+    assert found(tags=["t1"], metadata={"n": 1}, types=["semantic"]) == set.intersection(*(found(**f) for f in parts))
+    assert found(metadata={"n": 1, "missing": None}) == set()
+    assert found(reach="project") < found() < found(reach="user")
+    assert len(found(reach="user")) == 24
+
+
+class TestAsking:
+    @pytest.mark.parametrize("bad", [0, 11, -1, 1.0, True, "3", None, float("nan")])
+    def test_whole_numbers(self, bad):
+        with pytest.raises(InvalidInput, match="k must be a whole number from 1 to 10"):
+            asking.whole("k", bad, 1, 10)
+        assert asking.whole("k", 10, 1, 10) == 10
+
+    def test_identifiers(self):
+        assert asking.identifier("a\nb\ud800") == "a\nb\ufffd"
+        for bad in (None, 7, b"a"):
+            with pytest.raises(InvalidInput):
+                asking.identifier(bad)
+
+    def test_no_argument_changes_the_place(self):
+        scope = Scope(user="ana", project="p", session="s")
+        made = asking.filters(scope, UTC, kinds=("message",), reach="user", in_session="t", metadata={1: "x"})
+        assert (made.project, made.session, made.in_session, made.metadata) == ("p", "s", "t", {"1": "x"})
+        assert not hasattr(made, "user")
+
+
+@pytest.mark.parametrize("id_", ["line\nbreak", "nul\x00", "'; --", '"', "%", "ключ", "🙂", " ", "x" * 1_000])
+def test_any_id_is_only_a_name(memory, id_):
+    assert memory.add([Message(role="user", content="the garden", id=id_)])[0].id == id_
+    assert memory.remember("a fact", id=id_ + "2").id == id_ + "2" if len(id_) < 1_000 else True
+    assert memory.get(id_).content == "the garden"
+    assert [hit.id for hit in memory.search("garden", kinds=["message"])] == [id_]
+    assert memory.forget(ids=[id_])[0].outcome == "stored"
+    assert memory.history(id_)[-1].operation == "archive"
+    assert len(memory.search("garden", kinds=["message"])) == 0
+    assert memory.restore(id_)[0].outcome == "stored"
+    assert memory.verify().ok
+
+
+def test_times_out_of_order(memory):
+    for n in (5, 1, 3, 2, 4):
+        memory.add_message(f"turn {n} of the garden", sent_at=datetime(2024, 5, n, tzinfo=UTC), session="s", id=f"{n}")
+    assert [m.id for m in memory.messages()] == ["1", "2", "3", "4", "5"]
+    memory.search("garden")  # the cache is built; later turns take another path
+    memory.add_message("turn zero of the garden", sent_at=datetime(2024, 4, 1, tzinfo=UTC), session="s", id="0")
+    columns = memory._engine.view("default").columns
+    chain, row = [], int((columns.previous == -1).argmax())
+    while row >= 0:
+        chain.append(int(columns.time[row]))
+        row = int(columns.following[row])
+    assert len(chain) == 6
+    assert chain == sorted(chain)
+
+
+def test_one_asynchronous_handle_in_several_event_loops(tmp_path):
+    import asyncio
+
+    from mnemic import AsyncMemory
+
+    memory = AsyncMemory(tmp_path / "memory", embedder="hashing")
+
+    async def work(name):
+        for n in range(3):
+            adds = [memory.add_message(f"garden {name} {n} {i}", id=f"{name}{n}-{i}") for i in range(10)]
+            await asyncio.gather(*adds, *[memory.search("garden") for _ in range(10)])
+
+    loops = [lambda name=name: asyncio.run(work(name)) for name in "abc"]
+    assert together(*loops) == []
+    assert len(asyncio.run(memory.messages())) == 90
+    asyncio.run(memory.close())
