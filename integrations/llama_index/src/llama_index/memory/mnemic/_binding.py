@@ -10,7 +10,7 @@ import inspect
 import json
 import threading
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreClosed
 
-__all__ = ["Binding", "bind", "checked_search", "location_of"]
+__all__ = ["Binding", "bind", "checked", "location_of"]
 
 IN_MEMORY = ":memory:"
 
@@ -120,13 +120,13 @@ def location_of(memory: Memory) -> str:
     return location if location == IN_MEMORY else str(Path(location).parent)
 
 
-def checked_search(arguments: Mapping[str, Any], *, reserved: Iterable[str]) -> dict[str, Any]:
-    """Keyword arguments for ``Memory.search``, known by name.
+def checked(method: Callable[..., object], arguments: Mapping[str, Any], *, reserved: Iterable[str]) -> dict[str, Any]:
+    """Keyword arguments for a method of ``Memory``, known by name.
 
     Raises:
         ConfigurationError: one of them is unknown, or is set by this class itself.
     """
-    known = set(inspect.signature(Memory.search).parameters) - {"self", *reserved}
+    known = set(inspect.signature(method).parameters) - {"self", *reserved}
     if unknown := sorted(set(arguments) - known):
-        raise ConfigurationError(f"{unknown} cannot be given to a search here; these can: {sorted(known)}.")
+        raise ConfigurationError(f"{unknown} cannot be given here; these can: {sorted(known)}.")
     return dict(arguments)

@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ from mnemic import Message
 
 __all__ = [
     "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken",
-    "text_of", "without_recall",
+    "sent_at", "text_of", "without_recall",
 ]  # fmt: skip
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
@@ -135,12 +136,25 @@ def evidence(
     return found
 
 
+def sent_at(message: ChatMessage) -> datetime | None:
+    """When it was said: ``additional_kwargs["sent_at"]`` in ISO 8601, else None, which is the moment it is stored.
+
+    LlamaIndex's messages have no time of their own; whoever replays an old conversation can give one this way.
+    """
+    value = message.additional_kwargs.get("sent_at")
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:  # a key of somebody else's
+        return None
+
+
 def _message(session: str, message: ChatMessage, role: str, seed: str) -> Message:
     name = message.additional_kwargs.get("name")
     return Message(
         role=role,
         content=message.content or "",
         name=name if isinstance(name, str) else None,
+        sent_at=sent_at(message),
         id="li_" + hashlib.sha256(seed.encode()).hexdigest()[:32],
         session=session,
     )

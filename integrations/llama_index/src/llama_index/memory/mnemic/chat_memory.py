@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 import uuid
 from collections.abc import Callable, Sequence
@@ -15,9 +14,10 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from llama_index.memory.mnemic import _messages, _recall
-from llama_index.memory.mnemic._binding import bind, checked_search, location_of
+from llama_index.memory.mnemic._binding import bind, checked, location_of
+from llama_index.memory.mnemic._messages import Said
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Hit, Memory
+from mnemic import Memory
 
 __all__ = ["MnemicChatMemory"]
 
@@ -27,8 +27,6 @@ LOADED = 1_000
 """How many of the latest messages of a session a new object takes over."""
 RECENT = 50
 """How far back the turn before a new one is looked for: further than any run of tool calls."""
-COMPARED = 2_000
-"""How many of the latest messages of a session a given history is compared with."""
 
 
 class MnemicChatMemory(BaseMemory):
@@ -47,7 +45,7 @@ class MnemicChatMemory(BaseMemory):
         token_limit: tokens of everything ``get`` returns together with ``initial_token_count``.
         recall_tokens: at most this much of it, and half of what the last turn leaves, is recalled; 0: no recall.
         insert_method: ``user`` or ``system``; some providers reject a second system message.
-        search_kwargs: more arguments for ``Memory.search``, such as ``{"reach": "project"}``.
+        search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
             to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
@@ -85,10 +83,9 @@ class MnemicChatMemory(BaseMemory):
 
     _root: Memory = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
-    _fence: str = PrivateAttr(default_factory=lambda: secrets.token_hex(4))
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
-    _found: tuple[tuple[int, str], tuple[Hit, ...]] | None = PrivateAttr(default=None)
+    _found: tuple[tuple[int, str, int, frozenset[Said]], str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -106,7 +103,7 @@ class MnemicChatMemory(BaseMemory):
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
-        checked_search(self.search_kwargs, reserved=("query", "k"))
+        checked(Memory.get_memory_context, self.search_kwargs, reserved=("query", "max_tokens", "exclude"))
         self._count = counter(self.tokenizer_fn)
         bound = bind(
             self.memory, user=self.user, project=self.project, session=self.session_id, options=self.options,
@@ -118,7 +115,7 @@ class MnemicChatMemory(BaseMemory):
         known = scope.session is not None
         self._begin(bound.memory, scope.session or uuid.uuid4().hex)
         if self.buffer is None:
-            self.buffer = self._stored(LOADED) if known else []
+            self.buffer = self._loaded() if known else []
 
     @classmethod
     def class_name(cls) -> str:
@@ -157,7 +154,7 @@ class MnemicChatMemory(BaseMemory):
         """The recent messages with what was recalled for the message to be answered.
 
         Args:
-            input: that message; ``None``: the last one of the user. Within a turn the search runs once.
+            input: that message; ``None``: the last one of the user. An unchanged turn is searched once.
             initial_token_count: tokens of the prompt that are not the memory's.
             **_: what other memories take.
         """
@@ -191,7 +188,7 @@ class MnemicChatMemory(BaseMemory):
         with self._lock:
             mine = _messages.cleaned(messages)
             if words := [m for m in mine if _messages.said(m) is not None]:
-                stored = _messages.spoken(self._stored(COMPARED))
+                stored = _messages.spoken(_recall.latest(self._handle, self._session))
                 new = _messages.news(stored, _messages.spoken(words))
                 self._handle.add(_messages.evidence(self._session, stored, words, new))
             self.buffer = mine
@@ -245,10 +242,9 @@ class MnemicChatMemory(BaseMemory):
         self.session_id = session
         self.memory = memory.scoped(session=session)
 
-    def _stored(self, limit: int) -> list[ChatMessage]:
+    def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory."""
-        reach = "project" if self.project is not None else "user"
-        found = self._handle.messages(session=self._session, reach=reach, limit=limit)
+        found = _recall.latest(self._handle, self._session, LOADED)
         return [chat for message in found if (chat := _messages.as_chat(message)) is not None]
 
     def _store_said(self, messages: Sequence[ChatMessage]) -> None:
@@ -280,15 +276,16 @@ class MnemicChatMemory(BaseMemory):
         return max(0, min(self.recall_tokens, (budget - last_turn) // 2))
 
     def _recalled(self, query: str, window: Sequence[ChatMessage], max_tokens: int) -> str:
-        shown = set(_messages.spoken(window))
-        key = (self._turn, query)
+        """The text for a turn; asked again with the same window in the same turn, the same text."""
+        shown = frozenset(_messages.spoken(window))
+        key = (self._turn, query, max_tokens, shown)
         if self._found is None or self._found[0] != key:
-            hits = _recall.find(
-                self._handle, query, max_tokens=self.recall_tokens, shown=len(shown), arguments=self.search_kwargs
+            known = _recall.shown_ids(self._handle, self._session, shown)
+            text = _recall.recall(
+                self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs
             )
-            self._found = (key, hits)
-        rest = _recall.unseen(self._found[1], self._session, shown)
-        return _recall.render(rest, max_tokens=max_tokens, count=self._count, fence=self._fence)
+            self._found = (key, text)
+        return self._found[1]
 
     def _with_recall(self, window: list[ChatMessage], text: str, *, coming: bool) -> list[ChatMessage]:
         """The window with the recalled text: before the message to be answered, or in front of the system message."""

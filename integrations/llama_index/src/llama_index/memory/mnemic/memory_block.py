@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,13 @@ from llama_index.core.memory import Memory as ChatHistory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from llama_index.memory.mnemic import _messages, _recall
-from llama_index.memory.mnemic._binding import Binding, bind, checked_search
+from llama_index.memory.mnemic._binding import Binding, bind, checked
 from llama_index.memory.mnemic._messages import Said
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
-from mnemic import Hit, Memory
+from mnemic import Memory
 
 __all__ = ["MnemicMemoryBlock"]
 
-COMPARED = 2_000
-"""How many of the latest messages of a session the history is compared with."""
 SHOWN = 16
 """How many texts can be cut again: one for each conversation that asks at the same time."""
 NO_SESSION = "default"
@@ -44,7 +42,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
         max_tokens: budget of the recalled text.
-        search_kwargs: more arguments for ``Memory.search``, such as ``{"reach": "project"}``.
+        search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
         name: the tag the text stands in.
@@ -70,16 +68,15 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     _bound: Binding = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
-    _fence: str = PrivateAttr(default_factory=lambda: secrets.token_hex(4))
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _fed: tuple[str, list[Said]] | None = PrivateAttr(default=None)
-    _found: tuple[tuple[str, str, int], tuple[Hit, ...]] | None = PrivateAttr(default=None)
-    _shown: OrderedDict[str, list[Hit]] = PrivateAttr(default_factory=OrderedDict)
+    _found: tuple[tuple[str, str, int, frozenset[Said]], str] | None = PrivateAttr(default=None)
+    _shown: OrderedDict[str, Callable[[int], str]] = PrivateAttr(default_factory=OrderedDict)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""
         super().model_post_init(context)
-        checked_search(self.search_kwargs, reserved=("query", "k"))
+        checked(Memory.get_memory_context, self.search_kwargs, reserved=("query", "max_tokens", "exclude"))
         self._count = counter(self.tokenizer_fn)
         self._bound = bind(self.memory, user=self.user, project=self.project, options=self.options)
         self.memory = self._bound.memory
@@ -95,11 +92,10 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """The same recall with less in it, the best kept; None when nothing of it fits."""
-        hits = self._shown.get(content) if content else None  # the framework asks about blocks that gave nothing, too
-        if hits is None:
+        again = self._shown.get(content) if content else None  # the framework asks about blocks that gave nothing, too
+        if again is None:
             return None
-        budget = self._count(content) - tokens_to_truncate
-        return _recall.render(hits, max_tokens=budget, count=self._count, fence=self._fence) or None
+        return await asyncio.to_thread(again, self._count(content) - tokens_to_truncate) or None
 
     async def aflush(self, memory: ChatHistory) -> None:
         """Store what is in the queue of a ``Memory``: the last answer of a chat engine, before the program ends."""
@@ -139,31 +135,29 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         words = _messages.spoken(history)
         if not words or (not ejected and self._fed == (session, words)):
             return
-        memory, reach = self._bound.memory, "user" if self.project is None else "project"
-        stored = _messages.spoken(memory.messages(session=session, reach=reach, limit=COMPARED))
+        stored = _messages.spoken(_recall.latest(self._bound.memory, session))
         if ejected and _messages.holds(stored, words):
             return
         starts_again = not ejected and len(words) == 1 and stored[-1:] != words  # a session name that is used again
         new = [0] if starts_again else _messages.news(stored, words)
-        memory.add(_messages.evidence(session, stored, history, new))
+        self._bound.memory.add(_messages.evidence(session, stored, history, new))
         if not ejected:
             self._fed = (session, words)
 
     def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
-        shown = set(_messages.spoken(messages))
-        key = (session, query, sum(m.role == MessageRole.USER for m in messages))
+        shown = frozenset(_messages.spoken(messages))
+        key = (session, query, sum(m.role == MessageRole.USER for m in messages), shown)
         if self._found is None or self._found[0] != key:
             memory = self._bound.memory.scoped(session=session)
-            found = _recall.find(
-                memory, query, max_tokens=self.max_tokens, shown=len(shown), arguments=self.search_kwargs
+            known = _recall.shown_ids(memory, session, shown)
+            again = partial(
+                _recall.recall, memory, query, count=self._count, exclude=known, arguments=self.search_kwargs
             )
-            self._found = (key, found)
-        hits = _recall.unseen(self._found[1], session, shown)
-        text = _recall.render(hits, max_tokens=self.max_tokens, count=self._count, fence=self._fence)
-        self._shown[text] = hits
-        while len(self._shown) > SHOWN:
-            self._shown.popitem(last=False)
-        return text
+            text = again(self.max_tokens)
+            self._found, self._shown[text] = (key, text), again
+            while len(self._shown) > SHOWN:
+                self._shown.popitem(last=False)
+        return self._found[1]
 
 
 def _without_echo(messages: Sequence[ChatMessage]) -> list[ChatMessage]:

@@ -9,7 +9,7 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from llama_index.memory.mnemic._binding import bind, checked_search
+from llama_index.memory.mnemic._binding import bind, checked
 from mnemic import AsyncMemory, Hit, Memory
 
 __all__ = ["MnemicRetriever"]
@@ -52,7 +52,7 @@ class MnemicRetriever(BaseRetriever):
         **search_kwargs: Any,
     ) -> None:
         self.k = k
-        self._search_kwargs = checked_search(search_kwargs, reserved=("query", "k"))
+        self._search_kwargs = checked(Memory.search, search_kwargs, reserved=("query", "k"))
         self._bound = bind(memory, user=user, project=project, options=options)
         self._memory = self._bound.memory
         self._async_memory = AsyncMemory.over(self._memory)
