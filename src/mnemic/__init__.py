@@ -35,7 +35,8 @@ if TYPE_CHECKING:
         StoreUnavailable,
     )
     from mnemic.memory import Memory
-    from mnemic.protocols import Embedder, TokenCounter
+    from mnemic.protocols import Embedder, Reranker, TokenCounter
+    from mnemic.rerankers import CrossEncoderReranker
     from mnemic.retrieval import Recipe
     from mnemic.types import (
         Emotion,
@@ -79,7 +80,8 @@ _HOME = {
         "StoreUnavailable",
     ),
     "mnemic.memory": ("Memory",),
-    "mnemic.protocols": ("Embedder", "TokenCounter"),
+    "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
+    "mnemic.rerankers": ("CrossEncoderReranker",),
     "mnemic.retrieval": ("Recipe",),
     "mnemic.types": (
         "Emotion",
@@ -104,6 +106,7 @@ __all__ = [
     "AsyncMemory",
     "CachedEmbedder",
     "ConfigurationError",
+    "CrossEncoderReranker",
     "Embedder",
     "EmbedderError",
     "EmbedderUnavailable",
@@ -125,6 +128,7 @@ __all__ = [
     "Receipts",
     "Recipe",
     "RemoteEmbedder",
+    "Reranker",
     "SchemaTooNew",
     "Scope",
     "SearchResult",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from mnemic.memory import Memory
-from mnemic.protocols import Embedder, TokenCounter
+from mnemic.protocols import Embedder, Reranker, TokenCounter
 from mnemic.types import (
     Event,
     Evidence,
@@ -82,11 +82,12 @@ class AsyncMemory:
         timezone: str | tzinfo | None = None,
         embedder: str | Embedder | None = None,
         tokenizer: str | TokenCounter | None = None,
+        reranker: Reranker | None = None,
         durability: Durability = "FULL",
     ) -> None:
         self._memory = Memory(
             location, user=user, project=project, session=session, timezone=timezone, embedder=embedder,
-            tokenizer=tokenizer, durability=durability,
+            tokenizer=tokenizer, reranker=reranker, durability=durability,
         )  # fmt: skip
         self._limiters = _Limiters()
 

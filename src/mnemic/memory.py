@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from mnemic import scopes
 from mnemic.errors import InvalidInput
 from mnemic.flows import asking, maintaining, opening, recalling, writing
-from mnemic.protocols import Embedder, TokenCounter
+from mnemic.protocols import Embedder, Reranker, TokenCounter
 from mnemic.types import (
     Event,
     Evidence,
@@ -55,6 +55,8 @@ class Memory:
         embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"hashing"``; ``"provider:model"``; a model folder; or
             any object with ``embed``.
         tokenizer: how tokens are counted; see ``get_memory_context``.
+        reranker: reads the first fifty hits of a search again and reorders them, such as ``CrossEncoderReranker()``; none
+            by default.
         durability: ``"FULL"`` survives power loss, ``"NORMAL"`` a killed process only.
 
     Raises:
@@ -80,12 +82,13 @@ class Memory:
         timezone: str | tzinfo | None = None,
         embedder: str | Embedder | None = None,
         tokenizer: str | TokenCounter | None = None,
+        reranker: Reranker | None = None,
         durability: Durability = "FULL",
     ) -> None:
         self._scope = scopes.scope(user, project, session)
         self._zone = opening.time_zone(timezone)
         self._engine: Engine = opening.open_engine(
-            location, embedder=embedder, tokenizer=tokenizer, durability=durability
+            location, embedder=embedder, tokenizer=tokenizer, reranker=reranker, durability=durability
         )
 
     @property

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vectors: TypeAlias = NDArray[np.float32]
+    Floats: TypeAlias = NDArray[np.float32]
 
-__all__ = ["Embedder", "KeywordIndex", "Store", "TokenCounter", "VectorWork"]
+__all__ = ["Embedder", "KeywordIndex", "Reranker", "Store", "TokenCounter", "VectorWork"]
 
 TokenCounter: TypeAlias = Callable[[str], int]
 """Text in, number of tokens out."""
@@ -61,6 +62,15 @@ class Embedder(Protocol):
             EmbedderUnavailable: the model cannot be had; the caller may store the text and embed later.
             EmbedderError: this input cannot be embedded.
         """
+        ...
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """A second opinion on the first hits."""
+
+    def scores(self, query: str, texts: Sequence[str]) -> Floats:
+        """How well each text answers the query: float32 of shape (len(texts),), higher is better."""
         ...
 
 

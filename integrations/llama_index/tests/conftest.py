@@ -44,6 +44,13 @@ def memory():
 
 
 @pytest.fixture
+def wordy():
+    """A memory that takes each word for a token."""
+    with Memory(":memory:", user="ana", embedder="hashing", tokenizer=lambda text: len(text.split())) as opened:
+        yield opened
+
+
+@pytest.fixture
 def folder(tmp_path):
     return tmp_path / "memory"
 

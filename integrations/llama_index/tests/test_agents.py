@@ -48,9 +48,11 @@ def known(memory):
 def searches(monkeypatch):
     """Every query that reaches the memory."""
     asked = []
-    search = Memory.search
+    recall = Memory.get_memory_context
     monkeypatch.setattr(
-        Memory, "search", lambda self, query, **kwargs: asked.append(query) or search(self, query, **kwargs)
+        Memory,
+        "get_memory_context",
+        lambda self, query, **kwargs: asked.append(query) or recall(self, query, **kwargs),
     )
     return asked
 

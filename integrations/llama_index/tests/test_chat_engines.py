@@ -1,6 +1,7 @@
 """MnemicChatMemory in the chat engines: who calls what, what the model is shown, what is stored."""
 
 import asyncio
+import re
 
 import pytest
 from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine, SimpleChatEngine
@@ -148,7 +149,7 @@ def test_recall_in_the_system_message(known, scripted, prompt):
 
     chat.set([ChatMessage(role="system", content="You are Bo."), ChatMessage(role="user", content="Which city?")])
     merged, _ = chat.get()
-    assert merged.content.endswith("</memory " + chat._fence + ">\nYou are Bo.")
+    assert re.search(r"</memory \w+>\nYou are Bo\.$", merged.content)
     assert texts(chat.get_all()) == ["You are Bo.", "Which city?"]
     chat.set(chat.get())
     assert texts(chat.get_all()) == ["You are Bo.", "Which city?"]

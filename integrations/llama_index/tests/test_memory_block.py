@@ -194,9 +194,11 @@ async def test_nothing_found_leaves_no_trace(memory, history):
 
 async def test_the_search_runs_once_a_turn(memory, history, monkeypatch):
     asked = []
-    search = Memory.search
+    recall = Memory.get_memory_context
     monkeypatch.setattr(
-        Memory, "search", lambda self, query, **kwargs: asked.append(query) or search(self, query, **kwargs)
+        Memory,
+        "get_memory_context",
+        lambda self, query, **kwargs: asked.append(query) or recall(self, query, **kwargs),
     )
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
     await stock.aput(user("Hi."))
@@ -205,6 +207,22 @@ async def test_the_search_runs_once_a_turn(memory, history, monkeypatch):
     await stock.aput_messages([assistant("Hello."), user("Hi.")])
     await stock.aget()
     assert asked == ["Hi.", "Hi."]
+
+
+async def test_what_the_queue_shows_is_not_recalled(memory, history):
+    memory.add_exchange("My cat is called Mia.", "Cute.", session="old")
+    stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
+    told = [user("My cat likes fish."), assistant("Noted: cat, fish."), user("What do you know of my cat?")]
+    await stock.aput_messages(told[:2])
+    await stock.aget()
+    await stock.aput(told[2])
+    system, *shown = await stock.aget()
+    assert [m.content for m in shown] == [m.content for m in told]
+    assert "My cat is called Mia." in system.content
+    assert not [m.content for m in told if m.content in system.content]
+    await stock.areset()  # the queue is empty: what it showed can be recalled
+    await stock.aput(user("My cat?"))
+    assert "My cat likes fish." in (await stock.aget())[0].content
 
 
 async def test_two_users_and_two_sessions_of_one_block(memory, history):
@@ -232,6 +250,7 @@ def test_serialising_the_stock_memory_leaves_the_record_alone(memory, history):
     assert "options" not in MnemicMemoryBlock(memory=memory).model_dump()
 
 
-def test_wrong_arguments(memory):
-    with pytest.raises(ConfigurationError, match="colour"):
-        MnemicMemoryBlock(memory=memory, search_kwargs={"colour": "red"})
+@pytest.mark.parametrize("bad", [{"colour": "red"}, {"max_tokens": 3}, {"exclude": ["x"]}])
+def test_wrong_arguments(memory, bad):
+    with pytest.raises(ConfigurationError, match=next(iter(bad))):
+        MnemicMemoryBlock(memory=memory, search_kwargs=bad)

@@ -16,7 +16,7 @@ from mnemic.embedders import checked
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import ExactIndex
-from mnemic.protocols import Embedder, KeywordIndex, Store, TokenCounter
+from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
 from mnemic.text.render import searchable
@@ -83,15 +83,23 @@ class Engine:
         store: the record.
         embedder: texts to vectors; one that cannot be had leaves its work in ``pending``.
         tokenizer: see ``text.tokens.token_counter``; resolved at first use.
+        reranker: a second opinion on the first hits, or none.
         in_memory: keywords through rank-bm25 instead of FTS5.
     """
 
     def __init__(
-        self, store: Store, embedder: Embedder, *, tokenizer: str | TokenCounter | None, in_memory: bool
+        self,
+        store: Store,
+        embedder: Embedder,
+        *,
+        tokenizer: str | TokenCounter | None,
+        reranker: Reranker | None,
+        in_memory: bool,
     ) -> None:
         self.store = store
         self.embedder = embedder
         self._tokenizer = tokenizer
+        self.reranker = reranker
         self._in_memory = in_memory
         self._users: dict[str, int] = {}  # a number, once given, stays
         self._caches: OrderedDict[int, _Cache] = OrderedDict()

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError
 from mnemic.flows.engine import Engine
-from mnemic.protocols import Embedder, TokenCounter
+from mnemic.protocols import Embedder, Reranker, TokenCounter
 from mnemic.stores import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ def open_engine(
     *,
     embedder: str | Embedder | None,
     tokenizer: str | TokenCounter | None,
+    reranker: Reranker | None,
     durability: Durability,
 ) -> Engine:
     """Open or make the record at a location.
@@ -61,7 +62,11 @@ def open_engine(
         )
     if durability not in ("FULL", "NORMAL"):
         raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {durability!r:.40}.')
+    if reranker is not None and not isinstance(reranker, Reranker):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(
+            f"reranker must have a method scores(query, texts), {type(reranker).__name__} has none."
+        )
     chosen = embedder_from(embedder)
     in_memory = str(location) == IN_MEMORY
     store = InMemoryStore() if in_memory else SqliteStore(location, durability=durability)
-    return Engine(store, chosen, tokenizer=tokenizer, in_memory=in_memory)
+    return Engine(store, chosen, tokenizer=tokenizer, reranker=reranker, in_memory=in_memory)

@@ -18,6 +18,7 @@ from mnemic.retrieval import HERE, Pool
 from mnemic.text import bm25, cues
 from mnemic.text.clock import from_micros
 from mnemic.text.dates import Period, may_name_a_date, named_periods
+from mnemic.text.render import searchable
 from mnemic.text.terms import clean, index_terms, query_terms
 from mnemic.types import Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
@@ -27,6 +28,9 @@ Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 
 GRADES = ("none", "weak", "strong")
+
+RERANKED = 50
+"""How many of the first hits a reranker reads, whatever k is."""
 
 NEIGHBOURS_OF = 50
 """How many of each search's best bring their neighbouring turns into the pool."""
@@ -91,6 +95,8 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
     pool = _pool(view, query, rows, terms, corpus, words, meaning, speakers)
     scores, signals = retrieval.score(pool, query.recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
+    if engine.reranker is not None:
+        order, signals = _reranked(engine, view, query.text, rows, order, signals)
     grade = retrieval.grade(pool, order, model=engine.embedder.id if meaning is not None else None)
     ranked = _Ranked(view.columns.doc[rows], view.matrix[rows], order, scores, signals)
     return SearchResult(_hits(engine, view, query.k, ranked), grade.evidence, grade.probability)
@@ -224,6 +230,21 @@ def _terms(view: View, text: str) -> tuple[str, ...]:
     terms = query_terms(text)
     names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}
     return tuple(term for term in terms if term not in names) or terms
+
+
+def _reranked(
+    engine: Engine, view: View, text: str, rows: Rows, order: Rows, signals: dict[str, Floats]
+) -> tuple[Rows, dict[str, Floats]]:
+    """The first hits in the order of the reranker, the others behind them as they were."""
+    assert engine.reranker is not None
+    first = order[:RERANKED]
+    stored = engine.store.fetch(view.user, [int(doc) for doc in view.columns.doc[rows[first]]])
+    texts = [searchable(stored[doc].value) if doc in stored else "" for doc in view.columns.doc[rows[first]].tolist()]
+    scores = engine.reranker.scores(text, texts)
+    values = np.full(len(rows), scores.min(), np.float32)
+    values[first] = scores
+    again = first[np.argsort(-scores, kind="stable")]
+    return np.concatenate([again, order[RERANKED:]]), signals | {"rerank": values}
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,8 +40,6 @@ def memory(request, tmp_path):
 
 def test_searches_while_others_write(memory):
     """Nothing is raised, every search sees what was acknowledged before it, and in the end everything is found."""
-    memory.add_message("garden zero", id="zero")
-    id_ = memory.remember("version 0 of a fact").id
     acknowledged: list[str] = []
 
     def write(name):
@@ -49,23 +47,34 @@ def test_searches_while_others_write(memory):
             memory.add_message(f"garden {name} word{name}{n}", id=f"{name}{n}", session=name)
             acknowledged.append(f"{name}{n}")
 
-    def change():
-        for n in range(1, 15):
-            assert memory.update(id_, content=f"version {n} of a fact").outcome == "stored"
-            memory.forget(ids=["zero"])
-            memory.restore("zero")
-
     def search():
         for _ in range(40):
             known = set(acknowledged)
             found = {hit.id for hit in memory.search("garden", k=1_000)}
             assert known <= found
 
-    assert together(lambda: write("a"), lambda: write("b"), change, search, search) == []
+    assert together(lambda: write("a"), lambda: write("b"), search, memory.stats) == []
     for name in "ab":
         for n in range(40):
             assert memory.search(f"word{name}{n}", k=1)[0].id == f"{name}{n}"
-    assert memory.search("version fact", kinds=["memory"])[0].text == "version 14 of a fact"
+    assert memory.verify().findings == ()
+
+
+def test_changes_by_several_threads_leave_the_last_word(memory):
+    memory.add_message("garden zero", id="zero")
+    ids = [memory.remember(f"version 0 of fact {name}", id=name).id for name in ("x", "y")]
+    memory.search("garden")
+
+    def change(id_):
+        for n in range(1, 15):
+            assert memory.update(id_, content=f"version {n} of fact {id_}").outcome == "stored"
+            memory.forget(ids=["zero"])
+            memory.restore("zero")
+
+    assert together(*[lambda id_=id_: change(id_) for id_ in ids], memory.stats, memory.messages) == []
+    hits = memory.search("version fact", kinds=["memory"])
+    assert {hit.text for hit in hits} == {"version 14 of fact x", "version 14 of fact y"}
+    assert [len(memory.history(id_)) for id_ in ids] == [15, 15]
     assert memory.verify().findings == ()
 
 

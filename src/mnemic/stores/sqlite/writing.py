@@ -48,17 +48,17 @@ class _Writer:
         self.checked_dimension = 0
         self.at = to_micros(now())
 
-    def next_doc(self) -> int:
+    def _next_doc(self) -> int:
         sql = "UPDATE header SET value = value + 1 WHERE key = 'next_doc' RETURNING value - 1"
         return self.db.execute(sql).fetchone()[0]
 
-    def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
+    def _event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
         self.db.execute(
             "INSERT INTO events(user, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
             (self.user, self.at, operation, doc, id, version, rows.to_json(detail)),
         )
 
-    def index(self, doc: int, indexing: Indexing) -> tuple[str, ...]:
+    def _index(self, doc: int, indexing: Indexing) -> tuple[str, ...]:
         """Full text and vector; what cannot be done yet is noted and returned."""
         terms = " ".join(f"{self.user}:{term}" for term in indexing.terms)
         self.db.execute("INSERT INTO fulltext(rowid, terms) VALUES(?, ?)", (doc, terms))
@@ -74,18 +74,18 @@ class _Writer:
         put_vector(self.db, self.user, doc, indexing.vector)
         return ()
 
-    def unindex(self, doc: int) -> None:
+    def _unindex(self, doc: int) -> None:
         self.db.execute("DELETE FROM fulltext WHERE rowid = ?", (doc,))
         self.db.execute("DELETE FROM vectors WHERE user = ? AND doc = ?", (self.user, doc))
         self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
 
-    def insert(self, table: str, columns: str, values: tuple[object, ...]) -> bool:
+    def _insert(self, table: str, columns: str, values: tuple[object, ...]) -> bool:
         """Insert a row unless its id is taken; whether it was inserted."""
         marks = ", ".join("?" * len(values))
         sql = f"INSERT INTO {table}({columns}) VALUES({marks}) ON CONFLICT(user, id) DO NOTHING RETURNING 1"
         return bool(self.db.execute(sql, values).fetchall())
 
-    def known_message(self, id: str, content: str) -> Receipt:
+    def _known_message(self, id: str, content: str) -> Receipt:
         (held,) = self.db.execute("SELECT hash FROM messages WHERE user = ? AND id = ?", (self.user, id)).fetchone()
         if held == rows.message_hash(content):
             return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
@@ -98,11 +98,11 @@ class _Writer:
     def add_message(self, change: AddMessage) -> Receipt:
         message = change.message
         assert message.id is not None
-        doc = self.next_doc()
-        if not self.insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, self.user, self.at)):
-            return self.known_message(message.id, message.content)
-        pending = self.index(doc, change.indexing)
-        self.event("add", doc, message.id)
+        doc = self._next_doc()
+        if not self._insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, self.user, self.at)):
+            return self._known_message(message.id, message.content)
+        pending = self._index(doc, change.indexing)
+        self._event("add", doc, message.id)
         return Receipt(id=message.id, outcome="stored", pending=pending)
 
     def add_memory(self, change: AddMemory) -> Receipt:
@@ -113,7 +113,7 @@ class _Writer:
         same = (
             held
             if held and held[0] == record.content
-            else self.live_twin(record.project, record.session, record.content)
+            else self._live_twin(record.project, record.session, record.content)
         )
         if same:
             twin = record.id if held else str(same[0])
@@ -122,28 +122,28 @@ class _Writer:
             )
         if held:
             return Receipt(id=record.id, outcome="rejected", reason="another memory has this id")
-        doc = self.next_doc()
-        self.insert("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, self.user, change.indexing))
-        self.add_lineage(doc, record.source_ids)
-        pending = self.index(doc, change.indexing)
-        self.event("remember", doc, record.id)
+        doc = self._next_doc()
+        self._insert("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, self.user, change.indexing))
+        self._add_lineage(doc, record.source_ids)
+        pending = self._index(doc, change.indexing)
+        self._event("remember", doc, record.id)
         return Receipt(id=record.id, outcome="stored", pending=pending)
 
-    def live_twin(self, project: str | None, session: str | None, content: str) -> tuple[Any, ...] | None:
+    def _live_twin(self, project: str | None, session: str | None, content: str) -> tuple[Any, ...] | None:
         return self.db.execute(
             "SELECT id FROM memories WHERE user = ? AND ifnull(project, '') = ? AND ifnull(session, '') = ? "
             "AND hash = ? AND status != 'archived'",
             (self.user, project or "", session or "", rows.content_hash(content)),
         ).fetchone()
 
-    def add_lineage(self, doc: int, source_ids: tuple[str, ...]) -> None:
+    def _add_lineage(self, doc: int, source_ids: tuple[str, ...]) -> None:
         for source in source_ids:
-            parent = self.find(source)
+            parent = self._find(source)
             if parent is None:
                 raise NotFound(f"The source {source!r} of a memory does not exist for this user; nothing was stored.")
             self.db.execute("INSERT OR IGNORE INTO lineage(child, parent) VALUES(?, ?)", (doc, parent[1]))
 
-    def find(self, id: str) -> tuple[str, int, str, int] | None:
+    def _find(self, id: str) -> tuple[str, int, str, int] | None:
         """Table, doc, status and version of an id of this user."""
         for table in ("memories", "messages", "episodes"):
             sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"
@@ -151,21 +151,21 @@ class _Writer:
                 return table, *row
         return None
 
-    def required(self, id: str) -> tuple[str, int, str, int]:
-        found = self.find(id)
+    def _required(self, id: str) -> tuple[str, int, str, int]:
+        found = self._find(id)
         if found is None:
             raise NotFound(f"This user has no record with the id {id!r}.")
         return found
 
     def revise(self, change: Revise) -> Receipt:
         record = change.record
-        _, doc, status, version = self.required(record.id)
+        _, doc, status, version = self._required(record.id)
         if version == record.version:
             return Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
         if version != record.version - 1 or status == "archived":
             reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
             return Receipt(id=record.id, outcome="rejected", reason=reason)
-        twin = self.live_twin(record.project, record.session, record.content)
+        twin = self._live_twin(record.project, record.session, record.content)
         if twin and twin[0] != record.id:
             return Receipt(id=record.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
         old = self.db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE doc = ?", (doc,)).fetchone()
@@ -175,33 +175,33 @@ class _Writer:
         values = rows.memory_row(record, doc, self.user, change.indexing)
         assignments = ", ".join(f"{name} = ?" for name in names[1:])
         self.db.execute(f"UPDATE memories SET {assignments} WHERE doc = ?", (*values[1:], doc))
-        self.unindex(doc)
-        pending = self.index(doc, change.indexing)
-        self.event("update", doc, record.id, record.version)
+        self._unindex(doc)
+        pending = self._index(doc, change.indexing)
+        self._event("update", doc, record.id, record.version)
         return Receipt(id=record.id, outcome="stored", pending=pending)
 
     def archive(self, change: Archive) -> Receipt:
-        table, doc, status, version = self.required(change.id)
+        table, doc, status, version = self._required(change.id)
         if status == "archived":
             return Receipt(id=change.id, outcome="duplicate", reason="already archived")
         sql = f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?"
         self.db.execute(sql, (doc,))
-        self.event("archive", doc, change.id, version, reason=change.reason)
+        self._event("archive", doc, change.id, version, reason=change.reason)
         return Receipt(id=change.id, outcome="stored")
 
     def restore(self, change: Restore) -> Receipt:
-        table, doc, status, version = self.required(change.id)
+        table, doc, status, version = self._required(change.id)
         if status != "archived":
             return Receipt(id=change.id, outcome="duplicate", reason="not archived")
         if table == "memories":
             project, session, content = self.db.execute(
                 "SELECT project, session, content FROM memories WHERE doc = ?", (doc,)
             ).fetchone()
-            if twin := self.live_twin(project, session, content):
+            if twin := self._live_twin(project, session, content):
                 return Receipt(id=change.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
         sql = f"UPDATE {table} SET status = ifnull(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
         self.db.execute(sql, (doc,))
-        self.event("restore", doc, change.id, version)
+        self._event("restore", doc, change.id, version)
         return Receipt(id=change.id, outcome="stored")
 
     def change(self, change: Change) -> Receipt:

@@ -18,7 +18,7 @@ from mnemic import Message
 
 __all__ = [
     "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken",
-    "sent_at", "text_of", "without_recall",
+    "text_of", "without_recall",
 ]  # fmt: skip
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
@@ -136,7 +136,7 @@ def evidence(
     return found
 
 
-def sent_at(message: ChatMessage) -> datetime | None:
+def _sent_at(message: ChatMessage) -> datetime | None:
     """When it was said: ``additional_kwargs["sent_at"]`` in ISO 8601, else None, which is the moment it is stored.
 
     LlamaIndex's messages have no time of their own; whoever replays an old conversation can give one this way.
@@ -154,7 +154,7 @@ def _message(session: str, message: ChatMessage, role: str, seed: str) -> Messag
         role=role,
         content=message.content or "",
         name=name if isinstance(name, str) else None,
-        sent_at=sent_at(message),
+        sent_at=_sent_at(message),
         id="li_" + hashlib.sha256(seed.encode()).hexdigest()[:32],
         session=session,
     )

@@ -49,7 +49,8 @@ class MnemicChatMemory(BaseMemory):
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
             to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
-        tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
+        tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``. Recalled text keeps
+            its budget by the handle's tokenizer, too.
 
     Raises:
         ConfigurationError: an argument cannot be used.

@@ -41,7 +41,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         memory: an open ``mnemic.Memory``, or the folder of one.
         user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
-        max_tokens: budget of the recalled text.
+        max_tokens: budget of the recalled text, by ``tokenizer_fn`` and by the handle's tokenizer.
         search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.

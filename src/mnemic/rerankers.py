@@ -1,0 +1,83 @@
+"""Rerankers: a slower, closer look at the first hits. Off unless a handle is given one."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
+
+if TYPE_CHECKING:
+    from mnemic.protocols import Floats
+
+__all__ = ["CrossEncoderReranker"]
+
+
+class CrossEncoder(Protocol):
+    """The part of a ``sentence_transformers.CrossEncoder`` that is used here."""
+
+    def predict(self, sentences: list[tuple[str, str]], **options: Any) -> Any:
+        """One score for each pair of query and text."""
+        ...
+
+
+class CrossEncoderReranker:
+    """A cross-encoder of the sentence-transformers library, loaded at first use.
+
+    Needs ``pip install "mnemic[sentence-transformers]"``. It reads query and text together, which is closer than any two
+    vectors and costs some 10 to 50 ms of CPU a text. On conversations it is not a gain by nature: measure on your own.
+
+    Args:
+        model: a model's name on the hub, a folder, or a ``CrossEncoder`` that is already made.
+        device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
+        batch_size: pairs of one run.
+    """
+
+    def __init__(
+        self,
+        model: str | CrossEncoder = "cross-encoder/ms-marco-MiniLM-L6-v2",
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+    ) -> None:
+        self._source = model
+        self._device = device
+        self._batch_size = batch_size
+        self._model: CrossEncoder | None = None if isinstance(model, str) else model
+        self._lock = threading.Lock()
+
+    def scores(self, query: str, texts: Sequence[str]) -> Floats:
+        """How well each text answers the query; higher is better, on the model's own scale.
+
+        Raises:
+            MissingExtra: sentence-transformers is not installed.
+            EmbedderUnavailable: the model cannot be loaded.
+            EmbedderError: the model gave something else than one finite number per text.
+        """
+        if not texts:
+            return np.zeros(0, np.float32)
+        with self._lock:
+            self._model = self._model or self._load()
+            pairs = [(query, text) for text in texts]
+            found = self._model.predict(pairs, batch_size=self._batch_size, show_progress_bar=False)
+        scores = np.asarray(found, np.float32)
+        if scores.shape != (len(texts),) or not np.isfinite(scores).all():
+            raise EmbedderError(
+                f"The reranker gave {scores.shape} for {len(texts)} texts, or a value that is no number."
+            )
+        return scores
+
+    def _load(self) -> CrossEncoder:
+        try:
+            import sentence_transformers
+        except ImportError as error:
+            raise MissingExtra("CrossEncoderReranker", "sentence-transformers") from error
+        try:
+            return cast("Any", sentence_transformers).CrossEncoder(self._source, device=self._device)
+        except (OSError, ValueError) as error:
+            raise EmbedderUnavailable(
+                f"The cross-encoder {self._source!r} cannot be loaded: {error}. Give a folder that holds it, or a network."
+            ) from error
