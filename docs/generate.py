@@ -21,7 +21,7 @@ Reports     src/mnemic/types.py              Scope Stats VerifyReport Event Emot
 Choices     src/mnemic/types.py              Kind Status MemoryType Reach Outcome Evidence Source
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
-Recipes     src/mnemic/retrieval/recipes.py  Recipe
+Ranking     src/mnemic                       Recipe Reranker CrossEncoderReranker
 Signals     src/mnemic/retrieval/signals.py  *
 Protocols   src/mnemic/protocols.py          Embedder TokenCounter Store VectorWork
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record

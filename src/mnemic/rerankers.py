@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -72,11 +73,11 @@ class CrossEncoderReranker:
 
     def _load(self) -> CrossEncoder:
         try:
-            import sentence_transformers
+            library: Any = import_module("sentence_transformers")
         except ImportError as error:
             raise MissingExtra("CrossEncoderReranker", "sentence-transformers") from error
         try:
-            return cast("Any", sentence_transformers).CrossEncoder(self._source, device=self._device)
+            return library.CrossEncoder(self._source, device=self._device)
         except (OSError, ValueError) as error:
             raise EmbedderUnavailable(
                 f"The cross-encoder {self._source!r} cannot be loaded: {error}. Give a folder that holds it, or a network."

@@ -79,7 +79,9 @@ def cold(peer: str, work: Path, name: str, number: str) -> Iterator[dict[str, An
     began = time.process_time()
     engine.library()
     imported = time.process_time()
-    engine.open(work / f"store-{name}", talk.known() if talk else Known({question["text"]: question["vector"]}), question["now"])
+    engine.open(
+        work / f"store-{name}", talk.known() if talk else Known({question["text"]: question["vector"]}), question["now"]
+    )
     if talk:
         for part in sessions(talk.turns):
             engine.add(part)

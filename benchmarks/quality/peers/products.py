@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import re
 import sys
-from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -245,7 +244,7 @@ class MemPalacePeer(Engine):
         )  # fmt: skip
 
     def search(self, text: str, k: int) -> list[list[str]]:
-        found = self._searcher.search_memories(text, self._folder, n_results=k, candidate_strategy="union")
+        found = self._searcher.search_memories(text, self._folder, n_results=k)
         if "error" in found:
             raise RuntimeError(str(found["error"]))
         return [[hit["drawer_id"]] for hit in found["results"]]

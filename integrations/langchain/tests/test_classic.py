@@ -124,6 +124,20 @@ def test_how_many_recent_messages(memory: Memory, k_recent: int, lines: int) -> 
     assert text.splitlines() == expected[len(expected) - lines :]
 
 
+@pytest.mark.parametrize("k_recent", [0, 2, 10])
+@pytest.mark.parametrize("inputs", [{"input": "What do you know of my cat?"}, {}])
+def test_what_is_given_verbatim_is_not_recalled(memory: Memory, k_recent: int, inputs: dict[str, str]) -> None:
+    memory.add_message("My cat Miso is afraid of thunder.", session="before")
+    kept = MnemicMemory(memory=memory, session="s1", k_recent=k_recent)
+    told = ["My cat sleeps.", "Your cat does.", "My cat eats fish.", "Your cat has taste."]
+    for said_, answered in zip(told[::2], told[1::2], strict=True):
+        kept.save_context({"input": said_}, {"output": answered})
+    recalled, _, recent = kept.load_memory_variables(inputs)["memory_context"].partition("\n\n")
+    assert "- user: My cat Miso is afraid of thunder." in recalled
+    assert [text for text in told if text in recalled] == told[: max(0, 4 - k_recent)]
+    assert [text for text in told if text in recent] == told[max(0, 4 - k_recent) :]
+
+
 def test_prefixes_and_arguments_of_the_recall(memory: Memory) -> None:
     memory.remember("Lives in Lisbon")
     kept = MnemicMemory(

@@ -109,6 +109,32 @@ async def test_a_thread_is_stored_once_and_recalled_text_never(
     assert [m.text for m in values["messages"]] == ["Lisbon 1?", "one", "Lisbon 2?", "two", "Lisbon 3?", "three"]
 
 
+@both_ways
+async def test_what_the_thread_shows_is_not_recalled(memory: Memory, scripted: Any, asynchronous: bool) -> None:
+    memory.add_message("My cat Miso is afraid of thunder.", session="before")
+    model = scripted("Cats do that.", "Your cat has taste.", "Thunder.", "Fish.")
+    agent = agent_of(model, MnemicMiddleware(memory), checkpointer=InMemorySaver())
+    for question in ("My cat sleeps all day.", "My cat eats fish.", "What is my cat afraid of?"):
+        await run(agent, asynchronous, HumanMessage(question), config=thread("t1"))
+    for shown in model.seen:
+        context, _, question = shown[-1].text.partition("\n\n")
+        assert context.count("\n- ") == 1
+        assert "- user: My cat Miso is afraid of thunder." in context
+        assert not [text for text in (question, *(m.text for m in shown[:-1])) if text in context]
+    await run(agent, asynchronous, HumanMessage("What does my cat eat?"), config=thread("t2"))
+    assert "- user: My cat eats fish." in model.seen[3][-1].text  # shown by another thread only
+
+
+@both_ways
+async def test_results_of_tools_that_the_thread_shows(memory: Memory, scripted: Any, asynchronous: bool) -> None:
+    model = scripted(WEATHER, "Very sunny.", "As I said.")
+    middleware = MnemicMiddleware(memory, store_tools=True)
+    agent = agent_of(model, middleware, tools=[weather], checkpointer=InMemorySaver())
+    for question in ("Weather?", "Sunny in Lisbon?"):
+        await run(agent, asynchronous, HumanMessage(question), config=thread("t1"))
+    assert [m.text for m in model.seen[2]] == ["Weather?", "", "Sunny in Lisbon", "Very sunny.", "Sunny in Lisbon?"]
+
+
 def test_old_messages_of_a_thread_are_not_sent_again(memory: Memory, scripted: Any, monkeypatch: Any) -> None:
     sent: list[int] = []
     add = Memory.add
@@ -379,10 +405,13 @@ def test_an_edited_branch_of_a_thread(memory: Memory, scripted: Any) -> None:
 
 def test_a_very_long_message_is_kept_whole(memory: Memory, scripted: Any) -> None:
     text = "ab" * 500_001  # more than one record may hold, in pieces that are equal
-    agent = agent_of(scripted("ok"), MnemicMiddleware(memory))
+    model = scripted("ok", "ok")
+    agent = agent_of(model, MnemicMiddleware(memory), checkpointer=InMemorySaver())
     agent.invoke({"messages": [HumanMessage(text, id="1")]}, thread("t1"))
     assert "".join(m.content for m in memory.messages(role="user")) == text
     assert said(memory, role="assistant") == ["assistant: ok"]
+    agent.invoke({"messages": [HumanMessage("ab?")]}, thread("t1"))
+    assert model.seen[1][-1].text == "ab?"  # none of its pieces is recalled: the thread shows them
 
 
 def test_messages_without_ids_are_named_by_place_and_words(memory: Memory) -> None:
@@ -454,8 +483,9 @@ def test_a_message_the_memory_rejects_is_named_in_the_log(memory: Memory, script
 
 
 def test_wrong_arguments_are_not_taken_for_a_failing_recall(memory: Memory, scripted: Any) -> None:
-    with pytest.raises(ConfigurationError, match=r"unknown options \['k'\]"):
-        MnemicMiddleware(memory, recall_kwargs={"k": 3})
+    for name in ("k", "exclude"):
+        with pytest.raises(ConfigurationError, match=rf"unknown options \['{name}'\]"):
+            MnemicMiddleware(memory, recall_kwargs={name: 3})
     with pytest.raises(ConfigurationError, match="inject"):
         MnemicMiddleware(memory, inject="tool")  # type: ignore[arg-type]
     agent = agent_of(scripted("x"), MnemicMiddleware(memory, recall_kwargs={"types": ["no such"]}))

@@ -11,16 +11,13 @@ from pydantic import Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.binding import unknown_options
 from langchain_mnemic.history import MnemicChatMessageHistory
-from langchain_mnemic.messages import text_of
-from mnemic import ConfigurationError, InvalidInput, Memory
+from langchain_mnemic.messages import restored, text_of
+from mnemic import ConfigurationError, InvalidInput, Memory, MissingExtra
 
 try:
     from langchain_classic.base_memory import BaseMemory
 except ModuleNotFoundError as error:
-    raise ConfigurationError(
-        "MnemicMemory needs langchain-classic, which is not installed. "
-        'Run: pip install "langchain-mnemic[classic]"; for new code use MnemicMiddleware.'
-    ) from error
+    raise MissingExtra("MnemicMemory", "classic", package="langchain-mnemic") from error
 
 __all__ = ["MnemicMemory"]
 
@@ -84,7 +81,7 @@ class MnemicMemory(BaseMemory):
     """Most tokens that recalled text may take; the last messages come on top."""
 
     k_recent: int = 10
-    """How many of the last messages are given verbatim; 0 for none."""
+    """How many of the last messages are given verbatim, and so are not recalled; 0 for none."""
 
     recall_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Further arguments of ``Memory.get_memory_context``."""
@@ -98,7 +95,9 @@ class MnemicMemory(BaseMemory):
             ConfigurationError: ``recall_kwargs`` names something ``Memory.get_memory_context`` does not know.
         """
         super().model_post_init(context)
-        if wrong := unknown_options(Memory.get_memory_context, self.recall_kwargs, reserved=("query", "max_tokens")):
+        if wrong := unknown_options(
+            Memory.get_memory_context, self.recall_kwargs, reserved=("query", "max_tokens", "exclude")
+        ):
             raise ConfigurationError(f"recall_kwargs: {wrong}")
         name = self.session or self.memory.scope.session or f"session_{uuid.uuid4().hex}"
         self._history = MnemicChatMessageHistory(self.memory, name)
@@ -124,9 +123,11 @@ class MnemicMemory(BaseMemory):
             StoreError: the store cannot be read.
         """
         query = self._input(inputs).strip() if inputs else ""
-        options: dict[str, Any] = {**self.recall_kwargs, "max_tokens": self.max_tokens}
+        latest = self._history.records(self.k_recent)
+        shown = [message.id for message in latest if message.id is not None]
+        options: dict[str, Any] = {**self.recall_kwargs, "max_tokens": self.max_tokens, "exclude": shown}
         recalled = self.memory.get_memory_context(query or None, **options).to_prompt()
-        recent = self._history.latest(self.k_recent)
+        recent = [restored(message) for message in latest]
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}
         said = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)

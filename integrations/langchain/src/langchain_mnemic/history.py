@@ -49,7 +49,11 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
 
     def latest(self, count: int | None) -> list[BaseMessage]:
         """The last ``count`` messages, oldest first; all of them for None."""
-        return [restored(message) for message in self._memory.messages(session=self.session, limit=count)]
+        return [restored(message) for message in self.records(count)]
+
+    def records(self, count: int | None) -> list[Message]:
+        """The last ``count`` messages as they are stored, oldest first; all of them for None."""
+        return self._memory.messages(session=self.session, limit=count)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages in the order given.

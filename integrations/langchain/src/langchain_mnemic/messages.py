@@ -21,7 +21,7 @@ from langchain_core.messages import (
 
 from mnemic import InvalidInput, Message, Scope
 
-__all__ = ["KEPT", "entry", "evidence", "id_prefix", "key_of", "restored", "text_of", "typed_by_user"]
+__all__ = ["KEPT", "entry", "evidence", "id_prefix", "key_of", "record_ids", "restored", "text_of", "typed_by_user"]
 
 KEPT = "langchain"
 """The key of a stored message's metadata that holds what LangChain needs to build it again."""
@@ -102,6 +102,19 @@ def sent_at(message: BaseMessage) -> datetime | None:
         return None
 
 
+def _pieces(message: BaseMessage, prefix: str, position: int) -> list[tuple[str, str]]:
+    """Ids and texts of the records a message makes: none without text, several when it is longer than one may be."""
+    key, text = key_of(message, position), text_of(message)
+    pieces = [text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE)] if text.strip() else []
+    named = ((key if number == 0 else f"{key}+{number}", piece) for number, piece in enumerate(pieces))
+    return [(_record_id(prefix, name, piece), piece) for name, piece in named if piece.strip()]
+
+
+def record_ids(message: BaseMessage, *, prefix: str, position: int) -> list[str]:
+    """The ids under which ``evidence`` stores a message."""
+    return [id_ for id_, _ in _pieces(message_chunk_to_message(message), prefix, position)]
+
+
 def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Message]:
     """A message as text to remember: none when it has no text, several when it is longer than a record may be.
 
@@ -111,23 +124,17 @@ def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Messag
         position: its index in the thread; names it when it has no id.
     """
     message = message_chunk_to_message(message)
-    text = text_of(message)
-    if not text.strip():
-        return []
-    key = key_of(message, position)
     data = message.model_dump(mode="json", include={"id", "tool_call_id", "status"}, exclude_defaults=True)
-    pieces = [text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE)]
     return [
         Message(
             role=_role(message),
             content=piece,
             name=(message.name or "")[:MAX_ID] or None,
             sent_at=sent_at(message),
-            id=_record_id(prefix, key if number == 0 else f"{key}+{number}", piece),
+            id=id_,
             metadata={KEPT: {"type": message.type, "data": data}},
         )
-        for number, piece in enumerate(pieces)
-        if piece.strip()
+        for id_, piece in _pieces(message, prefix, position)
     ]
 
 

@@ -18,7 +18,7 @@ from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 
 from langchain_mnemic.binding import Handle, ScopeSource, bound, unknown_options
-from langchain_mnemic.messages import evidence, id_prefix, key_of, text_of, typed_by_user
+from langchain_mnemic.messages import evidence, id_prefix, key_of, record_ids, text_of, typed_by_user
 from mnemic import AsyncMemory, ConfigurationError, EmbedderError, Memory, Message, Receipts, Scope, StoreError
 
 __all__ = ["MnemicMiddleware", "MnemicState"]
@@ -100,11 +100,12 @@ def _report(receipts: Receipts) -> None:
 class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     """Long-term memory for ``create_agent``.
 
-    Before a run it recalls, once, what bears on the user's last message. Every model call of the run sees that text,
-    fenced as data. It is part of the request only, never of the thread, and so is never taken in again; until the run
-    ends it is private state, which shows in streams of ``values`` and ``updates`` and in the run's checkpoints. After
-    the run it stores what the user and the agent said, each message once. Messages that the program or other
-    middleware put in the user's role (marked ``lc_source``), system messages, tool calls and reasoning are not stored.
+    Before a run it recalls, once, what bears on the user's last message, without what the thread shows anyway. Every
+    model call of the run sees that text, fenced as data. It is part of the request only, never of the thread, and so is
+    never taken in again; until the run ends it is private state, which shows in streams of ``values`` and ``updates``
+    and in the run's checkpoints. After the run it stores what the user and the agent said, each message once. Messages
+    that the program or other middleware put in the user's role (marked ``lc_source``), system messages, tool calls and
+    reasoning are not stored.
 
     What counts as new: with a checkpointer, everything since the last run that was stored. Without one, or the first
     time a thread is seen, what follows the last answer in the input: a client that sends the whole history each time
@@ -144,7 +145,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         super().__init__()
         self.tools = []
         options: dict[str, Any] = {**(recall_kwargs or {})}
-        if wrong := unknown_options(Memory.get_memory_context, options, reserved=("query", "max_tokens")):
+        if wrong := unknown_options(Memory.get_memory_context, options, reserved=("query", "max_tokens", "exclude")):
             raise ConfigurationError(f"recall_kwargs: {wrong}")
         if inject not in ("user", "system"):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
@@ -160,7 +161,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         context = ""
         if question := _question(state["messages"]):
             try:
-                context = handle.get_memory_context(question, **self._options).to_prompt()
+                shown = self._shown(state, handle.scope)
+                context = handle.get_memory_context(question, exclude=shown, **self._options).to_prompt()
             except (StoreError, EmbedderError):
                 logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
         return self._begin(state, context)
@@ -171,7 +173,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         context = ""
         if question := _question(state["messages"]):
             try:
-                context = (await handle.get_memory_context(question, **self._options)).to_prompt()
+                shown = self._shown(state, handle.scope)
+                context = (await handle.get_memory_context(question, exclude=shown, **self._options)).to_prompt()
             except (StoreError, EmbedderError):
                 logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
         return self._begin(state, context)
@@ -181,6 +184,11 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         handle = bound(memory, self._scope, runtime)
         thread = _thread(runtime) if handle.scope.session is None else None
         return handle if thread is None else handle.scoped(session=thread)
+
+    def _shown(self, state: MnemicState, scope: Scope) -> list[str]:
+        """The ids of what the model sees of the thread anyway."""
+        prefix, messages = id_prefix(scope), enumerate(state["messages"])
+        return [id_ for i, m in messages if self._stores(m) for id_ in record_ids(m, prefix=prefix, position=i)]
 
     @staticmethod
     def _begin(state: MnemicState, context: str) -> dict[str, Any]:

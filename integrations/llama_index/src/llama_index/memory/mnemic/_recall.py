@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from llama_index.memory.mnemic._messages import Said, spoken
@@ -22,12 +22,13 @@ def latest(memory: Memory, session: str, limit: int = COMPARED) -> list[Message]
     return memory.messages(session=session, reach=reach, limit=limit)
 
 
-def shown_ids(memory: Memory, session: str, shown: frozenset[Said]) -> list[str]:
+def shown_ids(memory: Memory, session: str, shown: Iterable[Said]) -> list[str]:
     """The ids of what a prompt shows of a session.
 
     They are looked up by what was said: a history that comes from the framework carries no ids of records.
     """
-    return [m.id for m in latest(memory, session) if m.id is not None and shown.intersection(spoken([m]))]
+    words = {*shown}
+    return [m.id for m in latest(memory, session) if m.id is not None and words.intersection(spoken([m]))]
 
 
 def recall(

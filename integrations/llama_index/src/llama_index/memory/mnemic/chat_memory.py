@@ -15,7 +15,6 @@ from llama_index.core.memory import BaseMemory
 
 from llama_index.memory.mnemic import _messages, _recall
 from llama_index.memory.mnemic._binding import bind, checked, location_of
-from llama_index.memory.mnemic._messages import Said
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
 from mnemic import Memory
 
@@ -86,7 +85,7 @@ class MnemicChatMemory(BaseMemory):
     _count: Callable[[str], int] = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
-    _found: tuple[tuple[int, str, int, frozenset[Said]], str] | None = PrivateAttr(default=None)
+    _found: tuple[tuple[int, str, int, int], str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
@@ -155,7 +154,7 @@ class MnemicChatMemory(BaseMemory):
         """The recent messages with what was recalled for the message to be answered.
 
         Args:
-            input: that message; ``None``: the last one of the user. An unchanged turn is searched once.
+            input: that message; ``None``: the last one of the user. Within a turn the search runs once.
             initial_token_count: tokens of the prompt that are not the memory's.
             **_: what other memories take.
         """
@@ -277,11 +276,10 @@ class MnemicChatMemory(BaseMemory):
         return max(0, min(self.recall_tokens, (budget - last_turn) // 2))
 
     def _recalled(self, query: str, window: Sequence[ChatMessage], max_tokens: int) -> str:
-        """The text for a turn; asked again with the same window in the same turn, the same text."""
-        shown = frozenset(_messages.spoken(window))
-        key = (self._turn, query, max_tokens, shown)
+        """The text for a turn, found again only when more of the history was cut off or the budget is another."""
+        key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
-            known = _recall.shown_ids(self._handle, self._session, shown)
+            known = _recall.shown_ids(self._handle, self._session, _messages.spoken(window))
             text = _recall.recall(
                 self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs
             )

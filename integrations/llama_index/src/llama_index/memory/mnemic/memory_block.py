@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import groupby, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +70,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     _count: Callable[[str], int] = PrivateAttr()
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _fed: tuple[str, list[Said]] | None = PrivateAttr(default=None)
-    _found: tuple[tuple[str, str, int, frozenset[Said]], str] | None = PrivateAttr(default=None)
+    _found: tuple[tuple[str, str, list[Said]], str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, Callable[[int], str]] = PrivateAttr(default_factory=OrderedDict)
 
     def model_post_init(self, context: Any, /) -> None:
@@ -145,8 +145,10 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
             self._fed = (session, words)
 
     def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
-        shown = frozenset(_messages.spoken(messages))
-        key = (session, query, sum(m.role == MessageRole.USER for m in messages), shown)
+        """The text for a turn; what is answered meanwhile does not change it."""
+        shown = _messages.spoken(messages)
+        answers = sum(1 for _ in takewhile(lambda word: word.role == "assistant", reversed(shown)))
+        key = (session, query, shown[: len(shown) - answers])
         if self._found is None or self._found[0] != key:
             memory = self._bound.memory.scoped(session=session)
             known = _recall.shown_ids(memory, session, shown)
