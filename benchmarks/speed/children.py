@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.speed import corpus
-from benchmarks.speed.engines import ENGINES
+from benchmarks.speed.engines import ENGINES, K
 from benchmarks.speed.measuring import Timings, folder_bytes
 
 __all__ = ["Child", "known_texts"]
@@ -76,6 +76,7 @@ class _Worker:
         self.engine.open(folder, *self.known, durable=False)
         self.searches = [Timings(), Timings()]
         self.adds, self.interleaved = Timings(), Timings()
+        self.short = 0
 
     def load(self) -> float:
         """Fill the store; rows a second. Afterwards every write is durable."""
@@ -110,8 +111,7 @@ class _Worker:
 
     def _ask(self, timings: Timings, at: int) -> None:
         found = timings.of(self.engine.search, self.corpus.questions[at], self.corpus.question_vectors[at])
-        if len(found) != 10:
-            raise RuntimeError(f"a measured search gave {len(found)} ids, not 10: {self.corpus.questions[at]!r}")
+        self.short += len(found) < K
 
     def report(self) -> dict[str, Any]:
         """What was measured so far."""
@@ -120,7 +120,8 @@ class _Worker:
             "search_after_add": self.interleaved,
         }  # fmt: skip
         found: dict[str, Any] = {name: t.summary() for name, t in series.items() if t.cpu}
-        return found | {"texts_without_vector": getattr(getattr(self.engine, "embedder", None), "unknown", 0)}
+        unknown = getattr(getattr(self.engine, "embedder", None), "unknown", 0)
+        return found | {"texts_without_vector": unknown, "answers_of_less_than_10": self.short}
 
     def close(self) -> dict[str, Any]:
         self.engine.close()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from benchmarks.speed.corpus import Row
 
-__all__ = ["ENGINES", "Engine"]
+__all__ = ["ENGINES", "Engine", "K"]
 
 K = 10
 POOL = 100

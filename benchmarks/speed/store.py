@@ -144,6 +144,10 @@ def show(figures: Mapping[str, Any]) -> None:
             )
         reporting.print_table(f"{size} rows of one user", head, lines)
         print("ratios:", found["ratios"])
+        for name, values in engines.items():
+            for doubt in ("texts_without_vector", "answers_of_less_than_10"):
+                if values.get(doubt):
+                    print(f"{name}: {values[doubt]} {doubt.replace('_', ' ')}")
     for key in ("import", "footprint", "tenant"):
         if key in figures:
             reporting.print_table(key, ("figure", "value"), _flat(figures[key]))

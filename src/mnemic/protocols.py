@@ -161,14 +161,14 @@ class Store(Protocol):
 
 
 class VectorWork(Protocol):
-    """Texts that wait for a vector, and the change to another model; rows are (user, doc) or (user, doc, text)."""
+    """Texts that wait for a vector, and the change to another model; rows are (user, doc, text)."""
 
     def pending(self, limit: int) -> list[tuple[int, int, str]]:
         """Records without a vector, those tried least often first."""
         ...
 
-    def fill(self, rows: Sequence[tuple[int, int]], vectors: Vectors, model: str) -> None:
-        """Store the vectors of pending records."""
+    def fill(self, rows: Sequence[tuple[int, int, str]], vectors: Vectors, model: str) -> None:
+        """Store the vectors of pending records whose text is still the same."""
         ...
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
@@ -183,8 +183,12 @@ class VectorWork(Protocol):
         """Records that the rebuild has not reached."""
         ...
 
-    def build(self, rows: Sequence[tuple[int, int]], vectors: Vectors) -> None:
-        """Store new vectors beside the old ones."""
+    def build(self, rows: Sequence[tuple[int, int, str]], vectors: Vectors, model: str) -> None:
+        """Store new vectors beside the old ones, of texts that are still the same."""
+        ...
+
+    def skip(self, row: tuple[int, int, str], model: str) -> None:
+        """A text the new model refuses: it will be pending after the swap."""
         ...
 
     def swap(self, model: str, dimension: int) -> bool:

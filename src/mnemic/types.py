@@ -364,8 +364,8 @@ class Stored:
 class CatalogDelta:
     """What a cache of one user's records must learn to be up to date with event number ``event``.
 
-    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits,
-    utc offset in minutes, told periods as JSON or None) and ``vectors`` are (doc, float16 bytes), both of new and
+    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits, time in
+    the world, utc offset in minutes, told periods as JSON or None) and ``vectors`` are (doc, float16 bytes), both of new and
     touched docs. A touched doc not among the rows is gone.
     """
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,21 +46,33 @@ class _Cache:
     """What is kept between searches of one user; synchronised under its own lock."""
 
     user: int
-    keyword: KeywordIndex
+    make_keyword: Callable[[], KeywordIndex]
+    keyword: KeywordIndex = field(init=False)
     catalog: Catalog = field(default_factory=Catalog)
     vectors: ExactIndex = field(default_factory=ExactIndex)
     model: str | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
+    def __post_init__(self) -> None:
+        self.keyword = self.make_keyword()
+
+    def _follow(self, store: Store) -> None:
+        """Take in what changed since the last search."""
+        delta = store.catalog(self.user, after=self.catalog.last_doc, event=self.catalog.event)
+        self.catalog.apply(delta)
+        columns = self.catalog.snapshot()
+        self.vectors.apply(delta, columns)
+        self.keyword.apply(delta, columns)
+        self.model = delta.model
+
     def view(self, store: Store) -> View:
         with self.lock:
             if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
-                delta = store.catalog(self.user, after=self.catalog.last_doc, event=self.catalog.event)
-                self.catalog.apply(delta)
-                columns = self.catalog.snapshot()
-                self.vectors.apply(delta, columns)
-                self.keyword.apply(delta, columns)
-                self.model = delta.model
+                try:
+                    self._follow(store)
+                except BaseException:  # half of a change is worse than none: begin anew next time
+                    self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
+                    raise
             return View(self.user, self.catalog.snapshot(), self.vectors.matrix(), self.keyword, self.model)
 
 
@@ -123,7 +136,7 @@ class Engine:
         with self._lock:
             cache = self._caches.get(number)
             if cache is None:
-                cache = self._caches[number] = _Cache(number, self._keyword_index(number))
+                cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number))
             self._caches.move_to_end(number)
         view = cache.view(self.store)
         self._evict()
@@ -143,12 +156,12 @@ class Engine:
             while len(self._caches) > 1 and sum(c.catalog.size for c in self._caches.values()) > MAX_CACHED_ROWS:
                 self._caches.popitem(last=False)
 
-    def embed_documents(self, texts: Sequence[str]) -> list[NDArray[np.float32] | None]:
+    def embed_documents(self, texts: Sequence[str], embedder: Embedder) -> list[NDArray[np.float32] | None]:
         """A vector for each text, or None where the embedder failed: the text is stored and embedded later."""
         if not texts:
             return []
         try:
-            return list(checked(self.embedder.embed(texts), len(texts), self.embedder.dimension))
+            return list(checked(embedder.embed(texts), len(texts), embedder.dimension))
         except errors.EmbedderUnavailable as error:
             self._warn(error)
             return [None] * len(texts)
@@ -156,7 +169,9 @@ class Engine:
             if len(texts) == 1:
                 self._warn(error)
                 return [None]
-            return [self.embed_documents([text])[0] for text in texts]  # one bad text must not hold up the others
+            return [
+                self.embed_documents([text], embedder)[0] for text in texts
+            ]  # one bad text must not hold up the others
 
     def embed_query(self, text: str, view: View) -> NDArray[np.float32] | None:
         """The vector of a query, or None when there is no embedder: the search then goes by keywords."""
@@ -180,12 +195,15 @@ class Engine:
             self._warned = True
             warnings.warn(f"Without vectors for now, by keyword only: {error}", RuntimeWarning, stacklevel=4)
 
-    def indexing(self, records: Sequence[Message | MemoryRecord]) -> list[Indexing]:
-        """What makes records findable. Embeds, so it runs before any transaction begins."""
+    def indexing(self, records: Sequence[Message | MemoryRecord], embedder: Embedder) -> list[Indexing]:
+        """What makes records findable. Embeds, so it runs before any transaction begins.
+
+        The embedder is the caller's, who names it to the store as well: the engine's may change meanwhile.
+        """
         texts = [searchable(record) for record in records]
         return [
             _indexing(record, text, vector)
-            for record, text, vector in zip(records, texts, self.embed_documents(texts), strict=True)
+            for record, text, vector in zip(records, texts, self.embed_documents(texts, embedder), strict=True)
         ]
 
     def close(self) -> None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.flows.engine import Engine
 from mnemic.protocols import Embedder
 
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
 __all__ = ["embed_pending", "reembed"]
 
 BATCH = 64
+
+Waiting = tuple[int, int, str]
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) after each batch."""
@@ -36,9 +43,10 @@ def embed_pending(engine: Engine) -> int:
             return done
 
 
-def _embed(engine: Engine, batch: Sequence[tuple[int, int, str]]) -> int:
+def _embed(engine: Engine, batch: Sequence[Waiting]) -> int:
+    embedder = engine.embedder
     try:
-        vectors = checked(engine.embedder.embed([text for *_, text in batch]), len(batch), engine.embedder.dimension)
+        vectors = _vectors(embedder, batch)
     except EmbedderUnavailable:
         raise
     except EmbedderError as error:
@@ -46,24 +54,42 @@ def _embed(engine: Engine, batch: Sequence[tuple[int, int, str]]) -> int:
             engine.store.embedding.failed([batch[0][1]], str(error))
             return 0
         return sum(_embed(engine, [row]) for row in batch)
-    engine.store.embedding.fill([(user, doc) for user, doc, _ in batch], vectors, engine.embedder.id)
+    engine.store.embedding.fill(batch, vectors, embedder.id)
     return len(batch)
+
+
+def _vectors(embedder: Embedder, batch: Sequence[Waiting]) -> NDArray[np.float32]:
+    return checked(embedder.embed([text for *_, text in batch]), len(batch), embedder.dimension)
 
 
 def reembed(engine: Engine, embedder: Embedder, progress: Progress | None) -> int:
     """Make every vector anew with an embedder, beside the old ones, and swap at the end.
 
-    Searches go on with the old vectors meanwhile. Interrupted, it goes on where it stopped when called again.
+    Searches go on with the old vectors meanwhile. Interrupted, it goes on where it stopped when called again. A text that
+    the embedder refuses is pending afterwards.
     """
     work = engine.store.embedding
-    total, done, dimension = work.begin(embedder.id), 0, embedder.dimension or 0
+    total, done = work.begin(embedder.id), 0
     while True:
         while batch := work.missing(BATCH):
-            vectors = checked(embedder.embed([text for *_, text in batch]), len(batch), embedder.dimension)
-            work.build([(user, doc) for user, doc, _ in batch], vectors)
-            done, dimension = done + len(batch), vectors.shape[1]
+            _rebuild(engine, embedder, batch)
+            done += len(batch)
             if progress:
                 progress(done, max(total, done))
-        if work.swap(embedder.id, dimension or len(embedder.embed(["dimension"])[0])):
+        dimension = embedder.dimension or len(embedder.embed(["dimension"])[0])
+        if work.swap(embedder.id, dimension):
             engine.embedder = embedder
             return done
+
+
+def _rebuild(engine: Engine, embedder: Embedder, batch: Sequence[Waiting]) -> None:
+    try:
+        engine.store.embedding.build(batch, _vectors(embedder, batch), embedder.id)
+    except EmbedderUnavailable:
+        raise
+    except EmbedderError:
+        if len(batch) == 1:
+            engine.store.embedding.skip(batch[0], embedder.id)
+            return
+        for row in batch:
+            _rebuild(engine, embedder, [row])

@@ -148,7 +148,7 @@ def _pool(
         rows=rows,
         dense=dense[rows],
         dense_before=dense[at[:, HERE - 1]] * asks,
-        dense_session=_best_of_session(c, dense)[rows],
+        dense_session=_best_of_session(c, dense, corpus)[rows],
         bm25=words[rows],
         counts=counts,
         lengths=np.append(c.length, np.float32(0.0))[at],
@@ -195,16 +195,20 @@ def _counted(
     return counts, in_session, idf
 
 
-def _best_of_session(c: Columns, dense: Floats) -> Floats:
-    """For every row the highest cosine of its conversation; its own where it belongs to none."""
+def _best_of_session(c: Columns, dense: Floats, corpus: NDArray[np.bool_]) -> Floats:
+    """For every row the highest cosine of what is live in its conversation; its own where it belongs to none."""
     best = np.full(c.groups, -1.0, np.float32)
-    np.maximum.at(best, c.group, dense[:-1])
+    np.maximum.at(best, c.group, np.where(corpus, dense[:-1], np.float32(-1.0)))
     return np.where(c.group > 0, best[c.group], dense[:-1])
 
 
 def _asked_periods(c: Columns, query: Query) -> list[Period]:
     """The periods the query names, seen from when it is asked."""
-    said = named_periods(query.text, from_micros(query.now).astimezone(query.zone).toordinal(), ())
+    try:
+        today = from_micros(query.now).astimezone(query.zone).toordinal()
+    except OverflowError:  # the edges of the calendar have no neighbours
+        today = from_micros(query.now).toordinal()
+    said = named_periods(query.text, today, ())
     if said or not may_name_a_date(query.text):
         return said
     years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})

@@ -11,6 +11,8 @@ from typing import Any, cast
 
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.flows.engine import Engine
+from mnemic.protocols import Embedder
+from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
 from mnemic.text.terms import clean
 from mnemic.types import (
@@ -71,7 +73,12 @@ def _json_object(what: str, value: object) -> dict[str, Any]:
     items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
     if not all(isinstance(key, str) for key in items):
         raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {value!r:.60}.")
-    return {clean(str(key)): _json_value(item) for key, item in items.items()}
+    try:
+        cleaned = {clean(str(key)): _json_value(item) for key, item in items.items()}
+    except RecursionError as error:
+        raise InvalidInput(f"{what} is nested too deep, or within itself. Store a flatter value.") from error
+    to_json(cleaned)
+    return cleaned
 
 
 def _json_value(value: object) -> object:
@@ -149,22 +156,23 @@ def add(
     for start in range(0, len(complete), BATCH):
         batch = complete[start : start + BATCH]
         said = [message for message in batch if message.content.strip()]
-        indexing = _indexing(engine, scope, said)
+        embedder = engine.embedder
+        indexing = _indexing(engine, scope, said, embedder)
         changes = [
             AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)
         ]
-        written = iter(engine.store.apply(scope.user, changes, model=engine.embedder.id) if changes else ())
+        written = iter(engine.store.apply(scope.user, changes, model=embedder.id) if changes else ())
         receipts += [next(written) if message.content.strip() else _empty(str(message.id)) for message in batch]
     return Receipts(receipts)
 
 
-def _indexing(engine: Engine, scope: Scope, messages: Sequence[Message]) -> Sequence[Indexing]:
+def _indexing(engine: Engine, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
     """What makes new messages findable; of many, those whose id is taken are not embedded again for nothing."""
     if len(messages) == 1:
-        return engine.indexing(messages)
+        return engine.indexing(messages, embedder)
     given = [message.id for message in messages if message.id and not message.id.startswith(MINTED)]
     known = engine.store.docs_of(scope.user, given, kind="message") if given else {}
-    fresh = iter(engine.indexing([message for message in messages if message.id not in known]))
+    fresh = iter(engine.indexing([message for message in messages if message.id not in known], embedder))
     return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]
 
 
@@ -214,8 +222,9 @@ def remember(engine: Engine, scope: Scope, content: str, options: Mapping[str, A
         return _empty(record.id)
     trusts = [engine.store.get(scope.user, source).value.trust for source in record.source_ids]
     record = replace(record, trust=min([record.trust, *(t for t in trusts if t is not None)]))
-    change = AddMemory(record=record, indexing=engine.indexing([record])[0])
-    return engine.store.apply(scope.user, [change], model=engine.embedder.id)[0]
+    embedder = engine.embedder
+    change = AddMemory(record=record, indexing=engine.indexing([record], embedder)[0])
+    return engine.store.apply(scope.user, [change], model=embedder.id)[0]
 
 
 def _changed(name: str, value: object, zone: tzinfo) -> Any:
@@ -251,8 +260,9 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     if all(getattr(held, name) == value for name, value in changed.items()):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     record = replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone))
-    change = Revise(record=record, indexing=engine.indexing([record])[0])
-    return engine.store.apply(scope.user, [change], model=engine.embedder.id)[0]
+    embedder = engine.embedder
+    change = Revise(record=record, indexing=engine.indexing([record], embedder)[0])
+    return engine.store.apply(scope.user, [change], model=embedder.id)[0]
 
 
 def archive(engine: Engine, scope: Scope, ids: Iterable[str], reason: str) -> Receipts:

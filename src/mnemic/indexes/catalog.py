@@ -20,7 +20,8 @@ __all__ = ["Catalog", "Columns"]
 
 KINDS = {"message": 0, "episode": 1, "memory": 2}
 STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
-MINUTE, DAY, EPOCH_DAY = 60_000_000, 86_400_000_000, 719_163  # microseconds, and the ordinal of 1 January 1970
+MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
+EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -198,8 +199,8 @@ class Catalog:
         self.event = delta.event
 
     def _encode(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
-        doc, kind, status, session, project, time, label, speaker, length, importance, traits, offset, told = zip(
-            *rows, strict=True
+        doc, kind, status, session, project, time, label, speaker, length, importance, traits, moment, offset, told = (
+            zip(*rows, strict=True)
         )
         names = self._names
         values: dict[str, Sequence[Any] | NDArray[Any]] = {
@@ -214,7 +215,9 @@ class Catalog:
             "length": length,
             "importance": importance,
             "traits": traits,
-            "day": (np.array(time, np.int64) + np.array(offset, np.int64) * MINUTE) // DAY + EPOCH_DAY,
+            "day": np.clip(
+                (np.array(moment, np.int64) + np.array(offset, np.int64) * MINUTE) // DAY + EPOCH_DAY, 1, LAST_DAY
+            ),
         }
         for number, periods in zip(doc, told, strict=True):
             if periods:
@@ -257,7 +260,7 @@ class Catalog:
         """Chain a few new turns to the last of their conversation; False when one belongs further back in time."""
         c = self._columns
         for row in range(start, end):
-            if c["kind"][row] != KINDS["message"]:
+            if c["kind"][row] != KINDS["message"] or c["status"][row] == STATUSES["archived"]:
                 continue
             group = int(c["group"][row])
             last = self._last_of.get(group, -1)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,11 @@ from mnemic.text.differs import differs
 from mnemic.types import Hit
 
 __all__ = ["SAME", "Folded"]
+
+LONGEST = 1_000
+"""Characters: longer texts are never folded, because embedders do not read them whole."""
+
+_WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
 SAME = 0.95
 """Cosine from which two texts may be restatements; ``text.differs`` has the last word."""
@@ -51,5 +57,19 @@ class Folded:
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
-    """Whether a hit adds nothing: the same kind of record of the same speaker that differs in nothing that counts."""
-    return (leader.kind, leader.speaker) == (hit.kind, hit.speaker) and differs(leader.text, hit.text) is None
+    """Whether a hit adds nothing: the same speaker, every word of it said by the leader in the same order.
+
+    A vector cannot tell "I owe you" from "you owe me", nor what comes after the part of a text that a model reads: so the
+    words decide, small ones included.
+    """
+    if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
+        return False
+    return _within(_WORD.findall(hit.text.lower()), _WORD.findall(leader.text.lower())) and not differs(
+        leader.text, hit.text
+    )
+
+
+def _within(words: Sequence[str], others: Iterable[str]) -> bool:
+    """Whether the words stand among the others in the same order."""
+    rest = iter(others)
+    return all(word in rest for word in words)

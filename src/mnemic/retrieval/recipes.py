@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ __all__ = ["CONVERSATION", "RECIPES", "Recipe", "Values", "recipe_named", "score
 
 Floats = NDArray[np.float32]
 Values = dict[str, Floats]
+Fusion = Literal["sum", "normalised", "rrf"]
 
 _ALWAYS = ("dense", "bm25")  # every hit carries these, whatever ranked it
 
@@ -39,7 +41,7 @@ class Recipe:
     """
 
     weights: Mapping[str, float]
-    fusion: Literal["sum", "normalised", "rrf"] = "sum"
+    fusion: Fusion = "sum"
     rrf_k: float = 60.0
     spread: float = 0.0
     quality: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -50,6 +52,13 @@ class Recipe:
         unknown = sorted({*self.weights, *self.quality} - set(SIGNALS))
         if unknown or not self.weights:
             raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; it cannot weigh {unknown or 'nothing'}.")
+        if self.fusion not in get_args(Fusion):
+            raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {self.fusion!r:.40}.")
+        numbers = (*self.weights.values(), *self.quality.values(), self.spread, self.rrf_k)
+        if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers) or self.rrf_k <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput("Weights, spread and rrf_k of a recipe must be finite numbers, and rrf_k above 0.")
+        if not isinstance(self.candidates, int) or self.candidates < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"candidates must be a whole number from 1, not {self.candidates!r:.40}.")
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
         object.__setattr__(self, "quality", MappingProxyType(dict(self.quality)))
 
@@ -93,7 +102,7 @@ def recipe_named(recipe: str | Recipe) -> Recipe:
     """
     if isinstance(recipe, Recipe):
         return recipe
-    if recipe not in RECIPES:
+    if not isinstance(recipe, str) or recipe not in RECIPES:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"There is no recipe {recipe!r}; there are {sorted(RECIPES)}, or pass a Recipe of your own.")
     return RECIPES[recipe]
 

@@ -45,7 +45,7 @@ def answers(pool: Pool) -> Floats:
 
 
 def coverage(pool: Pool) -> Floats:
-    """How much of the query is said here or nearby: sum of idf x credit over the root of the query's idf mass, 0 to 3.
+    """How much of the query is said here or nearby: sum of idf x credit over the root of the query's idf mass, 0 to about 3.
 
     A term earns 1 in the turn itself, less in turns before and after, least anywhere else in the conversation. Terms
     that nobody ever used count in the mass.

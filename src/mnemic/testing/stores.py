@@ -312,7 +312,7 @@ class _Caches:
         ((user, doc, text),) = store.embedding.pending(10)
         assert text == "one"
         store.embedding.failed([doc], "no luck")
-        store.embedding.fill([(user, doc)], np.array([[0.0, 1.0]], np.float32), "m")
+        store.embedding.fill([(user, doc, text)], np.array([[0.0, 1.0]], np.float32), "m")
         assert store.stats("ana").pending == {}
         assert len(store.catalog(user, after=-1, event=-1).vectors) == 1
         assert store.verify().ok
@@ -321,11 +321,11 @@ class _Caches:
         store.apply("ana", [add_message(str(n)) for n in range(3)], model="old")
         assert store.embedding.begin("new") == 3
         first = store.embedding.missing(1)
-        store.embedding.build([row[:2] for row in first], np.array([[0.0, 0.0, 1.0]], np.float32))
+        store.embedding.build(first, np.array([[0.0, 0.0, 1.0]], np.float32), "new")
         assert store.embedding.begin("new") == 2
         assert not store.embedding.swap("new", 3)
         rest = store.embedding.missing(10)
-        store.embedding.build([row[:2] for row in rest], np.array([[0.0, 1.0, 0.0]] * 2, np.float32))
+        store.embedding.build(rest, np.array([[0.0, 1.0, 0.0]] * 2, np.float32), "new")
         assert store.embedding.swap("new", 3)
         assert (store.stats("ana").embedding_model, store.stats("ana").dimension) == ("new", 3)
         assert store.verify().ok

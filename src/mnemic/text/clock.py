@@ -10,6 +10,8 @@ __all__ = ["aware", "from_micros", "now", "offset_minutes", "to_micros"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+EARLIEST = (datetime.min.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
+LATEST = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // _MICROSECOND
 
 
 def now() -> datetime:
@@ -19,21 +21,21 @@ def now() -> datetime:
 
 def aware(value: datetime, zone: tzinfo) -> datetime:
     """The same wall-clock time with a zone: naive values take ``zone``."""
-    return value.replace(tzinfo=zone) if value.tzinfo is None else value
+    return value.replace(tzinfo=zone) if value.utcoffset() is None else value
 
 
 def to_micros(value: datetime, zone: tzinfo = UTC) -> int:
     """Microseconds since 1970 UTC.
 
     Raises:
-        InvalidInput: it is not a datetime.
+        InvalidInput: it is not a datetime, or it lies outside the years 1 to 9999 in UTC.
     """
     if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput(f"A time must be a datetime.datetime, not {type(value).__name__} ({value!r:.60}).")
-    try:
-        return (aware(value, zone) - _EPOCH) // _MICROSECOND
-    except (OverflowError, ValueError) as error:  # year 1 or 9999 pushed over the edge by its zone
-        raise InvalidInput(f"The time {value!r} lies outside the years 1 to 9999 in UTC.") from error
+    micros = (aware(value, zone) - _EPOCH) // _MICROSECOND
+    if not EARLIEST <= micros <= LATEST:  # year 1 or 9999, pushed over the edge by its zone
+        raise InvalidInput(f"The time {value!r} lies outside the years 1 to 9999 in UTC.")
+    return micros
 
 
 def offset_minutes(value: datetime, zone: tzinfo = UTC) -> int:
@@ -44,7 +46,7 @@ def offset_minutes(value: datetime, zone: tzinfo = UTC) -> int:
 
 def from_micros(value: int, offset: int = 0) -> datetime:
     """The aware datetime of stored microseconds, in its own offset where that can be expressed."""
-    moment = _EPOCH + timedelta(microseconds=value)
+    moment = _EPOCH + timedelta(microseconds=min(max(value, EARLIEST), LATEST))
     try:
         return moment.astimezone(timezone(timedelta(minutes=offset)))
     except (OverflowError, ValueError):

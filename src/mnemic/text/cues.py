@@ -34,7 +34,6 @@ _REASON = re.compile(
     r"\b(?:because|since|cause|so that|to (?:help|make|get|see|be|have)|inspired|reason|wanted|hop(?:e|ing)|helps?)\b"
 )
 _NAME = re.compile(r'(?<=[a-z,;] )[A-Z][a-z]{2,}|\b[A-Z]{2,}\b|"[A-Z]')
-_ANNOTATION = re.compile(r"\s*\[[^\]]*\]\s*$")
 
 _ASKED = (
     (TIME, re.compile(
@@ -48,9 +47,11 @@ _ASKED = (
 def traits(text: str) -> int:
     """The bits of a text. A note in brackets at its end, such as a caption, is not what it ends in."""
     lowered = text.lower()
-    said = _ANNOTATION.sub("", text)
+    said = text.rstrip()
+    if said.endswith("]"):
+        said = said[: max(said.rfind("["), 0)].rstrip()
     return (
-        (QUESTION if said.rstrip().endswith(("?", "\uff1f")) else 0)
+        (QUESTION if said.endswith(("?", "\uff1f")) else 0)
         | (ASKS if "?" in text or "\uff1f" in text else 0)
         | (TIME if _TIME.search(lowered) else 0)
         | (NUMBER if _NUMBER.search(lowered) else 0)

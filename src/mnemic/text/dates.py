@@ -13,6 +13,9 @@ __all__ = ["MONTHS", "Period", "may_name_a_date", "named_periods", "told_periods
 
 Period = tuple[int, int]
 
+MOST_PERIODS = 20
+"""Of one text; what tells of more dates is a list of them."""
+
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
 )  # fmt: skip
@@ -120,7 +123,7 @@ def told_periods(text: str, said: int) -> list[Period]:
     for named in _dates(lowered):
         if named[1]:
             found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
-    return found
+    return list(dict.fromkeys(found))[:MOST_PERIODS]
 
 
 def may_name_a_date(query: str) -> bool:

@@ -36,6 +36,8 @@ _NEGATIONS = frozenset(
     quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
     avoided lack lacks lacked unable former formerly ex longer""".split()
 )
+_ALIGNED = 300
+"""Terms of a statement that can be compared word by word in reasonable time; longer ones differ unless they are equal."""
 _REPLACED = 2
 """Up to so many words exchanged for as many others in an equal frame are another value of the same thing."""
 
@@ -66,6 +68,10 @@ def _negations(words: list[str]) -> int:
 def _exchanged(first: str, second: str) -> bool:
     """A word or two of one statement stand where others stand in the second, in a frame they share."""
     a, b = content_terms(first), content_terms(second)
+    if a == b:
+        return False
+    if max(len(a), len(b)) > _ALIGNED:
+        return True
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     if matcher.ratio() < 0.5:  # half of the words in common: an equal frame
         return False

@@ -13,11 +13,16 @@ __all__ = ["STOP_WORDS", "analysed", "clean", "content_terms", "index_terms", "q
 
 # Scripts written without spaces: indexed as overlapping pairs of characters.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_PIECES = re.compile(
-    rf"[{_UNSPACED}]+|\d+(?:[.,:]\d+)+|[^\W_{_UNSPACED}]+(?:['\u2019][^\W_{_UNSPACED}]+)*[+#]*", re.UNICODE
+# Marks that stand inside words: accents, vowel signs. \w leaves them out, and would cut the words of many scripts to pieces.
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a"
+    "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
 )
+_LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
+_PIECES = re.compile(rf"[{_UNSPACED}]+|\d+(?:[.,:]\d+)+|{_LETTER}+(?:['\u2019]{_LETTER}+)*[+#]*")
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _CONTRACTION = re.compile("'(?:s|re|ve|ll|d|m|t)$")
+_WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
 
@@ -39,8 +44,10 @@ def clean(text: str) -> str:
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    """Snowball's English stem of the base form."""
-    return str(_stemmer().stemWord(BASE_FORMS.get(word, word)))
+    """Snowball's English stem of the base form; shots are found as shot, and both as shoot."""
+    stemmer = _stemmer()
+    stem = str(stemmer.stemWord(BASE_FORMS.get(word, word)))
+    return str(stemmer.stemWord(BASE_FORMS[stem])) if stem in BASE_FORMS else stem
 
 
 @lru_cache(maxsize=1)
@@ -60,6 +67,10 @@ def _fold(word: str) -> str:
     )
 
 
+def _uncontracted(piece: str) -> str:
+    return _WHOLE.get(piece) or _CONTRACTION.sub("", piece).replace("'", "")
+
+
 def _words(text: str) -> list[str]:
     """Lower-case words without their contractions (don't is don), numbers, pairs of characters for unspaced scripts."""
     words: list[str] = []
@@ -67,21 +78,27 @@ def _words(text: str) -> list[str]:
         if _IS_UNSPACED.match(piece):
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
-            words.append(piece.replace(",", ""))
-        else:
-            words.append(_fold(_CONTRACTION.sub("", piece).replace("'", ""))[:MAX_TERM])
+            words.append(piece.replace(",", "")[:MAX_TERM])
+        elif word := _fold(_uncontracted(piece) if "'" in piece else piece):
+            words.append(word[:MAX_TERM])
     return words
 
 
+def _stored(words: list[str]) -> tuple[str, ...]:
+    """The terms of words, and the single characters of unspaced scripts, so that one of them can be asked for."""
+    singles = [char for word in words if len(word) > 1 and _IS_UNSPACED.match(word) for char in word]
+    return tuple(map(_stem, words)) + tuple(dict.fromkeys(singles))
+
+
 def index_terms(text: str) -> tuple[str, ...]:
-    """Every term of a document in order, stop words included: nothing that was said is impossible to find."""
-    return tuple(_stem(word) for word in _words(text))
+    """Every term of a document, stop words included: nothing that was said is impossible to find."""
+    return _stored(_words(text))
 
 
 def analysed(text: str) -> tuple[tuple[str, ...], int]:
-    """The index terms of a text and how many of them carry meaning: what storing it needs, in one pass."""
+    """The index terms of a text and how many of its words carry meaning: what storing it needs, in one pass."""
     words = _words(text)
-    return tuple(map(_stem, words)), sum(word not in STOP_WORDS for word in words)
+    return _stored(words), sum(word not in STOP_WORDS for word in words)
 
 
 def content_terms(text: str) -> tuple[str, ...]:
@@ -91,4 +108,4 @@ def content_terms(text: str) -> tuple[str, ...]:
 
 def query_terms(text: str) -> tuple[str, ...]:
     """The distinct terms to look for: content terms, or all of them when there is nothing else."""
-    return tuple(dict.fromkeys(content_terms(text))) or tuple(dict.fromkeys(index_terms(text)))
+    return tuple(dict.fromkeys(content_terms(text))) or tuple(dict.fromkeys(_stem(word) for word in _words(text)))

@@ -1,4 +1,4 @@
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -78,18 +78,20 @@ def test_texts_of_twenty_words(real):
 @pytest.mark.parametrize("name", ["mnemic", "script"])
 def test_an_engine_finds_what_was_loaded_and_what_was_added_after_opening_again(name, real, tmp_path):
     grown = corpus.grown(real, 40)
+    late = replace(grown.rows[39], text="The lighthouse keeper paints at night.")
+    grown = replace(grown, rows=[*grown.rows[:39], late])
     engine = engines.ENGINES[name]()
     engine.library()
     engine.open(tmp_path / name, *known_texts(grown), durable=False)
     engine.load(grown.rows[:39], grown.vectors[:39])
-    engine.add(engine.prepared(grown.rows[39]), grown.vectors[39])
-    assert grown.rows[39].id in engine.search(grown.rows[39].text, grown.vectors[39])
+    engine.add(engine.prepared(late), grown.vectors[39])
+    assert late.id in engine.search("Who paints at night?", grown.vectors[39])
     engine.close()
     assert folder_bytes(tmp_path / name) > 0
     engine.open(tmp_path / name, *known_texts(grown))
     best = engine.search("When do the bees swarm?", grown.question_vectors[0])[0]
     assert "bees swarm" in next(row.text for row in grown.rows if row.id == best)
-    assert grown.rows[39].id in engine.search(grown.rows[39].text, grown.vectors[39])
+    assert late.id in engine.search("Who paints at night?", grown.vectors[39])
     engine.close()
 
 

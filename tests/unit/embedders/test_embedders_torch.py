@@ -13,7 +13,7 @@ pytestmark = [
     pytest.mark.filterwarnings("default"),
 ]
 
-WORDS = (  # noqa: SIM905 - a list of them would fill a page
+WORDS = (
     "the cat sat on a mat while 猫 москва été naïve 😀 zürich 1984 http://example.org/z?q=1 don't well-known ... "
     "tokenization hyperparameter 日本語 שלום she moved to Lisbon in March and likes quiet mornings"
 ).split()

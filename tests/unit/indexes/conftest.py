@@ -58,7 +58,7 @@ class Followed:
 
     @staticmethod
     def indexing(record, moment):
-        found = Engine.indexing(SimpleNamespace(embed_documents=vectors), [record])[0]
+        found = Engine.indexing(SimpleNamespace(embed_documents=lambda texts, _: vectors(texts)), [record], None)[0]
         assert found.told == tuple(told_periods(record.content, moment.toordinal()))
         return found
 

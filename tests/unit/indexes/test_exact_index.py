@@ -29,9 +29,7 @@ def test_every_row_has_its_own_vector_or_none(followed, steps):
             world.archive("m1")
         else:
             rows = world.store.embedding.pending(number)
-            world.store.embedding.fill(
-                [(user, doc) for user, doc, _ in rows], [world.vector(text) for *_, text in rows], "test"
-            )
+            world.store.embedding.fill(rows, [world.vector(text) for *_, text in rows], "test")
         columns = world.follow()
         matrix = world.vectors.matrix()
         assert matrix.shape == (len(columns), 2)
@@ -46,4 +44,3 @@ def test_cosines():
     matrix = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
     query = np.array([1, 0], np.float32)
     np.testing.assert_allclose(similarities(matrix, query), [1, 0, 0.6])
-    np.testing.assert_allclose(similarities(matrix, query, np.array([2, 0])), [0.6, 1])

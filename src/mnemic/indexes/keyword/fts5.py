@@ -64,23 +64,31 @@ class Fts5Index:
 
     def postings(self, columns: Columns, term: str) -> Postings:
         """The rows that contain a term, ascending, and how often each does."""
-        base = self._base.get(term)
-        if base is None:
-            docs = np.array(self._read(term), np.int64)
-            docs = docs[docs <= (self._base_doc if self._base_doc is not None else -1)]
-            distinct, counts = np.unique(docs, return_counts=True)
-            rows = np.searchsorted(columns.doc, distinct)
-            held = rows < len(columns)
-            held[held] = columns.doc[rows[held]] == distinct[held]
-            base = (rows[held], counts[held].astype(np.float32)) if len(distinct) else _EMPTY
-            if len(columns) and columns.doc[-1] >= (self._base_doc or 0):  # an older snapshot sees only a part
-                self._base[term] = base
+        rows, counts = self._of_base(columns, term)
+        if len(rows) and rows[-1] >= len(columns):  # read for a newer snapshot than this one
+            rows, counts = rows[rows < len(columns)], counts[rows < len(columns)]
         tail = self._tail.get(term)
-        if not tail:
-            return base
-        late = [(row, count) for row, count in list(tail.items()) if row < len(columns)]
-        rows, counts = zip(*late, strict=True) if late else ((), ())
-        return np.append(base[0], np.array(rows, np.intp)), np.append(base[1], np.array(counts, np.float32))
+        late = sorted((row, count) for row, count in list(tail.items()) if row < len(columns)) if tail else []
+        if not late:
+            return rows, counts
+        more, often = zip(*late, strict=True)
+        return np.append(rows, np.array(more, np.intp)), np.append(counts, np.array(often, np.float32))
+
+    def _of_base(self, columns: Columns, term: str) -> Postings:
+        """The postings of the records known when the base was laid; kept when this snapshot sees all of them."""
+        base, last = self._base, self._base_doc  # as they are now: another thread may begin anew meanwhile
+        found = base.get(term)
+        if found is not None:
+            return found
+        docs = np.array(self._read(term), np.int64)
+        distinct, counts = np.unique(docs[docs <= (-1 if last is None else last)], return_counts=True)
+        rows = np.searchsorted(columns.doc, distinct)
+        held = rows < len(columns)
+        held[held] = columns.doc[rows[held]] == distinct[held]
+        found = (rows[held], counts[held].astype(np.float32)) if len(distinct) else _EMPTY
+        if len(columns) and last is not None and columns.doc[-1] >= last:
+            base[term] = found
+        return found
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
         """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""

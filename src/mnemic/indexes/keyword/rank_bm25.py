@@ -47,20 +47,17 @@ class RankBM25Index:
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self._texts = texts
-        self._counts: list[Counter[str]] = []
-        self._built: dict[bytes, Any] = {}
+        self._held: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Learn of new and changed records."""
-        if not delta.rows and not delta.touched:
-            return
-        held = self._texts([int(doc) for doc in columns.doc])
-        self._counts = [Counter(index_terms(held.get(int(doc), ""))) for doc in columns.doc]
-        self._built.clear()
+        if delta.rows or delta.touched:
+            held = self._texts([int(doc) for doc in columns.doc])
+            self._held = ([Counter(index_terms(held.get(int(doc), ""))) for doc in columns.doc], {})
 
     def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The rows that contain a term, ascending, and how often each does."""
-        found = [(row, counts[term]) for row, counts in enumerate(self._counts[: len(columns)]) if term in counts]
+        found = [(row, counts[term]) for row, counts in enumerate(self._held[0][: len(columns)]) if term in counts]
         rows, counts = zip(*found, strict=True) if found else ((), ())
         return np.array(rows, np.intp), np.array(counts, np.float32)
 
@@ -70,8 +67,11 @@ class RankBM25Index:
         rows = np.flatnonzero(corpus)
         if not len(rows) or not terms:
             return found
-        key = rows.tobytes()
-        if key not in self._built:
-            self._built = {key: _okapi([list(self._counts[row].elements()) for row in rows], columns.length[rows])}
-        found[rows] = self._built[key].get_scores(list(terms))
+        counts, built = self._held  # together: another thread may replace both
+        okapi = built.get(rows.tobytes())
+        if okapi is None:
+            okapi = _okapi([list(counts[row].elements()) for row in rows], columns.length[rows])
+            built.clear()
+            built[rows.tobytes()] = okapi
+        found[rows] = okapi.get_scores(list(terms))
         return found

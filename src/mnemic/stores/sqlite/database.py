@@ -13,7 +13,7 @@ from typing import Literal, TypeVar, cast
 
 import apsw
 
-from mnemic import errors, paths
+from mnemic import errors
 from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 
@@ -45,6 +45,10 @@ def _busy_handler() -> Callable[[int], bool]:
 def _translate(error: apsw.Error, where: str) -> errors.StoreError:
     """Our error for one of SQLite's."""
     match error:
+        case apsw.ConnectionClosedError():
+            return errors.StoreClosed(
+                "This memory was closed by another thread during the call. Open it again: Memory(...)."
+            )
         case apsw.FullError():
             return errors.StoreFull(
                 f"No room left on the disk of {where}. The write was rolled back; free some space and repeat it."
@@ -110,8 +114,9 @@ class Database:
     def _connect(self) -> Connection:
         if self.read_only:
             return self._connect_read_only()
-        with paths.private_umask():
-            db = cast("Connection", apsw.Connection(str(self.path) if self.path else ":memory:"))
+        if self.path is not None and not self.path.exists():  # SQLite gives its other files the mode of the first
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+        db = cast("Connection", apsw.Connection(str(self.path) if self.path else ":memory:"))
         db.set_busy_handler(_busy_handler())
         for pragma, value in (
             ("journal_mode", "WAL"),

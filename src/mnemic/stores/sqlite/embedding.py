@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from mnemic.errors import StoreError
 from mnemic.stores.sqlite import reading, writing
 from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.database import Database
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Embedding"]
 
+Waiting = tuple[int, int, str]
+"""User, doc and text of a record that needs a vector."""
+
 _DOCS = """(SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes
     UNION ALL SELECT user, doc FROM memories)"""
 _MISSING = f"SELECT user, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
@@ -28,24 +32,24 @@ class Embedding:
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    def _texts(self, db: Connection, found: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
-        texts: list[tuple[int, int, str]] = []
+    def _texts(self, db: Connection, found: Sequence[tuple[int, int]]) -> list[Waiting]:
+        texts: list[Waiting] = []
         for user in sorted({user for user, _ in found}):
             docs = [doc for owner, doc in found if owner == user]
             texts += [(user, doc, searchable(s.value)) for doc, s in sorted(reading.fetch(db, user, docs).items())]
         return texts
 
-    def pending(self, limit: int) -> list[tuple[int, int, str]]:
+    def pending(self, limit: int) -> list[Waiting]:
         """Records without a vector, oldest first, as (user, doc, text)."""
         with self._db.read() as db, db:
             sql = "SELECT user, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
             return self._texts(db, db.execute(sql, (limit,)).fetchall())
 
-    def fill(self, rows: Sequence[tuple[int, int]], vectors: NDArray[np.float32], model: str) -> None:
-        """Store the vectors of pending records, given as (user, doc); those no longer pending are left alone."""
+    def fill(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+        """Store the vectors of pending records; those that changed or are no longer pending are left alone."""
         with self._db.write() as db:
             at = to_micros(now())
-            for (user, doc), vector in zip(rows, vectors, strict=True):
+            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
                 if not db.execute(
                     "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
                 ).fetchall():
@@ -53,6 +57,13 @@ class Embedding:
                 writing.check_header(db, model, len(vector), claim=True)
                 writing.put_vector(db, user, doc, vector)
                 db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
+
+    def _unchanged(
+        self, db: Connection, rows: Sequence[Waiting], vectors: NDArray[np.float32]
+    ) -> list[tuple[Waiting, NDArray[np.float32]]]:
+        """Those whose text is still the one that was embedded: an update may have come in between."""
+        current = set(self._texts(db, [(user, doc) for user, doc, _ in rows]))
+        return [(row, vector) for row, vector in zip(rows, vectors, strict=True) if row in current]
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
         """Note a failed attempt, so that others come first next time."""
@@ -69,31 +80,52 @@ class Embedding:
                 db.execute("INSERT OR REPLACE INTO header VALUES('reembedding', ?)", (model,))
             return db.execute(f"SELECT count(*) FROM ({_MISSING})").fetchone()[0]
 
-    def missing(self, limit: int) -> list[tuple[int, int, str]]:
+    def missing(self, limit: int) -> list[Waiting]:
         """Records the rebuild has not reached yet, as (user, doc, text)."""
         with self._db.read() as db, db:
             return self._texts(db, db.execute(f"{_MISSING} LIMIT ?", (limit,)).fetchall())
 
-    def build(self, rows: Sequence[tuple[int, int]], vectors: NDArray[np.float32]) -> None:
-        """Store new vectors beside the old ones."""
+    def build(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+        """Store new vectors beside the old ones.
+
+        Raises:
+            StoreError: another rebuild, for another model, has begun meanwhile.
+        """
         with self._db.write() as db:
-            for (user, doc), vector in zip(rows, vectors, strict=True):
-                sql = "INSERT OR REPLACE INTO vectors_next(user, doc, vector) VALUES(?, ?, ?)"
-                db.execute(sql, (user, doc, vector.astype("<f2").tobytes()))
+            self._own(db, model)
+            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+                self._put(db, user, doc, vector.astype("<f2").tobytes())
+
+    def skip(self, row: Waiting, model: str) -> None:
+        """A text that the new model refuses: it will wait for a vector after the swap."""
+        with self._db.write() as db:
+            self._own(db, model)
+            self._put(db, row[0], row[1], b"")
+
+    def _put(self, db: Connection, user: int, doc: int, blob: bytes) -> None:
+        db.execute("INSERT OR REPLACE INTO vectors_next(user, doc, vector) VALUES(?, ?, ?)", (user, doc, blob))
+
+    def _own(self, db: Connection, model: str) -> None:
+        if reading.header(db).get("reembedding") != model:
+            raise StoreError(
+                "Another reembed of this record has begun or ended meanwhile. Call reembed() again when it is done."
+            )
 
     def swap(self, model: str, dimension: int) -> bool:
         """Put the new vectors in the place of the old, in one transaction; False when records came in meanwhile."""
         with self._db.write() as db:
+            self._own(db, model)
             if db.execute(f"{_MISSING} LIMIT 1").fetchall():
                 return False
+            at = to_micros(now())
             db.execute("DELETE FROM vectors")
-            db.execute(
-                f"INSERT INTO vectors SELECT user, doc, vector FROM vectors_next WHERE doc IN (SELECT doc FROM {_DOCS})"
-            )
-            db.execute("DELETE FROM vectors_next")
             db.execute("DELETE FROM pending WHERE task = 'embed'")
+            db.execute(f"DELETE FROM vectors_next WHERE doc NOT IN (SELECT doc FROM {_DOCS})")
+            db.execute("INSERT INTO vectors SELECT user, doc, vector FROM vectors_next WHERE length(vector) > 0")
+            refused = "SELECT 'embed', doc, user, ? FROM vectors_next WHERE length(vector) = 0"
+            db.execute(f"INSERT INTO pending(task, doc, user, since) {refused}", (at,))
+            db.execute("DELETE FROM vectors_next")
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
             db.execute("INSERT OR REPLACE INTO header VALUES('model', ?), ('dimension', ?)", (model, dimension))
-            sql = "INSERT INTO events(user, at, operation) VALUES(0, ?, 'reembed')"
-            db.execute(sql, (to_micros(now()),))
+            db.execute("INSERT INTO events(user, at, operation) VALUES(0, ?, 'reembed')", (at,))
             return True

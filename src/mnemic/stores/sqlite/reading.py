@@ -8,6 +8,7 @@ from typing import Any
 
 from mnemic.stores.sqlite import rows
 from mnemic.stores.sqlite.connection import Connection
+from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros
 from mnemic.types import Event, Filters, MemoryRecord, Message, Stored
 
@@ -23,10 +24,10 @@ __all__ = [
     "user_number",
 ]
 
-CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, ifnull(name, role), length, 0.5,
-    traits, utc_offset, told FROM messages WHERE user = ?"""
-CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, ifnull(valid_at, created_at), type, NULL, length,
-    importance, traits, utc_offset, told FROM memories WHERE user = ?"""
+CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, name, length, 0.5,
+    traits, sent_at, utc_offset, told FROM messages WHERE user = ?"""
+CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, created_at, type, NULL, length, importance,
+    traits, ifnull(valid_at, created_at), utc_offset, told FROM memories WHERE user = ?"""
 
 
 def user_number(db: Connection, name: str) -> int | None:
@@ -157,7 +158,7 @@ def _json_filters(filters: Filters) -> tuple[list[str], list[object]]:
             "EXISTS (SELECT 1 FROM json_each(metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
             "(w.type, CASE w.type WHEN 'integer' THEN 'real' WHEN 'real' THEN 'integer' END) AND m.value IS w.value)"
         )
-        values += [rows.to_json([wanted]), key]
+        values += [to_json([wanted]), key]
     return clauses, values
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, cast
 
-from mnemic.errors import InvalidInput
+from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddMessage, Emotion, Indexing, MemoryRecord, Message
 
@@ -21,7 +21,6 @@ __all__ = [
     "memory_row",
     "message_from",
     "message_row",
-    "to_json",
 ]
 
 MESSAGE_COLUMNS = (
@@ -34,22 +33,6 @@ MEMORY_COLUMNS = (
     "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
     "traits, told"
 )
-
-
-def to_json(value: object) -> str:
-    """Compact JSON with sorted keys: equal values are equal text.
-
-    Raises:
-        InvalidInput: the value is not JSON, or contains NaN or infinity.
-    """
-    try:
-        text = json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(f"Metadata must be plain JSON: {error}. Convert the value before storing it.") from error
-    return text
 
 
 def content_hash(content: str) -> bytes:

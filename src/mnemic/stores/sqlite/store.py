@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -27,6 +28,17 @@ from mnemic.types import (
 __all__ = ["SqliteStore"]
 
 FILE_NAME = "mnemic.db"
+
+
+def _readable(folder: str | Path) -> Path:
+    """The path as this system can read it."""
+    try:
+        path = Path(folder).expanduser()
+        os.fsencode(path)
+        path.exists()
+    except (ValueError, RuntimeError, UnicodeEncodeError) as error:
+        raise errors.ConfigurationError(f"{str(folder)!r:.80} cannot be a folder here: {error}.") from error
+    return path
 
 
 def _prepare(folder: Path) -> Path:
@@ -55,7 +67,7 @@ class SqliteStore:
     """
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
-        path = None if folder is None else _prepare(Path(folder).expanduser())
+        path = None if folder is None else _prepare(_readable(folder))
         self._db = Database(path, durability=durability)
         self.location = self._db.name
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from mnemic.errors import EmbeddingMismatch, NotFound
 from mnemic.stores.sqlite import rows
 from mnemic.stores.sqlite.connection import Connection
+from mnemic.text.canonical import to_json
 from mnemic.text.clock import now, to_micros
-from mnemic.types import AddMemory, AddMessage, Archive, Change, Indexing, Receipt, Restore, Revise
+from mnemic.types import AddMemory, AddMessage, Archive, Change, Indexing, MemoryRecord, Receipt, Restore, Revise
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,7 +56,7 @@ class _Writer:
     def _event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
         self.db.execute(
             "INSERT INTO events(user, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
-            (self.user, self.at, operation, doc, id, version, rows.to_json(detail)),
+            (self.user, self.at, operation, doc, id, version, to_json(detail)),
         )
 
     def _index(self, doc: int, indexing: Indexing) -> tuple[str, ...]:
@@ -76,7 +77,8 @@ class _Writer:
 
     def _unindex(self, doc: int) -> None:
         self.db.execute("DELETE FROM fulltext WHERE rowid = ?", (doc,))
-        self.db.execute("DELETE FROM vectors WHERE user = ? AND doc = ?", (self.user, doc))
+        for table in ("vectors", "vectors_next"):
+            self.db.execute(f"DELETE FROM {table} WHERE user = ? AND doc = ?", (self.user, doc))
         self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
 
     def _insert(self, table: str, columns: str, values: tuple[object, ...]) -> bool:
@@ -98,6 +100,10 @@ class _Writer:
     def add_message(self, change: AddMessage) -> Receipt:
         message = change.message
         assert message.id is not None
+        if self._memory(message.id):
+            return Receipt(
+                id=message.id, outcome="rejected", reason="a memory has this id: give the message one of its own"
+            )
         doc = self._next_doc()
         if not self._insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, self.user, self.at)):
             return self._known_message(message.id, message.content)
@@ -107,27 +113,29 @@ class _Writer:
 
     def add_memory(self, change: AddMemory) -> Receipt:
         record = change.record
-        held = self.db.execute(
-            "SELECT content FROM memories WHERE user = ? AND id = ?", (self.user, record.id)
-        ).fetchone()
-        same = (
-            held
-            if held and held[0] == record.content
-            else self._live_twin(record.project, record.session, record.content)
-        )
+        if (held := self._find(record.id)) and not self._is(record, held):
+            reason = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
+            return Receipt(id=record.id, outcome="rejected", reason=reason)
+        same = (record.id,) if held else self._live_twin(record.project, record.session, record.content)
         if same:
-            twin = record.id if held else str(same[0])
-            return Receipt(
-                id=twin, outcome="duplicate", reason="the same statement is already remembered at this level"
-            )
-        if held:
-            return Receipt(id=record.id, outcome="rejected", reason="another memory has this id")
+            reason = "the same statement is already remembered at this level"
+            return Receipt(id=str(same[0]), outcome="duplicate", reason=reason)
         doc = self._next_doc()
         self._insert("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, self.user, change.indexing))
         self._add_lineage(doc, record.source_ids)
         pending = self._index(doc, change.indexing)
         self._event("remember", doc, record.id)
         return Receipt(id=record.id, outcome="stored", pending=pending)
+
+    def _memory(self, id: str) -> bool:
+        return bool(self.db.execute("SELECT 1 FROM memories WHERE user = ? AND id = ?", (self.user, id)).fetchall())
+
+    def _is(self, record: MemoryRecord, held: tuple[str, int, str, int]) -> bool:
+        """Whether a stored record is this very memory, live and at the same level."""
+        table, doc, status, _ = held
+        sql = "SELECT hash, project, session FROM memories WHERE doc = ?"
+        level = (rows.content_hash(record.content), record.project, record.session)
+        return table == "memories" and status != "archived" and self.db.execute(sql, (doc,)).fetchone() == level
 
     def _live_twin(self, project: str | None, session: str | None, content: str) -> tuple[Any, ...] | None:
         return self.db.execute(
