@@ -51,7 +51,7 @@ _ALL = (
     ),
     Peer(
         "mem0", "mem0", ("mem0ai==2.2.1",),
-        "Memory with infer=False (no LLM), embedded Qdrant and SQLite history; nothing else changed",
+        "Memory with infer=False (no LLM), embedded Qdrant kept on disk and SQLite history, threshold 0; without the nlp extra",
     ),
     Peer(
         "mempalace", "MemPalace", ("mempalace==3.11.0",),
