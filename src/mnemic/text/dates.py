@@ -38,6 +38,9 @@ _DATES = tuple(
     )
 )
 
+# No date and no relative period is without one of these: most messages need no further look.
+_HINT = re.compile(rf"\d|{_ANY}|yesterday|tomorrow|weekend|last |next |ago")
+
 _COUNT = {"a": 1, "an": 1, "one": 1, "two": 2, "couple": 2, "three": 3, "few": 3, "four": 4, "several": 4}
 _DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
 _AGO = re.compile(rf"\b(\d{{1,4}}|{'|'.join(_COUNT)}) (?:of )?(day|week|month|year)s? ago")
@@ -119,6 +122,8 @@ def told_periods(text: str, said: int) -> list[Period]:
         said in. Years alone are left out: too wide to tell one message from another.
     """
     lowered = text.lower()
+    if not _HINT.search(lowered):
+        return []
     found = _relative(lowered, said)
     for named in _dates(lowered):
         if named[1]:
