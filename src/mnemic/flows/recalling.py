@@ -154,7 +154,7 @@ def _pool(
         lengths=np.append(c.length, np.float32(0.0))[at],
         in_session=in_session,
         idf=idf,
-        mean_length=float(c.length[corpus].mean()) if corpus.any() else 1.0,
+        mean_length=c.mean_length(corpus),
         speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
         traits=c.traits[rows],
         asked_for=cues.asked_for(query.text),

@@ -7,8 +7,8 @@ learns what changed from the store's events, and hands out snapshots that later 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ KINDS = {"message": 0, "episode": 1, "memory": 2}
 STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
+MEMO = 32  # masks kept of one state of the records; the same filters come again and again
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -100,6 +101,7 @@ class Columns:
     version: int
     names: Names = field(repr=False)
     groups: int = 0
+    memo: dict[Hashable, NDArray[np.bool_]] = field(default_factory=dict[Hashable, "NDArray[np.bool_]"], repr=False)
     told: Mapping[int, Sequence[tuple[int, int]]] = field(
         default_factory=dict[int, Sequence[tuple[int, int]]], repr=False
     )
@@ -115,14 +117,28 @@ class Columns:
         return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
 
     def corpus(self, kinds: Sequence[str]) -> NDArray[np.bool_]:
-        """Rows whose statistics count: everything live of these kinds, whatever else the query filters."""
-        found = self.status != STATUSES["archived"]
-        if len(kinds) < len(KINDS):
-            found &= _among(self.kind, (KINDS[kind] for kind in kinds))
-        return found
+        """Rows whose statistics count: everything live of these kinds, whatever else the query filters. Not to be changed."""
+        key = ("corpus", *kinds)
+        if key not in self.memo:
+            live = self.status != STATUSES["archived"]
+            self.memo[key] = live & _among(self.kind, (KINDS[kind] for kind in kinds))
+        return self.memo[key]
+
+    def mean_length(self, rows: NDArray[np.bool_]) -> float:
+        """Mean length of the records that a mask selects; 0 for none."""
+        count = int(rows.sum())
+        return float(self.length @ rows) / count if count else 0.0
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
-        """Rows that a search with these filters may return."""
+        """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
+        key = replace(filters, tags=None, metadata=None, exclude=())
+        if key not in self.memo:
+            if len(self.memo) > MEMO:
+                self.memo.clear()
+            self.memo[key] = self._mask(filters)
+        return self.memo[key].copy()
+
+    def _mask(self, filters: Filters) -> NDArray[np.bool_]:
         statuses = filters.status if filters.status is not None else LIVE
         found = _among(self.kind, (KINDS[kind] for kind in filters.kinds))
         found &= _among(self.status, (STATUSES[status] for status in statuses))
@@ -163,6 +179,7 @@ class Catalog:
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
         self._names = Names()
         self._last_of: dict[int, int] = {}
+        self._memo: dict[Hashable, NDArray[np.bool_]] = {}
         self._told: dict[int, tuple[tuple[int, int], ...]] = {}
         self.event = -1
 
@@ -181,7 +198,12 @@ class Catalog:
         n = self._size
         views = {name: column[:n] for name, column in self._columns.items()}
         return Columns(
-            **views, version=self._version, names=self._names, groups=len(self._names.group), told=self._told
+            **views,
+            version=self._version,
+            names=self._names,
+            groups=len(self._names.group),
+            told=self._told,
+            memo=self._memo,
         )
 
     def apply(self, delta: CatalogDelta) -> None:
@@ -196,6 +218,7 @@ class Catalog:
             self._append(fresh)
         if fresh or stale or delta.touched or delta.reembedded:
             self._version += 1
+            self._memo = {}
         self.event = delta.event
 
     def _encode(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:

@@ -94,7 +94,7 @@ class Fts5Index:
         """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""
         found = np.zeros(len(columns), np.float32)
         documents = int(corpus.sum())
-        mean = float(columns.length[corpus].mean()) if documents else 0.0
+        mean = columns.mean_length(corpus)
         for term in terms:
             rows, counts = self.postings(columns, term)
             inside = corpus[rows]

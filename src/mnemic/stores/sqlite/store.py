@@ -32,10 +32,13 @@ FILE_NAME = "mnemic.db"
 
 def _readable(folder: str | Path) -> Path:
     """The path as this system can read it."""
+    path = Path(folder)
     try:
-        path = Path(folder).expanduser()
+        path = path.expanduser()
         os.fsencode(path)
-        path.exists()
+        path.stat()
+    except OSError:  # not there yet, or not ours: told when it is opened
+        return path
     except (ValueError, RuntimeError, UnicodeEncodeError) as error:
         raise errors.ConfigurationError(f"{str(folder)!r:.80} cannot be a folder here: {error}.") from error
     return path

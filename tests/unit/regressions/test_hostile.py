@@ -1,0 +1,119 @@
+"""Texts that cost more than their length."""
+
+import subprocess
+import sys
+from datetime import date
+
+import pytest
+
+import mnemic.text.differs as statements
+from mnemic import Memory
+from mnemic.retrieval import folding
+from mnemic.text.cues import traits
+from mnemic.text.dates import told_periods
+from mnemic.text.terms import MAX_TERM, index_terms, query_terms
+
+PATIENCE = 30  # seconds: linear work takes a fraction of one, quadratic work many minutes
+TEXTS = {
+    "open brackets": "'[' * {n}",
+    "closed brackets": "'[' * {n} + ']'",
+    "pairs of brackets": "'[]' * {n}",
+    "spaces": "'x' + ' ' * {n} + 'x'",
+    "spaces in a tag": "'<' + ' ' * {n} + 'x'",
+    "tags": "'< ' * {n} + '</ ' * {n}",
+    "digits": "'1' * {n}",
+    "digits with points": "'1.' * {n}",
+    "apostrophes": '"a\'" * {n}',
+    "marks": "'a' + chr(0x301) * {n}",
+    "dates": "'in may ' * {n}",
+}
+WORK = """
+from mnemic.context import pack
+from mnemic.text import cues, dates, terms, tokens
+from mnemic.types import Hit
+text = {text}
+cues.traits(text), cues.asked_for(text), dates.told_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
+terms.analysed(text), terms.query_terms(text), tokens.approximate_tokens(text)
+pack([Hit(id="1", kind="message", text=text, score=1.0)], max_tokens=9_000_000, count=len, fence="a1b2c3d4")
+"""
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+def test_a_hostile_text_is_handled_in_linear_work(kind):
+    code = WORK.format(text=TEXTS[kind].format(n=200_000))
+    done = subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("size", [3, 20_000, 200_000])
+def test_brackets_at_the_end_mean_what_they_meant(size):
+    assert traits("where is it? " + "[" * size) == traits("where is it? (")
+    assert traits("where is it? [" + "a " * size + "]") == traits("where is it?")
+    assert traits("[" * size + "]") == 0
+
+
+def test_told_periods_are_few_and_distinct():
+    said = date(2024, 5, 8).toordinal()
+    assert len(told_periods("in may " * 20_000, said)) == 1
+    days = " ".join(
+        f"{day} {month} {year}," for year in (2022, 2023) for month in ("june", "july") for day in range(1, 29)
+    )
+    periods = told_periods(days, said)
+    assert len(periods) == len(set(periods)) == 20
+    assert told_periods("yesterday, yesterday, in may and in may", said) == told_periods("yesterday, in may", said)
+
+
+def test_dated_searches_of_a_text_full_of_dates(memory):
+    memory.add_message("in may " * 20_000, id="flood")
+    memory.add_message("we met in may", id="plain")
+    assert {hit.id for hit in memory.search("in may 2024")} == {"flood", "plain"}
+
+
+@pytest.mark.parametrize("number", ["7" * 40_000, "1" * 40_000 + ".5", "1," * 20_000 + "1", "12:" * 15_000 + "30"])
+def test_a_very_long_number_is_found_by_its_words(either, number):
+    either.add_message("nothing of that kind", id="other")
+    either.search("nothing")
+    either.add_message(number, id="number")
+    first = either.search(number)[0]
+    assert first.id == "number"
+    assert first.scores["bm25"] > 0
+    assert max(map(len, index_terms(number))) <= MAX_TERM
+    assert query_terms(number) == index_terms(number)
+
+
+@pytest.mark.parametrize("ends", [("", ""), ("", "x"), ("the code is swordfish", "my aunt keeps bees")])
+def test_two_long_messages_are_not_compared_word_by_word(memory, monkeypatch, ends):
+    compared = []
+
+    def counted(first, second):
+        compared.append((first, second))
+
+    monkeypatch.setattr(folding, "differs", counted)
+    for n, end in enumerate(ends):
+        memory.add_message("word " * 6_000 + end, id=f"m{n}")
+    assert {hit.id for hit in memory.search("word")} == {"m0", "m1"}
+    assert compared == []
+
+
+def test_long_statements_are_aligned_only_while_that_is_cheap(monkeypatch):
+    aligned = []
+
+    class Counted(statements.SequenceMatcher):
+        def __init__(self, junk, first, second, **options):
+            aligned.append(max(len(first), len(second)))
+            super().__init__(junk, first, second, **options)
+
+    monkeypatch.setattr(statements, "SequenceMatcher", Counted)
+    for count in (200, 1_000, 4_000):
+        text = "garden " * count
+        assert statements.differs(text, text) is None
+        assert (statements.differs(text, text + "tree") is not None) == (count > 300)
+    assert aligned == [201]
+
+
+def test_a_hostile_text_is_stored_found_and_shown():
+    with Memory(":memory:", embedder="hashing") as memory:
+        memory.add_message("[" * 20_000 + " garden", id="brackets")
+        memory.add_message("<" + " " * 20_000 + "garden", id="tag")
+        assert {hit.id for hit in memory.search("garden")} == {"brackets", "tag"}
+        assert memory.get_memory_context("garden", max_tokens=500).token_count <= 500
