@@ -513,3 +513,16 @@ class TestEvidence:
         assert memory.search("tea, Lisbon")[0].id == bright
         assert "importance" not in memory.search("tea, Lisbon", quality=False)[0].scores
         assert dull in {hit.id for hit in memory.search("tea, Lisbon", quality=False)}
+
+
+def test_a_list_of_hundreds_begins_with_the_short_one(memory):
+    memory.add(
+        [
+            Message(role="user", content=f"note {n} about {('tea', 'rain', 'books')[n % 3]} and the garden", id=str(n))
+            for n in range(900)
+        ]
+    )
+    everything = [hit.id for hit in memory.search("tea in the garden", k=900)]
+    assert len(everything) == len(set(everything)) == 900
+    for k in (1, 10, 150, 450, 700):
+        assert [hit.id for hit in memory.search("tea in the garden", k=k)] == everything[:k]

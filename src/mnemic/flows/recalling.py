@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
@@ -29,6 +30,9 @@ Floats = NDArray[np.float32]
 
 GRADES = ("none", "weak", "strong")
 
+PAGE = 1_000
+"""Candidates of each search on further pages, for those who ask for more hits than the first pool holds."""
+
 RERANKED = 50
 """How many of the first hits a reranker reads, whatever k is."""
 
@@ -36,10 +40,46 @@ NEIGHBOURS_OF = 50
 """How many of each search's best bring their neighbouring turns into the pool."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """A query as the searches see it: its terms, the corpus that gives statistics, both scores of every row."""
+
+    query: Query
+    terms: Sequence[str]
+    corpus: NDArray[np.bool_]
+    words: Floats
+    meaning: Floats | None
+    speakers: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    """Candidates in order, each with its score and the values behind it."""
+
+    docs: NDArray[np.int64]
+    vectors: Floats
+    order: Rows
+    scores: Floats
+    signals: Mapping[str, Floats]
+
+    def __len__(self) -> int:
+        return len(self.order)
+
+    def doc(self, place: int) -> int:
+        return int(self.docs[self.order[place]])
+
+    def vector(self, place: int) -> Floats:
+        return self.vectors[self.order[place]]
+
+    def values(self, place: int) -> tuple[float, dict[str, float]]:
+        i = self.order[place]
+        return float(self.scores[i]), {name: float(value[i]) for name, value in self.signals.items()}
+
+
 def search(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     """Rank the records a query may see, and grade the result.
 
-    The order does not depend on ``k``: the pool is the same for every k up to its size.
+    The order does not depend on ``k``: pools have the same size for every k, and a longer list goes on with further ones.
     """
     text = clean(query.text)
     view = engine.view(scope.user)
@@ -89,17 +129,36 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
                 "without it, or see the warning for how to get the embedder."
             )
         allowed &= meaning >= query.min_similarity
-    rows = _candidates(view, words, meaning, allowed, query)
+    question = _Question(query, terms, corpus, words, meaning, speakers)
+    rows = _candidates(view, question, allowed, query.recipe.candidates)
     if not len(rows):
         return SearchResult()
-    pool = _pool(view, query, rows, terms, corpus, words, meaning, speakers)
+    pool = _pool(view, question, rows)
+    first = _ranking(view, question, pool)
+    if engine.reranker is not None:
+        first = _reranked(engine, view, query.text, first)
+    grade = retrieval.grade(pool, first.order, model=engine.embedder.id if meaning is not None else None)
+    hits = _hits(engine, view, query.k, itertools.chain([first], _further(view, question, allowed, rows)))
+    return SearchResult(hits, grade.evidence, grade.probability)
+
+
+def _ranking(view: View, question: _Question, pool: Pool) -> _Ranked:
+    """A pool in order."""
+    query, rows = question.query, pool.rows
     scores, signals = retrieval.score(pool, query.recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
-    if engine.reranker is not None:
-        order, signals = _reranked(engine, view, query.text, rows, order, signals)
-    grade = retrieval.grade(pool, order, model=engine.embedder.id if meaning is not None else None)
-    ranked = _Ranked(view.columns.doc[rows], view.matrix[rows], order, scores, signals)
-    return SearchResult(_hits(engine, view, query.k, ranked), grade.evidence, grade.probability)
+    return _Ranked(view.columns.doc[rows], view.matrix[rows], order, scores, signals)
+
+
+def _further(view: View, question: _Question, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
+    """What comes after the first pool, page by page, for those who ask for hundreds of hits.
+
+    Pages have one size whatever k is: so a longer list begins with the shorter one.
+    """
+    allowed[taken] = False
+    while len(rows := _candidates(view, question, allowed, PAGE)):
+        yield _ranking(view, question, _pool(view, question, rows))
+        allowed[rows] = False
 
 
 def _allowed(engine: Engine, scope: Scope, filters: Filters, view: View) -> NDArray[np.bool_]:
@@ -113,12 +172,11 @@ def _allowed(engine: Engine, scope: Scope, filters: Filters, view: View) -> NDAr
     return allowed
 
 
-def _candidates(view: View, words: Floats, meaning: Floats | None, allowed: NDArray[np.bool_], query: Query) -> Rows:
+def _candidates(view: View, question: _Question, allowed: NDArray[np.bool_], size: int) -> Rows:
     """The best of both searches with the turns around the very best; ascending."""
-    size = max(query.recipe.candidates, query.k)
-    best = [retrieval.top(words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
-    if meaning is not None:
-        best.append(retrieval.top(meaning, allowed, size, above=-2.0))
+    best = [retrieval.top(question.words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
+    if question.meaning is not None:
+        best.append(retrieval.top(question.meaning, allowed, size, above=-2.0))
     c = view.columns
     leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
     near = retrieval.neighbours(leaders, c.previous, c.following)[:, HERE - 2 : HERE + 3].ravel()
@@ -126,22 +184,14 @@ def _candidates(view: View, words: Floats, meaning: Floats | None, allowed: NDAr
     return np.unique(np.concatenate([*best, near[allowed[near]]]))
 
 
-def _pool(
-    view: View,
-    query: Query,
-    rows: Rows,
-    terms: Sequence[str],
-    corpus: NDArray[np.bool_],
-    words: Floats,
-    meaning: Floats | None,
-    speakers: Sequence[int],
-) -> Pool:
+def _pool(view: View, question: _Question, rows: Rows) -> Pool:
     """Everything the signals read, gathered in one pass over the postings of the query's terms."""
+    query, corpus, meaning, speakers = question.query, question.corpus, question.meaning, question.speakers
     c = view.columns
     around = retrieval.neighbours(rows, c.previous, c.following)
     at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
     asked = _asked_periods(c, query)
-    counts, in_session, idf = _counted(view, terms, corpus, rows, at)
+    counts, in_session, idf = _counted(view, question, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
     asks = (np.append(c.traits, np.int32(0))[at[:, HERE - 1]] & cues.ASKS) > 0
     return Pool(
@@ -149,7 +199,7 @@ def _pool(
         dense=dense[rows],
         dense_before=dense[at[:, HERE - 1]] * asks,
         dense_session=_best_of_session(c, dense, corpus)[rows],
-        bm25=words[rows],
+        bm25=question.words[rows],
         counts=counts,
         lengths=np.append(c.length, np.float32(0.0))[at],
         in_session=in_session,
@@ -170,11 +220,9 @@ def _pool(
     )
 
 
-def _counted(
-    view: View, terms: Sequence[str], corpus: NDArray[np.bool_], rows: Rows, at: Rows
-) -> tuple[Floats, NDArray[np.bool_], Floats]:
+def _counted(view: View, question: _Question, rows: Rows, at: Rows) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
-    c = view.columns
+    c, terms, corpus = view.columns, question.terms, question.corpus
     counts = np.zeros((*at.shape, len(terms)), np.float32)
     in_session = np.zeros((len(rows), len(terms)), np.bool_)
     idf = np.zeros(len(terms), np.float32)
@@ -236,57 +284,38 @@ def _terms(view: View, text: str) -> tuple[str, ...]:
     return tuple(term for term in terms if term not in names) or terms
 
 
-def _reranked(
-    engine: Engine, view: View, text: str, rows: Rows, order: Rows, signals: dict[str, Floats]
-) -> tuple[Rows, dict[str, Floats]]:
+def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked:
     """The first hits in the order of the reranker, the others behind them as they were."""
     assert engine.reranker is not None
+    order = ranked.order
     first = order[:RERANKED]
-    stored = engine.store.fetch(view.user, [int(doc) for doc in view.columns.doc[rows[first]]])
-    texts = [searchable(stored[doc].value) if doc in stored else "" for doc in view.columns.doc[rows[first]].tolist()]
+    docs = [ranked.doc(place) for place in range(len(first))]
+    stored = engine.store.fetch(view.user, docs)
+    texts = [searchable(stored[doc].value) if doc in stored else "" for doc in docs]
     scores = engine.reranker.scores(text, texts)
-    values = np.full(len(rows), scores.min(), np.float32)
+    values = np.full(len(order), scores.min(), np.float32)
     values[first] = scores
     again = first[np.argsort(-scores, kind="stable")]
-    return np.concatenate([again, order[RERANKED:]]), signals | {"rerank": values}
+    return replace(
+        ranked, order=np.concatenate([again, order[RERANKED:]]), signals={**ranked.signals, "rerank": values}
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Ranked:
-    """Candidates in order, each with its score and the values behind it."""
-
-    docs: NDArray[np.int64]
-    vectors: Floats
-    order: Rows
-    scores: Floats
-    signals: Mapping[str, Floats]
-
-    def __len__(self) -> int:
-        return len(self.order)
-
-    def doc(self, place: int) -> int:
-        return int(self.docs[self.order[place]])
-
-    def vector(self, place: int) -> Floats:
-        return self.vectors[self.order[place]]
-
-    def values(self, place: int) -> tuple[float, dict[str, float]]:
-        i = self.order[place]
-        return float(self.scores[i]), {name: float(value[i]) for name, value in self.signals.items()}
-
-
-def _hits(engine: Engine, view: View, k: int, ranked: _Ranked) -> tuple[Hit, ...]:
+def _hits(engine: Engine, view: View, k: int, pages: Iterable[_Ranked]) -> tuple[Hit, ...]:
     """The first k hits: restatements folded, memories attached to the evidence that is already among them."""
     taken = retrieval.Folded()
-    place = 0
-    while len(taken.hits) < k and place < len(ranked):
-        places = range(place, min(place + k - len(taken.hits), len(ranked)))
-        stored = engine.store.fetch(view.user, [ranked.doc(p) for p in places])
-        for p in places:
-            if found := stored.get(ranked.doc(p)):  # gone when it was erased since the snapshot
-                sources = found.value.source_ids if isinstance(found.value, MemoryRecord) else ()
-                taken.take(_hit(found, *ranked.values(p)), ranked.vector(p), sources)
-        place = places.stop
+    for page in pages:
+        place = 0
+        while len(taken.hits) < k and place < len(page):
+            places = range(place, min(place + k - len(taken.hits), len(page)))
+            stored = engine.store.fetch(view.user, [page.doc(p) for p in places])
+            for p in places:
+                if found := stored.get(page.doc(p)):  # gone when it was erased since the snapshot
+                    sources = found.value.source_ids if isinstance(found.value, MemoryRecord) else ()
+                    taken.take(_hit(found, *page.values(p)), page.vector(p), sources)
+            place = places.stop
+        if len(taken.hits) >= k:
+            break
     return tuple(taken.hits.values())
 
 
