@@ -2,7 +2,6 @@
 
 import re
 import sys
-import threading
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -86,7 +85,9 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
     assert either.search("porto")[0].scores["bm25"] > 0
 
 
-def test_rank_bm25_is_searched_by_two_threads_while_it_learns():
+def test_rank_bm25_bears_another_thread_between_any_two_lines_of_a_search():
+    """The other thread asks for other kinds, and learns of a new record."""
+
     class Columns:
         doc, length = np.arange(3), np.ones(3, np.float32)
 
@@ -96,34 +97,31 @@ def test_rank_bm25_is_searched_by_two_threads_while_it_learns():
     class Delta:
         rows, touched = [1], []
 
-    columns = Columns()
+    columns, others = Columns(), []
     index = RankBM25Index(lambda docs: {doc: f"water fact {doc}" for doc in docs})
     index.apply(Delta, columns)
-    failed = []
 
-    def repeat(work):
-        try:
-            for _ in range(800):
-                work()
-        except BaseException as error:  # noqa: BLE001 - whatever a thread raises is the finding
-            failed.append(error)
+    def other_thread(frame, event, argument):
+        if frame.f_code is not RankBM25Index.scores.__code__:
+            return None
+        if event == "line":
+            sys.settrace(None)
+            others.append(index.scores(columns, ["water"], np.array([True, True, True])).tolist())
+            index.apply(Delta, columns)
+            others.append(index.scores(columns, ["fact"], np.array([False, True, True])).tolist())
+            sys.settrace(other_thread)
+        return other_thread
 
-    def search(*mask):
-        corpus = np.array(mask)
-        return lambda: index.scores(columns, ["water"], corpus)
-
-    works = [search(True, False, False), search(True, True, True), lambda: index.apply(Delta, columns)]
-    threads = [threading.Thread(target=repeat, args=(work,)) for work in works]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
+    alone = index.scores(columns, ["water"], np.array([True, False, False])).tolist()
+    before = sys.gettrace()
+    sys.settrace(other_thread)
     try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(timeout=60)
+        disturbed = [index.scores(columns, ["water"], np.array([True, False, False])).tolist() for _ in range(2)]
     finally:
-        sys.setswitchinterval(interval)
-    assert failed == []
+        sys.settrace(before)
+    assert disturbed == [alone, alone]
+    assert len(others) > 10
+    assert all(max(scores) > 0 for scores in others)
 
 
 # Forgotten turns

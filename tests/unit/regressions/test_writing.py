@@ -119,17 +119,15 @@ def test_opening_and_reading_never_touch_the_umask_of_the_process(tmp_path, monk
 def test_files_are_private_and_the_umask_stays_after_opening_from_many_threads(tmp_path):
     before = os.umask(0o002)
     try:
-        for trial in range(3):
-            folder = tmp_path / str(trial)
-            start = threading.Barrier(6)
-            handles = []
+        with Memory(tmp_path / "memory", embedder="hashing") as first:
+            first.add_message("hello")
+            start, handles = threading.Barrier(6), []
 
-            def read(folder=folder, start=start, handles=handles):
+            def read():
                 start.wait(timeout=30)
-                memory = Memory(folder, embedder="hashing")
-                handles.append(memory)
-                memory.add_message("hello")
-                memory.messages()
+                handles.append(Memory(tmp_path / "memory", embedder="hashing"))
+                handles[-1].stats()
+                first.messages()
 
             threads = [threading.Thread(target=read) for _ in range(6)]
             for thread in threads:
@@ -137,11 +135,9 @@ def test_files_are_private_and_the_umask_stays_after_opening_from_many_threads(t
             for thread in threads:
                 thread.join(timeout=60)
             assert len(handles) == 6
-            names = sorted(path.name for path in folder.glob("mnemic.db*"))
-            assert names[0] == "mnemic.db"
-            assert len(names) == 3  # with its write-ahead log and its index
-            assert {stat.S_IMODE((folder / name).stat().st_mode) for name in names} == {0o600}
-            assert len(handles[0].messages()) == 6
+            files = sorted((tmp_path / "memory").glob("mnemic.db*"))
+            assert len(files) == 3  # the record, its write-ahead log and the index of that
+            assert {stat.S_IMODE(path.stat().st_mode) for path in files} == {0o600}
             for memory in handles:
                 memory.close()
         assert os.umask(0o002) == 0o002

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta, timezone
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
@@ -17,9 +17,17 @@ INSIDE = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30, 23, 59, 59, 999_
 
 
 @RUN
-@given(INSIDE, OFFSETS)
+@given(st.datetimes(), OFFSETS)
+@example(datetime.min, timezone(timedelta(hours=14)))
+@example(datetime.max, timezone(timedelta(hours=-14)))
 def test_the_moment_and_its_offset_come_back(value, zone):
     moment = value.replace(tzinfo=zone)
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:  # pushed out of the calendar by its zone
+        with pytest.raises(InvalidInput, match="years 1 to 9999"):
+            to_micros(moment)
+        return
     back = from_micros(to_micros(moment), offset_minutes(moment))
     assert back == moment
     assert back.utcoffset() == moment.utcoffset()
