@@ -13,7 +13,7 @@ from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
-PATIENCE = 3  # seconds: linear work takes a fraction of one, quadratic work many minutes
+PATIENCE = 30  # seconds: linear work takes a fraction of one, quadratic work many minutes
 TEXTS = {
     "open brackets": "'[' * {n}",
     "closed brackets": "'[' * {n} + ']'",

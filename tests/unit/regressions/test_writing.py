@@ -153,6 +153,21 @@ def test_a_location_that_cannot_be_a_folder_is_told(location, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("call", [lambda memory: memory.add_message("x"), lambda memory: memory.forget(ids=["m"])])
+def test_closing_between_the_check_and_the_write_raises_that_it_was_closed(either, monkeypatch, call):
+    either.add_message("hello", id="m")
+    database = either._engine.store._db
+    check = database._check
+
+    def closed_by_another_thread():
+        check()
+        database.close()
+
+    monkeypatch.setattr(database, "_check", closed_by_another_thread)
+    with pytest.raises(StoreClosed, match="Open it again"):
+        call(either)
+
+
 def test_closing_while_others_work_raises_only_that_it_was_closed(either):
     raised, working = [], threading.Event()
 
