@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
 
-__all__ = ["cache_dir", "environment", "environment_set", "private_umask", "tiktoken_cache", "wheel_folder"]
+__all__ = ["cache_dir", "environment", "environment_set", "tiktoken_cache", "wheel_folder"]
 
 
 def environment(name: str) -> str | None:
@@ -68,13 +68,3 @@ def tiktoken_cache(file_name: str) -> Path | None:
             continue
         candidates += [Path(str(f.locate())).parent for f in files if f.name == file_name]
     return next((folder for folder in candidates if (folder / file_name).is_file()), None)
-
-
-@contextmanager
-def private_umask() -> Generator[None]:
-    """Files made inside are readable by their owner alone, from the moment they exist."""
-    before = os.umask(0o077)
-    try:
-        yield
-    finally:
-        os.umask(before)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, tzinfo
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -30,6 +30,8 @@ def time_zone(value: str | tzinfo | None) -> tzinfo:
     if value is None:
         return UTC
     if isinstance(value, tzinfo):
+        if datetime(2000, 1, 1, tzinfo=value).utcoffset() is None:
+            raise ConfigurationError(f"timezone={value!r:.60} gives no offset. Give a zone that has one.")
         return value
     try:
         return ZoneInfo(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -18,6 +18,8 @@ LONGEST = 1_000
 """Characters: longer texts are never folded, because embedders do not read them whole."""
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+
+_HARMLESS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
 
 SAME = 0.95
 """Cosine from which two texts may be restatements; ``text.differs`` has the last word."""
@@ -57,19 +59,16 @@ class Folded:
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
-    """Whether a hit adds nothing: the same speaker, every word of it said by the leader in the same order.
+    """Whether a hit adds nothing: the same speaker says the same words in the same order.
 
     A vector cannot tell "I owe you" from "you owe me", nor what comes after the part of a text that a model reads: so the
     words decide, small ones included.
     """
     if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
         return False
-    return _within(_WORD.findall(hit.text.lower()), _WORD.findall(leader.text.lower())) and not differs(
-        leader.text, hit.text
-    )
+    return _said(hit.text) == _said(leader.text) and not differs(leader.text, hit.text)
 
 
-def _within(words: Sequence[str], others: Iterable[str]) -> bool:
-    """Whether the words stand among the others in the same order."""
-    rest = iter(others)
-    return all(word in rest for word in words)
+def _said(text: str) -> list[str]:
+    """The words of a text in order, without those that change nothing."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _HARMLESS]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -22,6 +21,7 @@ Floats = NDArray[np.float32]
 Values = dict[str, Floats]
 Fusion = Literal["sum", "normalised", "rrf"]
 
+LARGEST = 1e6
 _ALWAYS = ("dense", "bm25")  # every hit carries these, whatever ranked it
 
 
@@ -49,15 +49,19 @@ class Recipe:
     fitted: str = "set by hand"
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.weights, Mapping) and isinstance(self.quality, Mapping)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput("The weights and quality of a recipe must be mappings from signals to numbers.")
         unknown = sorted({*self.weights, *self.quality} - set(SIGNALS))
         if unknown or not self.weights:
             raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; it cannot weigh {unknown or 'nothing'}.")
         if self.fusion not in get_args(Fusion):
             raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {self.fusion!r:.40}.")
         numbers = (*self.weights.values(), *self.quality.values(), self.spread, self.rrf_k)
-        if not all(isinstance(n, (int, float)) and math.isfinite(n) for n in numbers) or self.rrf_k <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInput("Weights, spread and rrf_k of a recipe must be finite numbers, and rrf_k above 0.")
-        if not isinstance(self.candidates, int) or self.candidates < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not all(isinstance(n, (int, float)) and abs(n) <= LARGEST for n in numbers) or self.rrf_k <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(
+                "Weights, spread and rrf_k of a recipe must be numbers up to a million, and rrf_k above 0."
+            )
+        if not isinstance(self.candidates, int) or isinstance(self.candidates, bool) or self.candidates < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"candidates must be a whole number from 1, not {self.candidates!r:.40}.")
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
         object.__setattr__(self, "quality", MappingProxyType(dict(self.quality)))

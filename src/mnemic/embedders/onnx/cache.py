@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from mnemic import paths
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -64,8 +62,7 @@ def keep(folder: Path, converter: str, model: Iterable[Part], tokenizer: Path) -
     Raises:
         OSError: the folder cannot be written; what was there before is still there.
     """
-    with paths.private_umask():
-        folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _sweep(folder)
     files = {
         MODEL: _replace(folder / MODEL, model),

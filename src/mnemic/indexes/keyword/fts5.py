@@ -7,6 +7,7 @@ often; terms are stored under their user, so the wall costs nothing, and scoring
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,6 +27,16 @@ MAX_TAIL = 2_000
 _EMPTY: Postings = (np.empty(0, np.intp), np.empty(0, np.float32))
 
 
+@dataclass(slots=True)
+class _Known:
+    """What is held of one state of the file: replaced as a whole, so that no search sees half of it."""
+
+    last: int
+    base: dict[str, Postings] = field(default_factory=dict[str, Postings])
+    tail: dict[str, dict[int, int]] = field(default_factory=dict[str, dict[int, int]])
+    tail_size: int = 0
+
+
 class Fts5Index:
     """The keyword index of one user.
 
@@ -39,55 +50,51 @@ class Fts5Index:
 
     def __init__(self, read: Callable[[str], list[int]], texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self._read, self._texts = read, texts
-        self._forget()
-
-    def _forget(self) -> None:
-        self._base: dict[str, Postings] = {}
-        self._tail: dict[str, dict[int, int]] = {}
-        self._base_doc: int | None = None
-        self._tail_size = 0
+        self._known: _Known | None = None
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Learn of new and changed records."""
-        fresh = [row[0] for row in delta.rows if self._base_doc is not None and row[0] > self._base_doc]
+        known = self._known
+        fresh = [row[0] for row in delta.rows if known is not None and row[0] > known.last]
         changed = len(fresh) < len(delta.rows) or bool(delta.touched)
-        if self._base_doc is None or (delta.rows and changed) or self._tail_size + len(fresh) > MAX_TAIL:
-            self._forget()
-            self._base_doc = int(columns.doc[-1]) if len(columns) else -1
+        if known is None or (delta.rows and changed) or known.tail_size + len(fresh) > MAX_TAIL:
+            self._known = _Known(int(columns.doc[-1]) if len(columns) else -1)
             return
         for doc, text in sorted(self._texts(fresh).items()) if fresh else ():
             row = int(np.searchsorted(columns.doc, doc))
             for term in index_terms(text):
-                counts = self._tail.setdefault(term, {})
+                counts = known.tail.setdefault(term, {})
                 counts[row] = counts.get(row, 0) + 1
-        self._tail_size += len(fresh)
+        known.tail_size += len(fresh)
 
     def postings(self, columns: Columns, term: str) -> Postings:
         """The rows that contain a term, ascending, and how often each does."""
-        rows, counts = self._of_base(columns, term)
+        known = self._known  # as it is now: another thread may begin anew meanwhile
+        if known is None:
+            return _EMPTY
+        rows, counts = self._of_base(known, columns, term)
         if len(rows) and rows[-1] >= len(columns):  # read for a newer snapshot than this one
             rows, counts = rows[rows < len(columns)], counts[rows < len(columns)]
-        tail = self._tail.get(term)
+        tail = known.tail.get(term)
         late = sorted((row, count) for row, count in list(tail.items()) if row < len(columns)) if tail else []
         if not late:
             return rows, counts
         more, often = zip(*late, strict=True)
         return np.append(rows, np.array(more, np.intp)), np.append(counts, np.array(often, np.float32))
 
-    def _of_base(self, columns: Columns, term: str) -> Postings:
+    def _of_base(self, known: _Known, columns: Columns, term: str) -> Postings:
         """The postings of the records known when the base was laid; kept when this snapshot sees all of them."""
-        base, last = self._base, self._base_doc  # as they are now: another thread may begin anew meanwhile
-        found = base.get(term)
+        found = known.base.get(term)
         if found is not None:
             return found
         docs = np.array(self._read(term), np.int64)
-        distinct, counts = np.unique(docs[docs <= (-1 if last is None else last)], return_counts=True)
+        distinct, counts = np.unique(docs[docs <= known.last], return_counts=True)
         rows = np.searchsorted(columns.doc, distinct)
         held = rows < len(columns)
         held[held] = columns.doc[rows[held]] == distinct[held]
         found = (rows[held], counts[held].astype(np.float32)) if len(distinct) else _EMPTY
-        if len(columns) and last is not None and columns.doc[-1] >= last:
-            base[term] = found
+        if len(columns) and columns.doc[-1] >= known.last:
+            known.base[term] = found
         return found
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 import threading
@@ -40,6 +41,18 @@ def _busy_handler() -> Callable[[int], bool]:
         return True
 
     return wait
+
+
+def _write_ahead(db: Connection) -> None:
+    """Switch to write-ahead logging. SQLite asks no busy handler here, so openers of a new file wait for each other."""
+    wait = _busy_handler()
+    for attempt in itertools.count():
+        try:
+            db.pragma("journal_mode", "WAL")
+            return
+        except apsw.BusyError:
+            if not wait(attempt):
+                raise
 
 
 def _translate(error: apsw.Error, where: str) -> errors.StoreError:
@@ -118,8 +131,8 @@ class Database:
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         db = cast("Connection", apsw.Connection(str(self.path) if self.path else ":memory:"))
         db.set_busy_handler(_busy_handler())
+        _write_ahead(db)
         for pragma, value in (
-            ("journal_mode", "WAL"),
             ("synchronous", self._durability),
             ("secure_delete", 1),
             ("foreign_keys", 1),
@@ -162,8 +175,9 @@ class Database:
             raise
 
     def _recognise(self, db: Connection) -> None:
-        version, application = int(db.pragma("user_version")), db.pragma("application_id")
-        empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+        with db:  # one moment: another opener may be making the schema
+            empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+            version, application = int(db.pragma("user_version")), db.pragma("application_id")
         if not empty and application != APPLICATION_ID:
             raise errors.StoreCorrupt(
                 f"{self.name} is an SQLite file of another program. Choose another folder for the memory."

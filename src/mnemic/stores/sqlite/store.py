@@ -56,7 +56,7 @@ def _prepare(folder: Path) -> Path:
             f"{folder} is a file; the memory needs a folder of its own. Give another path."
         ) from error
     except (PermissionError, OSError) as error:
-        if not (folder / FILE_NAME).is_file():
+        if not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113 - Path.is_file raises for names that are too long
             raise errors.StoreUnavailable(f"The folder {folder} cannot be made or written: {error}.") from error
     return folder / FILE_NAME
 
