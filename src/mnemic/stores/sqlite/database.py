@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, TypeVar, cast
+from typing import Literal, cast
 
 import apsw
 
@@ -21,7 +21,6 @@ from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 __all__ = ["Database", "Durability"]
 
 Durability = Literal["FULL", "NORMAL"]
-T = TypeVar("T")
 
 BUSY_SECONDS = 30.0
 MAX_IDLE_READERS = 8
@@ -248,12 +247,6 @@ class Database:
                         self._readers.append(db)
                 if not keep:
                     db.close()
-
-    def maintain(self, work: Callable[[Connection], T]) -> T:
-        """Run statements that cannot stand in a transaction (checkpoint, vacuum, backup) on the writer."""
-        self._check()
-        with self._lock, self._translated():
-            return work(self._writer)
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mnemic import errors
 from mnemic.stores.sqlite import checking, reading, reporting, writing
+from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.database import Database, Durability
 from mnemic.stores.sqlite.embedding import Embedding
 from mnemic.stores.sqlite.migrations import MIGRATIONS
@@ -59,6 +60,15 @@ def _prepare(folder: Path) -> Path:
         if not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113 - Path.is_file raises for names that are too long
             raise errors.StoreUnavailable(f"The folder {folder} cannot be made or written: {error}.") from error
     return folder / FILE_NAME
+
+
+def _located(db: Connection, user: str, id: str) -> tuple[int, int]:
+    """The number of a user and the doc of one of its ids."""
+    number = reading.user_number(db, user)
+    doc = None if number is None else reading.find(db, number, id)
+    if number is None or doc is None:
+        raise errors.NotFound(f"This user has no record with the id {id!r}.")
+    return number, doc
 
 
 class SqliteStore:
@@ -147,10 +157,7 @@ class SqliteStore:
             NotFound: this user has no such record.
         """
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            doc = None if number is None else reading.find(db, number, id)
-            if number is None or doc is None:
-                raise errors.NotFound(f"This user has no record with the id {id!r}.")
+            number, doc = _located(db, user, id)
             return reading.fetch(db, number, [doc])[doc]
 
     def list_memories(
@@ -180,10 +187,7 @@ class SqliteStore:
             NotFound: this user has no such record.
         """
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            doc = None if number is None else reading.find(db, number, id)
-            if number is None or doc is None:
-                raise errors.NotFound(f"This user has no record with the id {id!r}.")
+            number, doc = _located(db, user, id)
             return tuple(reading.events(db, number, doc))
 
     def stats(self, user: str) -> Stats:
