@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.text.differs import differs
 from mnemic.types import Hit
+from mnemic.vectors import dot
 
 __all__ = ["SAME", "Folded"]
 
@@ -54,7 +55,7 @@ class Folded:
         if not self.hits:
             return None
         leaders = list(self.hits.values())
-        close = np.flatnonzero(np.array(self._vectors) @ vector >= SAME)
+        close = np.flatnonzero(dot(np.array(self._vectors), vector) >= SAME)
         return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnemic.retrieval.pool import HERE, Pool
 from mnemic.text import bm25 as scoring
 from mnemic.text import cues
+from mnemic.vectors import dot
 
 __all__ = ["SIGNALS", "Signal", "own_coverage"]
 
@@ -52,12 +53,12 @@ def coverage(pool: Pool) -> Floats:
     """
     said = (pool.counts > 0) * _CREDITS[None, :, None]
     credit = np.maximum(said.max(axis=1), _IN_SESSION * pool.in_session)
-    return (credit @ pool.idf) / np.sqrt(pool.idf.sum() + 1e-9)
+    return dot(credit, pool.idf) / np.sqrt(pool.idf.sum() + 1e-9)
 
 
 def own_coverage(pool: Pool) -> Floats:
     """The share of the query's idf mass that stands in the turn itself, 0 to 1."""
-    return ((pool.counts[:, HERE] > 0) @ pool.idf) / (pool.idf.sum() + np.float32(1e-9))
+    return dot(pool.counts[:, HERE] > 0, pool.idf) / (pool.idf.sum() + np.float32(1e-9))
 
 
 def bm25(pool: Pool) -> Floats:
@@ -69,7 +70,7 @@ def bm25_window(pool: Pool) -> Floats:
     """BM25 of the turn with one turn either side taken as one text, in units of the largest idf."""
     inside = slice(HERE - 1, HERE + 2)
     counts, lengths = pool.counts[:, inside].sum(axis=1), pool.lengths[:, inside].sum(axis=1)
-    return scoring.saturation(counts, lengths[:, None], 3 * pool.mean_length) @ pool.idf
+    return dot(scoring.saturation(counts, lengths[:, None], 3 * pool.mean_length), pool.idf)
 
 
 def date(pool: Pool) -> Floats:

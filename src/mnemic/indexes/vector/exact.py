@@ -61,4 +61,5 @@ def similarities(matrix: NDArray[np.float32], query: NDArray[np.float32]) -> NDA
     Row by row on one thread: as fast as a matrix product on one, while a product on all cores can be many times slower on
     a machine that is busy.
     """
-    return np.vecdot(matrix, query)
+    with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
+        return np.vecdot(matrix, query)
