@@ -14,19 +14,25 @@ Each message says what happened, why, and what to do about it::
     │   ├── StoreCorrupt                               the file is damaged or not ours
     │   ├── StoreClosed                                the handle was closed
     │   ├── SchemaTooNew                               written by a newer Mnemic
+    │   ├── Conflict                                   somebody else changed it meanwhile; nothing was stored
     │   └── EmbeddingMismatch                          vectors of another model or dimension
-    └── EmbedderError                                  the embedder failed on this input
-        └── EmbedderUnavailable                        the embedder cannot be had at all
+    ├── EmbedderError                                  the embedder failed on this input
+    │   └── EmbedderUnavailable                        the embedder cannot be had at all
+    └── LanguageModelError                             the language model gave no usable answer
+        └── LanguageModelUnavailable                   the language model cannot be had at all
 """
 
 from __future__ import annotations
 
 __all__ = [
     "ConfigurationError",
+    "Conflict",
     "EmbedderError",
     "EmbedderUnavailable",
     "EmbeddingMismatch",
     "InvalidInput",
+    "LanguageModelError",
+    "LanguageModelUnavailable",
     "MissingExtra",
     "MnemicError",
     "NotFound",
@@ -93,6 +99,10 @@ class SchemaTooNew(StoreError):
     """The record was written by a newer version of Mnemic."""
 
 
+class Conflict(StoreError):
+    """Records changed between reading and writing; nothing was stored. Read again and repeat."""
+
+
 class EmbeddingMismatch(StoreError):
     """The record holds vectors of another model or dimension."""
 
@@ -110,3 +120,11 @@ class EmbedderError(MnemicError):
 
 class EmbedderUnavailable(EmbedderError):
     """The embedder cannot be had: no weights, no package or no server."""
+
+
+class LanguageModelError(MnemicError):
+    """The language model gave no usable answer to this question."""
+
+
+class LanguageModelUnavailable(LanguageModelError):
+    """The language model cannot be had: no package, no key, no server, or it did not answer in time."""

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
 
-__all__ = ["cache_dir", "environment", "environment_set", "tiktoken_cache", "wheel_folder"]
+__all__ = ["cache_dir", "environment", "environment_secrets", "environment_set", "tiktoken_cache", "wheel_folder"]
+
+_SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
+_SHORTEST_SECRET = 8
 
 
 def environment(name: str) -> str | None:
     """The value of an environment variable, or None when it is unset or empty."""
     return os.environ.get(name) or None
+
+
+def environment_secrets() -> list[str]:
+    """Values of environment variables that are keys by their name: what an error must not show."""
+    return [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET]
 
 
 @contextmanager

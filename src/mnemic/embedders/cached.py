@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from mnemic.embedders.checks import checked, positive, prepared, whole
-from mnemic.embedders.process import ProcessLock
+from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import ConfigurationError
 from mnemic.protocols import InputKind
+from mnemic.services.arguments import positive, whole
+from mnemic.services.process import ProcessLock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

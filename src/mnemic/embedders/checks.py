@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
-from mnemic.errors import ConfigurationError, EmbedderError, InvalidInput
+from mnemic.errors import EmbedderError, InvalidInput
 from mnemic.protocols import InputKind
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
     from mnemic.protocols import Vectors
 
-__all__ = ["MAX_CHARACTERS", "checked", "positive", "prepared", "whole"]
+__all__ = ["MAX_CHARACTERS", "checked", "prepared"]
 
 MAX_CHARACTERS = 20_000
 """Texts are cut here before they are tokenised: models see a few hundred to a few thousand tokens, never more."""
@@ -90,17 +89,3 @@ def _check_shape(shape: tuple[int, ...], count: int, dimension: int | None) -> N
             f"The model returned vectors of dimension {shape[1]} instead of {dimension}. "
             "Was the model exchanged? A record keeps vectors of one model."
         )
-
-
-def whole(name: str, value: object, low: int, high: int) -> int:
-    """`value` if it is a whole number from `low` to `high`, else a ConfigurationError that names the argument."""
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise ConfigurationError(f"{name}={value!r} is not a whole number from {low} to {high}.")
-    return value
-
-
-def positive(name: str, value: object) -> float:
-    """`value` as seconds if it is a finite number above 0, else a ConfigurationError that names the argument."""
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not (math.isfinite(value) and value > 0):
-        raise ConfigurationError(f"{name}={value!r} is not a number of seconds above 0.")
-    return float(value)

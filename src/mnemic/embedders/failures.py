@@ -1,58 +1,17 @@
-"""What an error of a remote service means, told without giving a key away."""
+"""What an error of an embedding service means for its caller."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable
+from mnemic.services import failures
+from mnemic.services.failures import Failure
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Failure", "judged", "scrubbed"]
-
-# Errors are told apart by the names of their classes: the provider packages are not imported for it, and not every
-# version of pydantic-ai has all of these.
-REFUSED = frozenset({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"})
-REFUSED_STATUS = frozenset({401, 402, 403, 404})
-REJECTED = frozenset({"ModelRequestRejectedError"})
-REJECTED_STATUS = frozenset({400, 413, 422})
-TRANSIENT = frozenset(
-    {
-        "ModelConnectionError",
-        "ModelRateLimitError",
-        "ModelRequestTimeout",
-        "ModelServerError",
-        "ModelUnavailableError",
-        "OSError",  # refused and broken connections, unknown hosts, time-outs
-        "TransportError",  # the same, as HTTP clients call it
-    }
-)
-TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
-SERVER_ERRORS = range(500, 600)
-
-LONGEST_DETAIL = 300
-MASK = "***"
-SECRETS = re.compile(
-    r"""(?ix)
-    (?: bearer | basic ) \s+ [^\s"',}]+
-    | (?: key | token | secret | password | authorization ) ["']? \s* [:=] \s* ["']? (?:bearer \s+)? [^\s"',}]+
-    | \b (?: sk | pk | rk ) - \S+
-    | (?<=//) [^/\s@]+ @
-    | (?= [\w*./+=-]* \d ) [\w*./+=-]{20,}
-    """
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One failed attempt: whether another may help, after how many seconds at least, and the error to raise if not."""
-
-    error: EmbedderError
-    transient: bool = False
-    wait: float = 0.0
+__all__ = ["judged"]
 
 
 def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
@@ -63,44 +22,27 @@ def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Fai
         service: the embedder's id, for the message.
         secrets: strings that must not appear in it.
     """
-    names = {base.__name__ for base in type(error).__mro__}
-    status = getattr(error, "status_code", None)
-    label = type(error).__name__.lstrip("_") + (f", status {status}" if isinstance(status, int) else "")
-    if names & REFUSED or status in REFUSED_STATUS:
-        # The answer is not quoted: services repeat the key that they do not know.
+    verdict = failures.judged(error, service, secrets)
+    if verdict.meaning == "refused":
         return Failure(
             EmbedderUnavailable(
-                f"The embedding service {service} does not let us in or does not have this model ({label}). "
+                f"The embedding service {service} does not let us in or does not have this model ({verdict.label}). "
                 "Check the provider's key in the environment, the account, and the model's name."
             )
         )
-    detail = scrubbed(str(error), secrets, keep=service)
-    if names & REJECTED or status in REJECTED_STATUS:
+    if verdict.meaning == "rejected":
         return Failure(
             EmbedderError(
-                f"The embedding service {service} rejected these texts ({label}): {detail} "
+                f"The embedding service {service} rejected these texts ({verdict.label}): {verdict.detail} "
                 "Shorten them with max_characters, or lower batch_size."
             )
         )
-    if names & TRANSIENT or status in TRANSIENT_STATUS or status in SERVER_ERRORS:
+    if verdict.meaning == "transient":
         unavailable = EmbedderUnavailable(
-            f"The embedding service {service} did not answer ({label}): {detail} Check the network and the service, or "
-            "raise timeout and retries. What was to be embedded can be embedded later."
+            f"The embedding service {service} did not answer ({verdict.label}): {verdict.detail} Check the network and "
+            "the service, or raise timeout and retries. What was to be embedded can be embedded later."
         )
-        return Failure(unavailable, transient=True, wait=_wished_wait(error))
-    return Failure(EmbedderError(f"The embedding service {service} failed ({label}): {detail} Check the service."))
-
-
-def scrubbed(text: str, secrets: Collection[str] = (), *, keep: str = "") -> str:
-    """`text` without anything that could be a key, cut to 300 characters; words of `keep` stay readable."""
-    for secret in secrets:
-        text = text.replace(secret, MASK)
-    known = {keep, *re.split(r"[:@]", keep)}
-    text = SECRETS.sub(lambda found: found[0] if found[0].strip(".") in known else MASK, text)
-    text = " ".join(text.split()) or "no details."
-    return text[:LONGEST_DETAIL] + ("..." if len(text) > LONGEST_DETAIL else "" if text.endswith(".") else ".")
-
-
-def _wished_wait(error: Exception) -> float:
-    wish = getattr(error, "retry_after", None)
-    return float(wish) if isinstance(wish, (int, float)) and wish > 0 else 0.0
+        return Failure(unavailable, transient=True, wait=verdict.wait)
+    return Failure(
+        EmbedderError(f"The embedding service {service} failed ({verdict.label}): {verdict.detail} Check the service.")
+    )

@@ -8,7 +8,8 @@ from zlib import crc32
 
 import numpy as np
 
-from mnemic.embedders.checks import checked, prepared, whole
+from mnemic.embedders.checks import checked, prepared
+from mnemic.services.arguments import whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import math
-import os
-import re
 import weakref
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
-from mnemic.embedders.background import BackgroundLoop
-from mnemic.embedders.checks import MAX_CHARACTERS, checked, positive, prepared, whole
-from mnemic.embedders.failures import Failure, judged, scrubbed
-from mnemic.embedders.process import PerProcess
-from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra, MnemicError
+from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
+from mnemic.embedders.failures import judged
+from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra
+from mnemic.services.arguments import positive, seconds, whole
+from mnemic.services.background import BackgroundLoop
+from mnemic.services.failures import Failure, scrubbed
+from mnemic.services.patience import Patience, persistently
+from mnemic.services.process import PerProcess
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Sequence
 
     from pydantic_ai.embeddings import Embedder as PydanticEmbedder
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
@@ -29,14 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteEmbedder"]
 
-T = TypeVar("T")
-
 BLANK = "."  # sent for blank texts, which most services refuse
-LONGEST_WAIT = 30.0  # seconds: a service that asks for more is given up
 CLOSING_TIME = 5.0  # seconds for open connections to end
-
-SECRET_NAME = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
-SHORTEST_SECRET = 8
 
 
 class RemoteEmbedder:
@@ -76,8 +69,8 @@ class RemoteEmbedder:
         self._dimension = self._dimensions
         self._batch_size = whole("batch_size", batch_size, 1, 2048)
         self._max_characters = whole("max_characters", max_characters, 1, 10_000_000)
-        self._patience = _Patience(
-            positive("timeout", timeout), whole("retries", retries, 0, 10), _seconds("backoff", backoff)
+        self._patience = Patience(
+            positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff)
         )
         self._id = name or service + (f"@{dimensions}" if dimensions else "")
         self._line = PerProcess(lambda: _Line(model, service))
@@ -137,15 +130,6 @@ class RemoteEmbedder:
         return EmbedderUnavailable(f"The embedder {self._id} was closed. Make a new one.")
 
 
-@dataclass(frozen=True, slots=True)
-class _Patience:
-    """How long one attempt may take, how many follow it, and how far apart they are; seconds."""
-
-    timeout: float
-    retries: int
-    backoff: float
-
-
 class _Line:
     """The connection to one service: a loop, and the client that lives on it."""
 
@@ -158,7 +142,7 @@ class _Line:
         self._providers = AsyncExitStack()
 
     async def ask(
-        self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: _Patience
+        self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: Patience
     ) -> Sequence[Sequence[float]]:
         """One request, tried as often as `patience` allows. Runs on the loop."""
         client = await self._opened()
@@ -166,7 +150,12 @@ class _Line:
         async def request() -> Sequence[Sequence[float]]:
             return (await client.embed(texts, input_type=kind, settings=settings or None)).embeddings
 
-        return await _persistently(request, patience, self._service)
+        outcome = await persistently(
+            request, patience, lambda error: judged(error, self._service, paths.environment_secrets())
+        )
+        if isinstance(outcome, Failure):
+            raise outcome.error
+        return outcome
 
     async def hang_up(self) -> None:
         """Close connections of the client that was made here. Runs on the loop."""
@@ -180,7 +169,7 @@ class _Line:
                     self._client = await self._made()
                 return self._client
         except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
-            problem = scrubbed(str(error), _secrets(), keep=self._service)
+            problem = scrubbed(str(error), paths.environment_secrets(), keep=self._service)
         # Raised here so that the error does not carry the original, which may quote a key.
         raise EmbedderUnavailable(f"The embedding service {self._service} cannot be set up: {problem}")
 
@@ -205,23 +194,6 @@ class _Line:
         return client
 
 
-async def _persistently(request: Callable[[], Awaitable[T]], patience: _Patience, service: str) -> T:
-    attempt = 0
-    while True:
-        failure: Failure
-        try:
-            async with asyncio.timeout(patience.timeout):
-                return await request()
-        except MnemicError:
-            raise
-        except Exception as error:  # noqa: BLE001 - every provider raises errors of its own; `judged` sorts them
-            failure = judged(error, service, _secrets())
-        if not failure.transient or attempt == patience.retries or failure.wait > LONGEST_WAIT:
-            raise failure.error
-        await asyncio.sleep(max(patience.backoff * 2**attempt, failure.wait))
-        attempt += 1
-
-
 def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
     """``provider:model`` of whatever was given."""
     if isinstance(model, str):
@@ -237,17 +209,6 @@ def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
             f'{type(model).__name__} is not a pydantic-ai Embedder or EmbeddingModel. Give one, or "provider:model".'
         )
     return f"{provider}:{name}"
-
-
-def _seconds(name: str, value: float) -> float:
-    if isinstance(value, bool) or not (math.isfinite(value) and value >= 0):
-        raise ConfigurationError(f"{name}={value!r} is not a number of seconds from 0.")
-    return float(value)
-
-
-def _secrets() -> list[str]:
-    """Values of the environment that an error must not show."""
-    return [value for name, value in os.environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET]
 
 
 def _hang_up(lines: PerProcess[_Line]) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mnemic import paths
-from mnemic.embedders.checks import checked, prepared, whole
-from mnemic.embedders.process import PerProcess
+from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
+from mnemic.services.arguments import whole
+from mnemic.services.process import PerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from mnemic.embedders.checks import checked, positive, prepared, whole
-from mnemic.errors import ConfigurationError, EmbedderError, InvalidInput
+from mnemic.embedders.checks import checked, prepared
+from mnemic.errors import EmbedderError, InvalidInput
 
 
 def test_rows_become_unit_float32():
@@ -94,15 +94,3 @@ def test_other_things_than_texts_are_refused(item):
 def test_unknown_kind():
     with pytest.raises(InvalidInput, match="passage"):
         prepared(["a"], "passage")
-
-
-@pytest.mark.parametrize("value", [0, 11, 2.0, "3", True, None])
-def test_whole_numbers_outside_the_range(value):
-    with pytest.raises(ConfigurationError, match=r"size=.*from 1 to 10"):
-        whole("size", value, 1, 10)
-
-
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "3", True])
-def test_seconds_that_are_none(value):
-    with pytest.raises(ConfigurationError, match="ttl="):
-        positive("ttl", value)

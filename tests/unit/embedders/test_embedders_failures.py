@@ -8,7 +8,7 @@ from pydantic_ai.exceptions import (
     ModelRateLimitError,
 )
 
-from mnemic.embedders.failures import judged, scrubbed
+from mnemic.embedders.failures import judged
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 
 SERVICE = "openai:text-embedding-3-small"
@@ -74,19 +74,3 @@ def test_the_services_wish_to_wait():
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_keys_are_never_shown(text, status):
     assert "verysecret" not in str(judged(http(status, text), SERVICE).error)
-
-
-def test_known_secrets_are_hidden_wherever_they_stand():
-    assert scrubbed("my pass is plainword, really", ["plainword"]) == "my pass is ***, really."
-
-
-def test_what_helps_stays_readable():
-    text = "Set the `OPENAI_API_KEY` environment variable to use text-embedding-3-small."
-    assert scrubbed(text, keep=SERVICE) == text
-
-
-def test_details_are_short_and_on_one_line():
-    shown = scrubbed("line\n" * 500)
-    assert len(shown) <= 303
-    assert "\n" not in shown
-    assert scrubbed("") == "no details."

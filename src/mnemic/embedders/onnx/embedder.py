@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemic.embedders.checks import checked, prepared, whole
+from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.onnx.cache import ModelFiles, sha256
 from mnemic.embedders.onnx.weights import MODEL_NAME, default_model, model_in
-from mnemic.embedders.process import PerProcess
 from mnemic.errors import EmbedderUnavailable
+from mnemic.services.arguments import whole
+from mnemic.services.process import PerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from threading import Event, Thread
 
 import pytest
 
-from mnemic.embedders.background import BackgroundLoop
+from mnemic.services.background import BackgroundLoop
 
 
 @pytest.fixture

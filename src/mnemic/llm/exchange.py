@@ -1,0 +1,157 @@
+"""One exchange with a model: the request in one of three forms, and the answer read back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+
+from mnemic.errors import LanguageModelError
+from mnemic.llm.reading import cleaned, found_objects
+from mnemic.llm.schema import json_schema, validated
+from mnemic.llm.task import Answer, Task
+
+if TYPE_CHECKING:
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model, ModelRequestParameters
+    from pydantic_ai.settings import ModelSettings
+
+__all__ = ["FORMS", "Form", "FormMemory", "price", "read", "request", "settings_for"]
+
+A = TypeVar("A", bound=Answer)
+
+Form = Literal["native", "tool", "prompted"]
+"""How a typed answer is asked for: as structured output of the service, as a tool call, or in words."""
+FORMS: tuple[Form, ...] = ("native", "tool", "prompted")
+
+
+class FormMemory:
+    """The form that worked, so that one which never does costs nothing after the first time.
+
+    A form that has worked is asked again after an answer nobody can read; when two questions in a row got none in it, the
+    search begins anew.
+    """
+
+    def __init__(self) -> None:
+        self.proven: Form | None = None
+        self._missed = 0
+
+    def plan(self) -> tuple[Form, ...]:
+        """The forms to try for one question, in order."""
+        return (self.proven, self.proven) if self.proven else FORMS
+
+    def worked(self, form: Form) -> None:
+        """A question was answered in this form."""
+        self.proven, self._missed = form, 0
+
+    def missed(self) -> None:
+        """A question got no answer that can be read, in any form of the plan."""
+        self._missed += 1
+        if self._missed >= 2:
+            self.proven, self._missed = None, 0
+
+
+async def request(model: Model, task: Task[Any], form: Form, settings: ModelSettings) -> ModelResponse:
+    """Send a task to a model in one form."""
+    from pydantic_ai.direct import model_request
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    message = ModelRequest(parts=[UserPromptPart(task.prompt)], instructions=task.instructions)
+    return await model_request(
+        model, [message], model_settings=settings, model_request_parameters=_parameters(task, form)
+    )
+
+
+def _parameters(task: Task[Any], form: Form) -> ModelRequestParameters:
+    from pydantic_ai.models import ModelRequestParameters
+    from pydantic_ai.output import OutputObjectDefinition
+    from pydantic_ai.tools import ToolDefinition
+
+    schema = json_schema(task.schema)
+    if form == "tool":
+        tool = ToolDefinition(
+            name=task.stage, parameters_json_schema=schema, description="Give the answer.", kind="output"
+        )
+        return ModelRequestParameters(output_mode="tool", output_tools=[tool], allow_text_output=False)
+    return ModelRequestParameters(
+        output_mode=form, output_object=OutputObjectDefinition(json_schema=schema, name=task.stage)
+    )
+
+
+def settings_for(model: Model, max_tokens: int, temperature: float | None, extra: Mapping[str, Any]) -> ModelSettings:
+    """The settings of every request to a model, without those it would warn about."""
+    chosen: dict[str, Any] = {"max_tokens": max_tokens}
+    if temperature is not None and _takes_temperature(model):
+        chosen["temperature"] = temperature
+    if "max_retries" not in getattr(model, "unsupported_settings", ()):
+        chosen["max_retries"] = 0  # attempts are bounded and counted here, not a second time inside the client
+    return cast("ModelSettings", chosen | dict(extra))
+
+
+def _takes_temperature(model: Model) -> bool:
+    """Models that reason refuse it; what routes to several models may hold one of those."""
+    try:
+        profile: Any = model.profile
+    except NotImplementedError:
+        return False
+    flags = ("anthropic_disallows_sampling_settings", "openai_supports_reasoning")
+    if isinstance(profile, Mapping):
+        return not any(cast("Mapping[str, Any]", profile).get(flag) for flag in flags)
+    return not any(getattr(profile, flag, False) for flag in flags)
+
+
+def read(task: Task[A], response: ModelResponse, limit: int) -> A:
+    """The answer in a response.
+
+    Raises:
+        LanguageModelError: it is longer than `limit` characters, empty, or not what was asked for.
+    """
+    pieces = [piece for part in response.parts if (piece := _content(part))]
+    size = sum(len(piece) if isinstance(piece, str) else len(json.dumps(piece, default=str)) for piece in pieces)
+    if size > limit:
+        raise LanguageModelError(f"The language model answered {size} characters; {limit} are the most it may.")
+    problem = _why_unread(pieces, response)
+    for data in _objects(pieces, task):
+        try:
+            answer, dropped = validated(task.schema, cleaned(data))
+            value = task.read(answer)
+        except LanguageModelError as error:
+            problem = str(error)
+            continue
+        value = replace(value, dropped=value.dropped + dropped)
+        if not (value.dropped and value.empty):
+            return value
+        problem = "Nothing of the language model's answer keeps the rules of the task."
+    raise LanguageModelError(problem)
+
+
+def _why_unread(pieces: list[str | dict[str, Any]], response: ModelResponse) -> str:
+    if response.finish_reason == "length":
+        return "The language model's answer was cut off: it needs more than max_tokens."
+    if not pieces:
+        return "The language model gave no answer."
+    return "The language model's answer holds no object of the form that was asked for."
+
+
+def _content(part: Any) -> str | dict[str, Any]:
+    """What a part of a response says: its text, or what a tool is called with; thoughts and files do not count."""
+    kind = getattr(part, "part_kind", "")
+    if kind == "text":
+        return part.content
+    return part.args or "" if kind == "tool-call" else ""
+
+
+def _objects(pieces: list[str | dict[str, Any]], task: Task[Any]) -> list[dict[str, Any]]:
+    names = task.schema.model_fields
+    called = [piece for piece in pieces if isinstance(piece, dict)]
+    written = "".join(piece for piece in pieces if isinstance(piece, str))
+    return called + found_objects(written, names)
+
+
+def price(response: ModelResponse) -> float:
+    """What a response cost in US dollars; 0 where pydantic-ai does not know the model's price."""
+    try:
+        return float(response.cost().total_price)
+    except Exception:  # noqa: BLE001 - unknown model or provider, no usage, no price table: best effort only
+        return 0.0

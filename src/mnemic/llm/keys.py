@@ -1,0 +1,105 @@
+"""API keys: from the environment, then from the operating system's keyring. Never from a file, never into one."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, cast
+
+from mnemic import paths
+from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["SERVICE", "environment_key", "key_for", "keyring_key", "store_key"]
+
+SERVICE = "mnemic"
+"""The name under which keys stand in the keyring; the user name of an entry is the provider."""
+
+LONGEST_KEY = 10_000
+
+# Where a provider does not read PROVIDER_API_KEY.
+_VARIABLES = {
+    "azure": ("AZURE_OPENAI_API_KEY",),
+    "bedrock": ("AWS_BEARER_TOKEN_BEDROCK",),
+    "cohere": ("CO_API_KEY",),
+    "google": ("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    "huggingface": ("HF_TOKEN",),
+    "vercel": ("VERCEL_AI_GATEWAY_API_KEY", "VERCEL_OIDC_TOKEN"),
+    "voyageai": ("VOYAGE_API_KEY",),
+}
+_ONE_ACCOUNT = {"openai-chat": "openai", "openai-responses": "openai", "azure-responses": "azure"}
+_PROVIDER = re.compile(r"[a-z][a-z0-9-]{0,63}")
+
+
+def key_for(provider: str) -> str | None:
+    """The API key of a provider such as ``"openai"``: from its environment variable, else from the keyring, else None."""
+    return environment_key(provider) or keyring_key(provider)
+
+
+def environment_key(provider: str) -> str | None:
+    """The key in the environment; ``OPENAI_API_KEY`` and the like."""
+    name = _account(provider)
+    variables = _VARIABLES.get(name, (name.upper().replace("-", "_") + "_API_KEY",))
+    return next((value for variable in variables if (value := os.environ.get(variable, "").strip())), None)
+
+
+def keyring_key(provider: str) -> str | None:
+    """The key in the keyring. None as well when there is no keyring, or it cannot be opened."""
+    if paths.wheel_folder("keyring") is None:
+        return None
+    try:
+        return _keyring().get_password(SERVICE, _account(provider)) or None
+    except Exception:  # noqa: BLE001 - locked, no session, no backend: every backend raises errors of its own
+        return None
+
+
+def store_key(provider: str, secret: str) -> None:
+    """Put a key into the keyring, in place of the one that may be there.
+
+    Raises:
+        InvalidInput: not the name of a provider, or the secret is empty or holds white space.
+        MissingExtra: the package keyring is not installed.
+        ConfigurationError: this machine has no keyring, or only one that keeps secrets in a plain file.
+    """
+    name, secret = _account(provider), secret.strip()
+    if not secret or len(secret) > LONGEST_KEY or any(c.isspace() or not c.isprintable() for c in secret):
+        raise InvalidInput("That is not an API key: it is empty, too long, or holds white space. Nothing was stored.")
+    if paths.wheel_folder("keyring") is None:
+        raise MissingExtra("Storing keys", "keyring")
+    keyring = _keyring()
+    if any(type(backend).__module__.startswith("keyrings.alt") for backend in _backends(keyring.get_keyring())):
+        raise ConfigurationError(
+            "The keyring of this machine keeps secrets in a file. Nothing was stored: put the key into the environment."
+        )
+    problem = ""
+    try:
+        keyring.set_password(SERVICE, name, secret)
+    except Exception as error:  # noqa: BLE001 - every backend raises errors of its own
+        problem = type(error).__name__
+    if problem:
+        # Raised here so that the error does not carry the original, which may quote the secret.
+        raise ConfigurationError(
+            f"The keyring of this machine did not take the key ({problem}): there is none, or it is locked. Unlock it, "
+            f"or put the key into the environment."
+        )
+
+
+def _account(provider: str) -> str:
+    name = provider.strip().lower()
+    if not _PROVIDER.fullmatch(name):
+        # Not quoted: somebody may have given the key in its place.
+        raise InvalidInput("That is not the name of a provider. Give one such as openai, anthropic or mistral.")
+    return _ONE_ACCOUNT.get(name, name)
+
+
+def _keyring() -> Any:
+    import keyring  # pyright: ignore[reportMissingImports] - an optional package
+
+    return cast("Any", keyring)
+
+
+def _backends(backend: Any) -> Sequence[Any]:
+    """A keyring, and those it asks in turn when it is a chain."""
+    return [backend, *(getattr(backend, "backends", None) or ())]

@@ -1,0 +1,305 @@
+"""The language model behind every task: any that pydantic-ai knows, asked in plain synchronous calls."""
+
+from __future__ import annotations
+
+import asyncio
+import weakref
+from concurrent.futures import CancelledError
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mnemic import paths
+from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
+from mnemic.llm.failures import Setback, judged
+from mnemic.llm.keys import environment_key, keyring_key
+from mnemic.llm.ledger import Ledger
+from mnemic.llm.task import Answer, Task
+from mnemic.services.arguments import positive, seconds, whole
+from mnemic.services.background import BackgroundLoop
+from mnemic.services.failures import scrubbed
+from mnemic.services.patience import Patience, persistently
+from mnemic.services.process import PerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from pydantic_ai.messages import ModelResponse
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider
+    from pydantic_ai.settings import ModelSettings
+
+    from mnemic.llm.exchange import Form, FormMemory
+    from mnemic.types import StageUsage
+
+__all__ = ["LanguageModel"]
+
+A = TypeVar("A", bound=Answer)
+
+JITTER = 0.5
+SHORTEST_SECRET = 8
+CLOSING_TIME = 5.0  # seconds for open connections to end
+
+
+class LanguageModel:
+    """Any model that pydantic-ai knows. Needs ``pip install "mnemic[llm]"`` and the package of the provider.
+
+    Keys come from the environment, then from the keyring; they are never stored, and never shown in an error. Calls run on
+    an event loop of this object's own, on a background thread: it works from plain code, from several threads, inside a
+    running loop and after a fork. Typed answers are asked for as native structured output, then as a tool call, then in
+    words; the form that worked is remembered.
+
+    Args:
+        model: ``"provider:model"``, or a pydantic-ai `Model` that nothing else uses meanwhile.
+        timeout: seconds for one attempt.
+        retries: further attempts of one question after errors that may pass: time-outs, refused or broken connections,
+            rate limits, errors of the server. 0 to 10.
+        backoff: seconds before the first of them, doubled each time, less up to half by chance; a wait that the service
+            asks for is kept, or the question given up when it is longer than 30 seconds.
+        concurrency: questions that are under way at the same time, 1 to 100.
+        max_tokens: of one answer.
+        max_characters: of one answer; a longer one is refused.
+        temperature: None leaves it to the model; it is left out for models known to refuse it.
+        settings: further pydantic-ai model settings.
+        sleep: waits between attempts; for tests.
+    """
+
+    def __init__(
+        self,
+        model: str | Model,
+        *,
+        timeout: float = 60.0,
+        retries: int = 2,
+        backoff: float = 0.5,
+        concurrency: int = 4,
+        max_tokens: int = 4096,
+        max_characters: int = 100_000,
+        temperature: float | None = 0.0,
+        settings: Mapping[str, Any] | None = None,
+        sleep: Callable[[float], Awaitable[None]] | None = None,
+    ) -> None:
+        if paths.wheel_folder("pydantic_ai") is None:
+            raise MissingExtra("LanguageModel", "llm")
+        service = _service(model)
+        rules = _Rules(
+            service=service,
+            patience=Patience(
+                positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff), JITTER
+            ),
+            concurrency=whole("concurrency", concurrency, 1, 100),
+            max_tokens=whole("max_tokens", max_tokens, 1, 1_000_000),
+            max_characters=whole("max_characters", max_characters, 1, 100_000_000),
+            temperature=None if temperature is None else seconds("temperature", temperature),
+            settings=dict(settings or {}),
+            sleep=sleep or asyncio.sleep,
+        )
+        self._id = service
+        self._ledger = ledger = Ledger()
+        self._line = PerProcess(lambda: _Line(model, rules, ledger))
+        self._closed = False
+        weakref.finalize(self, _hang_up, self._line)
+
+    def __repr__(self) -> str:
+        return f"LanguageModel({self._id!r})"
+
+    @property
+    def id(self) -> str:
+        """``provider:model``."""
+        return self._id
+
+    def ask(self, task: Task[A]) -> A:
+        """Ask one question and wait for the answer.
+
+        At most 3 + `retries` requests are sent: an answer nobody can read is asked for once more, or in another form.
+
+        Raises:
+            LanguageModelUnavailable: the model cannot be reached, also after all attempts, or does not let us in.
+            LanguageModelError: it rejected the question, or no answer of it can be used.
+        """
+        if not self._closed:
+            line = self._line.get()
+            try:
+                return line.loop.run(lambda: line.ask(task))
+            except CancelledError:
+                pass
+        raise LanguageModelUnavailable(f"The language model {self._id} was closed. Make a new one.")
+
+    def usage(self) -> Mapping[str, StageUsage]:
+        """What was asked so far, by stage: requests, retries, failed requests, questions without an answer, tokens, cost."""
+        return self._ledger.view()
+
+    def close(self) -> None:
+        """End running calls with an error, close connections and stop the background thread. May be called twice."""
+        self._closed = True
+        _hang_up(self._line)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rules:
+    """How to ask; made once from the arguments."""
+
+    service: str
+    patience: Patience
+    concurrency: int
+    max_tokens: int
+    max_characters: int
+    temperature: float | None
+    settings: Mapping[str, Any]
+    sleep: Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    model: Model
+    settings: ModelSettings
+    forms: FormMemory
+
+
+class _Line:
+    """The connection to one model: a loop, and the client that lives on it. Its methods run on the loop."""
+
+    def __init__(self, model: str | Model, rules: _Rules, ledger: Ledger) -> None:
+        self.loop = BackgroundLoop("mnemic-language-model")
+        self._model = model
+        self._rules = rules
+        self._ledger = ledger
+        self._client: _Client | None = None
+        self._making = asyncio.Lock()
+        self._slots = asyncio.Semaphore(rules.concurrency)
+        self._open = AsyncExitStack()
+        self._secrets: list[str] = []
+
+    async def ask(self, task: Task[A]) -> A:
+        """One question, in as many requests as the rules allow."""
+        try:
+            async with self._slots:
+                return await self._answered(await self._opened(), task)
+        except LanguageModelError:
+            self._ledger.add(task.stage, fallbacks=1)
+            raise
+
+    async def hang_up(self) -> None:
+        """Close the connections that were opened here."""
+        await self._open.aclose()
+
+    async def _answered(self, client: _Client, task: Task[A]) -> A:
+        from mnemic.llm.exchange import read
+
+        left = self._rules.patience.retries
+        proven = client.forms.proven
+        problem = ""
+        for form in client.forms.plan():
+            outcome, used = await self._tried(client, task, form, left)
+            left -= used
+            if isinstance(outcome, Setback):
+                if outcome.concerns == "final" or (outcome.concerns == "form" and proven):
+                    raise outcome.error
+                problem = str(outcome.error)
+                continue
+            try:
+                answer = read(task, outcome, self._rules.max_characters)
+            except LanguageModelError as error:
+                problem = f"{error} ({self._rules.service}, {task.stage})"
+                self._ledger.add(task.stage, failures=1)
+                continue
+            client.forms.worked(form)
+            return answer
+        client.forms.missed()
+        raise LanguageModelError(problem)
+
+    async def _tried(
+        self, client: _Client, task: Task[Any], form: Form, retries: int
+    ) -> tuple[ModelResponse | Setback, int]:
+        """The response in one form or the last setback, and how many retries it took."""
+        used = 0
+
+        async def send() -> ModelResponse:
+            from mnemic.llm.exchange import price, request
+
+            response = await request(client.model, task, form, client.settings)
+            usage = response.usage
+            self._ledger.add(
+                task.stage, calls=1, input_tokens=usage.input_tokens, output_tokens=usage.output_tokens,
+                cost=price(response),
+            )  # fmt: skip
+            return response
+
+        def judge(error: Exception) -> Setback:
+            setback = judged(error, self._rules.service, [*paths.environment_secrets(), *self._secrets])
+            if setback.sent:
+                self._ledger.add(task.stage, calls=1, failures=1)
+            return setback
+
+        def again() -> None:
+            nonlocal used
+            used += 1
+            self._ledger.add(task.stage, retries=1)
+
+        patience = replace(self._rules.patience, retries=retries)
+        return await persistently(send, patience, judge, sleep=self._rules.sleep, again=again), used
+
+    async def _opened(self) -> _Client:
+        problem = ""
+        try:
+            async with self._making:
+                if self._client is None:
+                    self._client = await self._made()
+                return self._client
+        except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
+            secrets = [*paths.environment_secrets(), *self._secrets]
+            problem = scrubbed(str(error), secrets, keep=self._rules.service)
+        # Raised here so that the error does not carry the original, which may quote a key.
+        raise LanguageModelUnavailable(f"The language model {self._rules.service} cannot be set up: {problem}")
+
+    async def _made(self) -> _Client:
+        from pydantic_ai.models import infer_model
+
+        from mnemic.llm.exchange import FormMemory, settings_for
+
+        rules = self._rules
+        model = infer_model(self._model, provider_factory=self._provider)
+        given = getattr(getattr(model, "client", None), "api_key", None)
+        if isinstance(given, str) and len(given) >= SHORTEST_SECRET:
+            self._secrets.append(given)
+        if isinstance(self._model, str):
+            _without_retries(model)
+        await self._open.enter_async_context(model)
+        return _Client(model, settings_for(model, rules.max_tokens, rules.temperature, rules.settings), FormMemory())
+
+    def _provider(self, name: str) -> Provider[Any]:
+        """A provider with the key of the environment, else with that of the keyring, else as pydantic-ai makes it."""
+        from pydantic_ai.providers import infer_provider, infer_provider_class
+
+        if name.startswith("gateway/") or environment_key(name):
+            return infer_provider(name)
+        stored = keyring_key(name)
+        if stored is None:
+            return infer_provider(name)
+        self._secrets.append(stored)
+        make: Any = infer_provider_class(name)  # every provider takes its key so; their common base does not say it
+        return make(api_key=stored)
+
+
+def _without_retries(model: Model) -> None:
+    """Attempts are bounded and counted here; older versions of pydantic-ai have no setting for those of the client."""
+    client = getattr(model, "client", None)
+    if isinstance(getattr(client, "max_retries", None), int):
+        client.max_retries = 0  # pyright: ignore[reportOptionalMemberAccess] - it has the attribute, so it is there
+
+
+def _service(model: object) -> str:
+    """``provider:model`` of whatever was given."""
+    if isinstance(model, str):
+        if not all(model.partition(":")):
+            raise ConfigurationError(f'{model!r} does not name a provider and a model. Write "provider:model".')
+        return model
+    provider, name = (getattr(model, attribute, None) for attribute in ("system", "model_name"))
+    if not (isinstance(provider, str) and isinstance(name, str) and callable(getattr(model, "request", None))):
+        raise ConfigurationError(f'{type(model).__name__} is not a pydantic-ai model. Give one, or "provider:model".')
+    return f"{provider}:{name}"
+
+
+def _hang_up(lines: PerProcess[_Line]) -> None:
+    line = lines.take()
+    if line is not None:
+        line.loop.stop(line.hang_up, CLOSING_TIME)

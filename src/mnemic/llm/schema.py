@@ -1,0 +1,134 @@
+"""Typed answers: their schema for the model, and reading one that keeps the rules only in part."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from mnemic.errors import LanguageModelError
+
+__all__ = ["Name", "Number", "Schema", "Share", "Text", "json_schema", "validated"]
+
+S = TypeVar("S", bound="Schema")
+
+LONGEST_LIST = 500
+"""Items of a list that are looked at; the bounds of the schemas are far below."""
+
+MOST_ROUNDS = 8
+_DROP = object()
+
+Name = Annotated[str, StringConstraints(min_length=1, max_length=60)]
+Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
+Number = Annotated[int, Field(ge=0, le=9999)]
+"""A number that stands for a message, a memory or a statement in the prompt."""
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Schema(BaseModel):
+    """A typed answer. Every string and every list of it has a bound."""
+
+    model_config = ConfigDict(
+        str_strip_whitespace=True,
+        coerce_numbers_to_str=True,
+        allow_inf_nan=False,
+        extra="ignore",
+        # Fields with a default may be missing in an answer; models are asked for all of them.
+        json_schema_serialization_defaults_required=True,
+    )
+
+
+def json_schema(schema: type[Schema]) -> dict[str, Any]:
+    """The JSON schema of an answer, without the titles and defaults that only cost tokens."""
+    return _lean(schema.model_json_schema(mode="serialization"))
+
+
+def _lean(node: dict[str, Any]) -> dict[str, Any]:
+    """`node` is a schema; the keys of "properties" and "$defs" are names, not keywords."""
+    kept: dict[str, Any] = {}
+    for key, value in node.items():
+        if key in {"properties", "$defs"}:
+            kept[key] = {name: _lean(inner) for name, inner in value.items()}
+        elif key in {"items", "additionalProperties"} and isinstance(value, dict):
+            kept[key] = _lean(cast("dict[str, Any]", value))
+        elif key == "anyOf":
+            kept[key] = [_lean(inner) for inner in value]
+        elif key not in {"title", "default", "description"}:
+            kept[key] = value
+    return kept
+
+
+def validated(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
+    """An answer without the parts that break the schema, and how many those are.
+
+    A value that breaks a bound is left out; an item of a list that lacks a required value is left out as a whole; a list
+    that is too long is cut.
+
+    Raises:
+        LanguageModelError: what is left lacks something the answer cannot do without.
+    """
+    shortened, dropped = _shortened(data)
+    for _ in range(MOST_ROUNDS):
+        try:
+            return schema.model_validate(shortened), dropped
+        except ValidationError as error:
+            faults = [(fault["type"], fault["loc"]) for fault in error.errors(include_url=False, include_input=False)]
+            limits = {fault["loc"]: fault.get("ctx", {}).get("max_length") for fault in error.errors(include_url=False)}
+        removed = sum(_marked(shortened, kind, loc, limits.get(loc)) for kind, loc in faults)
+        if not removed:
+            break
+        shortened, dropped = _without_marks(shortened), dropped + removed
+    raise LanguageModelError("The answer of the language model does not have the form that was asked for.")
+
+
+def _shortened(value: Any) -> tuple[Any, int]:
+    """The value with overlong lists cut, and how many items that took."""
+    if isinstance(value, Mapping):
+        parts = {key: _shortened(item) for key, item in cast("Mapping[str, Any]", value).items()}
+        return {key: item for key, (item, _) in parts.items()}, sum(cut for _, cut in parts.values())
+    if isinstance(value, list):
+        items = cast("list[Any]", value)
+        kept = [_shortened(item) for item in items[:LONGEST_LIST]]
+        return [item for item, _ in kept], sum(cut for _, cut in kept) + max(0, len(items) - LONGEST_LIST)
+    return value, 0
+
+
+def _marked(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | None) -> int:
+    """Mark the part at fault in place; how many parts that is, 0 when nothing can be left out."""
+    if kind == "missing":
+        indexes = [place for place, step in enumerate(loc) if isinstance(step, int)]
+        if not indexes:
+            return 0
+        loc = loc[: indexes[-1] + 1]
+    holder = data
+    for step in loc[:-1]:
+        holder = _inside(holder, step)
+    target = _inside(holder, loc[-1]) if loc else _DROP
+    if target is _DROP:
+        return 0
+    if kind == "too_long" and isinstance(target, list) and limit is not None:
+        items = cast("list[Any]", target)
+        cut = len(items) - limit
+        del items[limit:]
+        return cut
+    holder[loc[-1]] = _DROP
+    return 1
+
+
+def _inside(holder: Any, step: int | str) -> Any:
+    """What stands there; the mark when there is nothing."""
+    if isinstance(holder, dict) and step in holder:
+        return cast("dict[str, Any]", holder)[str(step)]
+    if isinstance(holder, list) and isinstance(step, int) and step < len(cast("list[Any]", holder)):
+        return cast("list[Any]", holder)[step]
+    return _DROP
+
+
+def _without_marks(value: Any) -> Any:
+    if isinstance(value, dict):
+        parts = cast("dict[str, Any]", value)
+        return {key: _without_marks(item) for key, item in parts.items() if item is not _DROP}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_without_marks(item) for item in cast("Sequence[Any]", value) if item is not _DROP]
+    return value

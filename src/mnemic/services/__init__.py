@@ -1,0 +1,1 @@
+"""What every client of a remote service needs: a background loop, patience, and errors that give no key away."""

@@ -1,0 +1,35 @@
+"""Numbers among the arguments of a client: checked when it is made."""
+
+from __future__ import annotations
+
+import math
+from typing import TypeGuard
+
+from mnemic.errors import ConfigurationError
+
+__all__ = ["positive", "seconds", "whole"]
+
+
+def whole(name: str, value: object, low: int, high: int) -> int:
+    """`value` if it is a whole number from `low` to `high`, else a ConfigurationError that names the argument."""
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise ConfigurationError(f"{name}={value!r} is not a whole number from {low} to {high}.")
+    return value
+
+
+def positive(name: str, value: object) -> float:
+    """`value` as seconds if it is a finite number above 0, else a ConfigurationError that names the argument."""
+    if not _finite(value) or not value > 0:
+        raise ConfigurationError(f"{name}={value!r} is not a number of seconds above 0.")
+    return float(value)
+
+
+def seconds(name: str, value: object) -> float:
+    """`value` if it is a finite number from 0, else a ConfigurationError that names the argument."""
+    if not _finite(value) or not value >= 0:
+        raise ConfigurationError(f"{name}={value!r} is not a number of seconds from 0.")
+    return float(value)
+
+
+def _finite(value: object) -> TypeGuard[float]:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

