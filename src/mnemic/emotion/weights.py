@@ -1,0 +1,119 @@
+"""The fitted numbers beside this module: loaded at first use, checked, never executed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from mnemic.emotion.features import FEATURES
+from mnemic.errors import ConfigurationError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+__all__ = ["DIMENSION", "EMBEDDER", "FILE", "SHA256", "Weights", "complete", "load", "read"]
+
+EMBEDDER = "all-MiniLM-L6-v2"
+"""The id of the embedder whose vectors the regression was fitted on."""
+
+DIMENSION = 384
+FILE = "weights.npz"
+SHA256 = "bb41ac0aa1cf4df6879f224a28a7c26fe8a5dd351adbb1dcafba11b864d445fd"
+"""Of weights.npz. `python -m benchmarks.quality.emotion fit` makes the file and prints its hash."""
+
+_N = len(FEATURES)
+_SHAPES: dict[str, tuple[int | None, ...]] = {
+    "mean": (_N,), "spread": (_N,), "centres": (None, DIMENSION + _N), "kernel": (None, 2), "linear": (DIMENSION + _N, 2),
+    "bias": (2,), "text_linear": (_N, 2), "text_bias": (2,), "scale": (2,), "neutral": (2,), "sure": (4,), "text_sure": (4,),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What the fit leaves behind; all arrays are float32. n: features, m: centres.
+
+    ``mean``, ``spread`` (n,): standardise the features. ``centres`` (m, 384 + n): points of vector and features that a
+    text is compared with, in a Gaussian kernel. ``kernel`` (m, 2), ``linear`` (384 + n, 2), ``bias`` (2,): from these
+    comparisons and from vector and features to the ratings of valence and arousal. ``text_linear``, ``text_bias``: from
+    the features alone. ``scale`` (2,): kernel width, and weight of the features in it. ``neutral`` (2,): the ratings of a
+    neutral text. ``sure``, ``text_sure`` (4,): logistic weights of strength, agreement and length, and the intercept.
+    ``squares`` (m,): the squared lengths of the centres; they follow from those and are not in the file.
+    """
+
+    mean: NDArray[np.float32]
+    spread: NDArray[np.float32]
+    centres: NDArray[np.float32]
+    kernel: NDArray[np.float32]
+    linear: NDArray[np.float32]
+    bias: NDArray[np.float32]
+    text_linear: NDArray[np.float32]
+    text_bias: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    neutral: NDArray[np.float32]
+    sure: NDArray[np.float32]
+    text_sure: NDArray[np.float32]
+    squares: NDArray[np.float32]
+
+
+def complete(arrays: Mapping[str, NDArray[Any]]) -> Weights:
+    """The weights of the arrays that a file holds, in float32."""
+    single = {name: np.ascontiguousarray(arrays[name], np.float32) for name in _SHAPES}
+    return Weights(**single, squares=np.sum(single["centres"] ** 2, axis=1))
+
+
+def read(content: bytes, expected: str) -> Weights:
+    """The weights in the bytes of a file, checked by hash, names, shapes and values.
+
+    Args:
+        content: the bytes of an .npz file.
+        expected: their SHA-256 in hexadecimal.
+
+    Raises:
+        ConfigurationError: they are not what this version was built with.
+    """
+    if hashlib.sha256(content).hexdigest() != expected:
+        raise _damaged("its SHA-256 is not the one that this version was built with")
+    try:
+        with np.load(io.BytesIO(content), allow_pickle=False) as held:
+            arrays = {name: held[name] for name in _SHAPES if name in held}
+    except (ValueError, EOFError, BadZipFile) as error:  # not an archive, or arrays of objects, which are not unpacked
+        raise _damaged(f"it holds something other than arrays of numbers ({error})") from error
+    for name, shape in _SHAPES.items():
+        array = arrays.get(name)
+        if array is None or not _fits(array, shape):
+            raise _damaged(f"the array {name!r} is missing or malformed")
+    if len(arrays["centres"]) != len(arrays["kernel"]):
+        raise _damaged("centres and kernel differ in length")
+    return complete(arrays)
+
+
+def _fits(array: NDArray[Any], shape: tuple[int | None, ...]) -> bool:
+    same = array.ndim == len(shape) and all(want in (None, size) for want, size in zip(shape, array.shape, strict=True))
+    return same and array.dtype.kind == "f" and bool(np.isfinite(array).all())
+
+
+def _damaged(why: str) -> ConfigurationError:
+    return ConfigurationError(f"The installed file mnemic/emotion/{FILE} is damaged: {why}. Install mnemic again.")
+
+
+@lru_cache(maxsize=1)
+def load() -> Weights:
+    """The weights of this version, read once.
+
+    Raises:
+        ConfigurationError: the file is missing or damaged.
+    """
+    try:
+        content = resources.files("mnemic.emotion").joinpath(FILE).read_bytes()
+    except OSError as error:
+        raise _damaged(f"it cannot be read ({error})") from error
+    return read(content, SHA256)
