@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 from mnemic.errors import InvalidInput
 
-__all__ = ["aware", "from_micros", "now", "offset_minutes", "to_micros"]
+__all__ = ["EARLIEST", "LATEST", "aware", "from_micros", "now", "offset_minutes", "to_micros"]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)

@@ -1,0 +1,153 @@
+"""Clusters: which memories say the same, gathered around the most important ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.errors import InvalidInput
+from mnemic.vectors import dot
+
+__all__ = ["LARGEST", "Clustering", "clusters"]
+
+LARGEST = 100
+"""Members of one cluster, and memories left out of it for a conflict; what is left over finds together in the next cycle."""
+MARGIN = 0.1
+"""Cosine to the seed that a member may lack when it is near enough to the centroid."""
+_BLOCK = 64
+"""Seeds multiplied with all vectors at once: bounds the memory of the product to 256 bytes a vector."""
+_ROUNDING = 1e-6
+"""What two float32 products of the same vectors may differ by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clustering:
+    """What belongs together.
+
+    Attributes:
+        clusters: indices of the members, the seed first, then in the order they joined. No index is in two.
+        conflicts: pairs (member, left out): near enough to join, but they say different things. To be linked
+            ``contradicts``, never merged.
+        singles: seeds that are in no cluster, in their order: to be judged alone.
+    """
+
+    clusters: tuple[tuple[int, ...], ...] = ()
+    conflicts: tuple[tuple[int, int], ...] = ()
+    singles: tuple[int, ...] = ()
+
+
+def _codes(levels: Sequence[Hashable] | NDArray[np.integer]) -> NDArray[np.int64]:
+    """One number per level."""
+    if isinstance(levels, np.ndarray):
+        return levels.astype(np.int64, copy=False)
+    numbers: dict[Hashable, int] = {}
+    return np.fromiter((numbers.setdefault(level, len(numbers)) for level in levels), np.int64, len(levels))
+
+
+def _near(
+    seeds: Sequence[int],
+    vectors: NDArray[np.float32],
+    codes: NDArray[np.int64],
+    usable: NDArray[np.bool_],
+    floor: float,
+) -> Iterator[tuple[int, NDArray[np.intp]]]:
+    """Each seed with the usable others of its level whose cosine reaches ``floor``, nearest first, equal ones by index."""
+    for start in range(0, len(seeds), _BLOCK):
+        block = list(seeds[start : start + _BLOCK])
+        products: NDArray[np.float32] = dot(vectors[block], vectors.T)
+        for row, seed in enumerate(block):
+            near = np.flatnonzero(products[row] >= floor)
+            near = near[usable[near] & (codes[near] == codes[seed]) & (near != seed)]
+            yield seed, near[np.argsort(-products[row, near], kind="stable")]
+
+
+def _gathered(
+    seed: int,
+    near: NDArray[np.intp],
+    vectors: NDArray[np.float32],
+    threshold: float,
+    conflicting: Callable[[int, int], bool],
+) -> tuple[list[int], list[tuple[int, int]]]:
+    """The members around a seed, and those left out for a conflict with a member, as (member, left out)."""
+    total: NDArray[np.float64] = vectors[seed].astype(np.float64)
+    members, conflicts = [seed], list[tuple[int, int]]()
+    for index in near.tolist():
+        if len(members) >= LARGEST or len(conflicts) >= LARGEST:
+            break
+        norm = float(np.sqrt(np.vdot(total, total)))
+        if norm == 0 or float(np.vdot(total, vectors[index])) / norm < threshold:
+            continue
+        against = next((member for member in members if conflicting(member, index)), None)
+        if against is not None:
+            conflicts.append((against, index))
+            continue
+        members.append(index)
+        total += vectors[index]
+    return members, conflicts
+
+
+def clusters(
+    seeds: Sequence[int],
+    vectors: NDArray[np.float32],
+    levels: Sequence[Hashable] | NDArray[np.integer],
+    eligible: Sequence[int] | NDArray[np.integer],
+    *,
+    similarity_threshold: float = 0.85,
+    min_cluster_size: int = 2,
+    conflicting: Callable[[int, int], bool],
+) -> Clustering:
+    """Gather around each seed the memories that say the same.
+
+    The seeds take turns in their order; a seed that an earlier one took has none. Its near ones, nearest first, join when
+    their cosine with the centroid of what is in already, a true running mean made a unit vector again, reaches the threshold
+    and none of the members conflicts with them. A cluster never crosses a level and holds at most ``LARGEST`` members;
+    it is closed when as many were left out of it.
+
+    Args:
+        seeds: indices, the most important first.
+        vectors: unit rows, shape (n, d), float32.
+        levels: the level of each of the n memories; equal values are one level.
+        eligible: indices that may join, seeds among them or not; a seed always may.
+        similarity_threshold: least cosine with the centroid, 0 to 1.
+        min_cluster_size: members, the seed included, from which a cluster is one, at least 1.
+        conflicting: whether two memories, by index, say different things.
+
+    Returns:
+        The clusters, the conflicts that kept memories out of them, and the seeds left alone. A pair is reported even when its
+        cluster is too small to be one.
+
+    Raises:
+        InvalidInput: shapes do not fit, an index or a setting is out of range.
+    """
+    if vectors.ndim != 2 or len(levels) != len(vectors):
+        raise InvalidInput(f"levels must name one level for each row of vectors, {len(levels)} for {vectors.shape}.")
+    if not 0 <= similarity_threshold <= 1 or min_cluster_size < 1:
+        raise InvalidInput("similarity_threshold must lie between 0 and 1, min_cluster_size must be at least 1.")
+    order, others = list(dict.fromkeys(int(seed) for seed in seeds)), np.asarray(eligible, dtype=np.intp)
+    known = np.concatenate((np.asarray(order, dtype=np.intp), others))
+    if known.size and not (known.min() >= 0 and known.max() < len(vectors)):
+        raise InvalidInput(f"seeds and eligible must be indices of the {len(vectors)} rows of vectors.")
+    usable = np.zeros(len(vectors), dtype=bool)
+    usable[known] = True
+    free = usable.copy()
+    threshold = similarity_threshold - _ROUNDING
+    made, conflicts, alone = list[tuple[int, ...]](), list[tuple[int, int]](), list[int]()
+    for seed, near in _near(order, vectors, _codes(levels), usable, threshold - MARGIN):
+        if not free[seed]:
+            continue
+        members, left_out = _gathered(seed, near[free[near]], vectors, threshold, conflicting)
+        conflicts += left_out
+        if len(members) < min_cluster_size:
+            alone.append(seed)
+            continue
+        made.append(tuple(members))
+        free[members] = False
+    taken = {index for members in made for index in members}
+    return Clustering(
+        clusters=tuple(made),
+        conflicts=tuple(dict.fromkeys((min(pair), max(pair)) for pair in conflicts)),
+        singles=tuple(seed for seed in alone if seed not in taken),
+    )

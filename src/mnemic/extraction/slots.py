@@ -1,0 +1,138 @@
+"""Two sentences about one thing: the same words about the same people, and only a value exchanged."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from mnemic.extraction.attributes import PERSON_NOUNS, light_terms
+from mnemic.extraction.values import canonical, word_kind
+from mnemic.text.dates import MONTHS
+from mnemic.text.names import names
+from mnemic.text.terms import content_terms
+
+__all__ = ["mentions", "people", "replaced_values", "same_slot"]
+
+_LONGEST = 400
+_KIN = frozenset(content_terms(" ".join([*sorted(PERSON_NOUNS), "team company family"])))
+_DATES = frozenset(
+    content_terms(" ".join([*MONTHS, "monday tuesday wednesday thursday friday saturday sunday weekday weekend"]))
+)
+_SPEAKERS = re.compile(r"\b[Tt]he user(?:'s team| and others|'s)?(?!\w)|\b[A-Z]\w+ and others\b")
+"""Who speaks for a group, or without a name: as unowned as what nobody is named for."""
+_CAPITAL = re.compile(r"(?<=[\w,;:] )[A-Z][\w.+#-]*")
+_OWNER = re.compile(r"\b([A-Z]\w+)['\u2019]s\b|^([A-Z]\w+) (?=[a-z]+(?:s|ed)\b)")
+_REPLACED = re.compile(
+    r"\b(?:from|instead of|rather than|in place of|replac(?:ed|ing|es)|ditch(?:ed|ing)|dropp?(?:ed|ing)|swapped|"
+    r"traded(?: in)?|left|quit|cancell?ed|"
+    r"closed|finished|stopped(?: using)?|no longer(?: an?| the| in| at| on| use| using| with)?|gave up|sold|over|"
+    r"not|unlike|away from|done with)\s+"
+    r"(?:(?:my|our|the|a|an|her|his|their|using|old|by|in|on|at|with|reading|being)\s+)*"
+    r"(?P<old>[^\s,.;!?]+(?:\s+(?!to\b|for\b|with\b|and\b|now\b|as\b|in\b|anymore\b|account\b|"
+    r"subscription\b)[^\s,.;!?]+){0,2})",
+    re.IGNORECASE,
+)
+
+
+_UNITS = frozenset(
+    content_terms(
+        "euro dollar pound percent kilo second minute hour day week month year millisecond gb mb km mile metre cm"
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """The terms of a sentence by what they are: numbers, times, dates, names, and the words that tell what it is
+    about.
+    """
+
+    terms: frozenset[str]
+    times: frozenset[str]
+    dates: frozenset[str]
+    numbers: frozenset[str]
+    named: frozenset[str]
+    topic: frozenset[str]
+    owned: frozenset[str]
+
+
+def _capitalised(text: str) -> set[str]:
+    """Terms of capitalised words, the first one of a sentence left to ``names``."""
+    return {term for word in _CAPITAL.findall(text) for term in content_terms(word)}
+
+
+@lru_cache(maxsize=4096)
+def _read(text: str) -> _Read:
+    text = _SPEAKERS.sub("we", text[:_LONGEST])
+    called = set(content_terms(" ".join(names(text)))) | _capitalised(text)
+    owners = _OWNER.findall(text)
+    whose = {term for pair in owners for word in pair if word for term in content_terms(word)} & called
+    terms = frozenset(content_terms(canonical(text)))
+    sorts = {term: _sort_of(term, called) for term in terms}
+    dates = frozenset(t for t in terms if sorts[t] == "date")
+    numbers = frozenset(t for t in terms if sorts[t] == "number")
+    return _Read(
+        terms=terms, times=frozenset(t for t in terms if sorts[t] == "time"),
+        dates=dates | numbers if dates else dates, numbers=frozenset() if dates else numbers,
+        named=frozenset(t for t in terms if sorts[t] == "name"),
+        topic=frozenset(t for t in terms if sorts[t] == "plain") - light_terms() - _UNITS,
+        owned=frozenset(whose | (terms & _KIN)),
+    )  # fmt: skip
+
+
+def people(text: str) -> frozenset[str]:
+    """Whose the sentence speaks of: names that own or begin it, and relatives; nobody when it is the speaker."""
+    return _read(text).owned
+
+
+def mentions(text: str, value: str) -> bool:
+    """Whether all terms of a value are in the sentence."""
+    terms = frozenset(content_terms(canonical(value)))
+    return bool(terms) and terms <= _read(text).terms
+
+
+def replaced_values(text: str) -> list[str]:
+    """Values that a sentence says are no more: from MySQL to Postgres, cancelled Netflix."""
+    return [match["old"] for match in _REPLACED.finditer(text[:_LONGEST])]
+
+
+def same_slot(first: str, second: str) -> bool:
+    """Whether two sentences are about one thing of the same people and differ in its value.
+
+    Each has a value of one sort (a time, a date, a number, a name, plain words) that the other has not; the words
+    that tell
+    what it is about are shared, and at most one of the two says more. Verbs and names of attributes count for
+    little: the
+    plan costs 9, its price is 12.
+    """
+    a, b = _read(first), _read(second)
+    if a.owned != b.owned:
+        return False
+    topic, more_a, more_b = a.topic & b.topic, a.topic - b.topic, b.topic - a.topic
+    shared = (a.terms & b.terms) - a.owned - _UNITS
+    typed = any(
+        x and y and x - y and y - x for x, y in ((a.times, b.times), (a.dates, b.dates), (a.numbers, b.numbers))
+    )
+    if typed:
+        return (
+            a.named == b.named
+            and not (more_a and more_b)
+            and (bool(topic | (a.named - a.owned)) or (not more_a and not more_b and bool(shared)))
+        )
+    if a.named - b.named and b.named - a.named:
+        told = len(more_a) + len(more_b)
+        return not (more_a and more_b) and told <= 2 and (bool(topic) or (not told and len(shared) >= 2))
+    if a.named != b.named or not more_a or not more_b or max(len(more_a), len(more_b)) > 2:
+        return False
+    return len(topic) >= 2 or (bool(topic) and len(shared) >= 2)
+
+
+def _sort_of(term: str, named: set[str]) -> str:
+    if term in _DATES:
+        return "date"
+    if ":" in term:
+        return "time"
+    if any(c.isdigit() for c in term):
+        return "name" if term in named and term[0].isalpha() else "number"
+    return "name" if term in named or word_kind(term) else "plain"

@@ -1,0 +1,136 @@
+"""Text to sentences, by rule: made for chat, notes and replies of agents, in any script."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["sentences"]
+
+_FENCE = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
+_BULLET = re.compile(
+    r"[ \t]*(?:[-*+\u2022\u2023\u25e6\u2043]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?"
+)
+_WRAPPED = 60
+"""A line at least so long that ends in no mark goes on in the next one: text that was broken to a width."""
+
+_EMOJI = (
+    "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55"
+    "\U0001f000-\U0001faff\ufe0f\u200d\U000e0020-\U000e007f"
+)
+_CLOSING = "\"'\u201d\u2019\u00bb\u203a)\\]}*_\u300d\u300f\uff09\u3011"
+_OPENING = "\"'\u201c\u2018\u00ab\u2039(\\[{*_\u300c\u300e\uff08\u3010\u00bf\u00a1"
+_END = re.compile(
+    rf"""
+    (?P<cjk>[\u3002\uff01\uff1f\uff61]+[{_CLOSING}]*)\s*        # full stops of scripts without spaces
+    | (?P<mark>[.!?\u2026\u061f\u06d4\u0964\u0965]+)            # and of those with spaces
+      (?P<closed>[{_CLOSING}]*)(?P<emoji>(?:[ ]?[{_EMOJI}])*)(?:\s+|\Z)
+    | (?P<only>(?:[ ]?[{_EMOJI}])+)(?:\s+|\Z)                    # an emoji can end one by itself
+    """,
+    re.VERBOSE,
+)
+_LAST_WORD = re.compile(r"([^\s\"'\u201c\u2018(\[]+)$")
+_ABBREVIATIONS = frozenset(
+    """mr mrs ms dr prof st sr jr mt ft rev hon gen col capt lt sgt gov sen rep pres vs etc eg ie e.g i.e cf approx dept est
+    fig figs vol vols ed eds pp ca al inc ltd co corp no nos op tel ext min max avg jan feb mar apr jun jul aug sep sept oct
+    nov dec mon tue tues wed thu thur thurs fri sat sun a.m p.m am pm u.s u.k u.n e.u ph.d m.d b.a m.a b.sc m.sc d.c""".split()
+)
+_MAY_END = frozenset(
+    "etc inc ltd co corp jr sr a.m p.m am pm u.s u.k u.n e.u ph.d m.d b.a m.a b.sc m.sc d.c al".split()
+)
+"""Abbreviations that also close sentences: a capital after them begins the next one."""
+_NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq".split())
+"""Abbreviations only before a number: No. 5. Elsewhere they are words."""
+_INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text, in order, without the white space around them.
+
+    A code block stays whole; an item of a list, a heading and a line of its own each begin a sentence, and lose their
+    bullet. Abbreviations, initials, decimals, versions and ellipses inside a sentence do not end it; emoji stay with the
+    sentence before them.
+    """
+    found: list[str] = []
+    start = 0
+    for block in _FENCE.finditer(text):
+        found += _of_prose(text[start : block.start()])
+        found.append(block[0].strip())
+        start = block.end()
+    return found + _of_prose(text[start:])
+
+
+def _of_prose(text: str) -> list[str]:
+    return [sentence for paragraph in _paragraphs(text) for sentence in _split(paragraph)]
+
+
+def _paragraphs(text: str) -> list[str]:
+    """Lines, with those that were only broken to a width put together again."""
+    found: list[list[str]] = []
+    goes_on = False
+    for line in text.splitlines():
+        bare = line.strip()
+        if not bare:
+            goes_on = False
+            continue
+        bullet = _BULLET.match(line)
+        if goes_on and not bullet and (len(found[-1][-1]) >= _WRAPPED or bare[0].islower()):
+            found[-1].append(bare)
+        else:
+            found.append([line[bullet.end() :].strip() if bullet else bare])
+        goes_on = not re.search(rf"[.!?\u2026:;\u3002\uff01\uff1f][{_CLOSING}]*$", bare)
+    return [joined for lines in found if (joined := " ".join(part for part in lines if part))]
+
+
+def _split(line: str) -> list[str]:
+    found: list[str] = []
+    start = 0
+    for match in _END.finditer(line):
+        if match.end() < len(line) and not _ends(line, start, match):
+            continue
+        if piece := line[start : match.end()].strip():
+            found.append(piece)
+        start = match.end()
+    if rest := line[start:].strip():
+        found.append(rest)
+    return _with_emoji(found)
+
+
+def _ends(line: str, start: int, match: re.Match[str]) -> bool:
+    """Whether a sentence ends at this mark: the text before it and the character after it tell."""
+    if match["cjk"]:
+        return True
+    following = line[match.end() :].lstrip(_OPENING.replace("\\", ""))[:1]
+    if match["only"]:
+        return not following.islower() and not following.isdigit()
+    mark = match["mark"]
+    if mark != "." or match["closed"]:
+        if "." in mark or mark == "\u2026":
+            return not following.islower()
+        return not (match["closed"] and following.islower())  # "Stop!" he said.
+    casual = line[start].islower()  # who writes no capitals ends sentences all the same
+    return not _abbreviated(line[start : match.start()], following) and (casual or not following.islower())
+
+
+def _abbreviated(before: str, following: str) -> bool:
+    found = _LAST_WORD.search(before[-20:])
+    if not found:
+        return False
+    word = found[1].lower()
+    if word in _NUMBERED:
+        return following.isdigit()
+    if word in _ABBREVIATIONS:
+        return word not in _MAY_END or not following.isupper()
+    if _INITIAL.fullmatch(found[1]) and word != "i":
+        return found[1].isupper()  # J. Smith, but "plan b. Then"
+    return word.isdigit() and found.start() == 0 and len(before.strip()) <= 3  # 1. of a list within a line
+
+
+def _with_emoji(pieces: list[str]) -> list[str]:
+    """Pieces without a letter or a digit belong to the one before them."""
+    found: list[str] = []
+    for piece in pieces:
+        if found and not any(c.isalnum() for c in piece):
+            found[-1] += f" {piece}"
+        else:
+            found.append(piece)
+    return found

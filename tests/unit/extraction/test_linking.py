@@ -1,0 +1,204 @@
+"""Links proposed by rule: each kind where it holds, and none where it nearly does."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.errors import InvalidInput
+from mnemic.extraction.enriching import enrich
+from mnemic.extraction.linking import Proposed, propose_links
+from mnemic.types import MemoryRecord
+
+START = datetime(2024, 1, 1, tzinfo=UTC)
+
+
+def record(id: str, text: str, *, hours: int = 0, **more) -> MemoryRecord:
+    found = enrich(text)
+    made = MemoryRecord(
+        id=id,
+        content=text,
+        type=found.type,
+        category=found.category,
+        keywords=found.keywords,
+        tags=found.tags,
+        related_files=found.related_files,
+        related_entities=found.related_entities,
+        created_at=START + timedelta(hours=hours),
+        updated_at=START,
+    )
+    return replace(made, **more)
+
+
+def at(cosine: float) -> tuple[np.ndarray, np.ndarray]:
+    """A vector, and one row at that cosine from it."""
+    rest = np.sqrt(1 - cosine**2)
+    return np.array([1, 0, 0], np.float32), np.array([[cosine, rest, 0]], np.float32)
+
+
+def between(older: str, newer: str, cosine: float | None = 0.7) -> list[Proposed]:
+    vector, rows = at(cosine) if cosine is not None else (None, None)
+    return propose_links(record("new", newer, hours=1), vector, [record("old", older)], rows)
+
+
+LINKED = [
+    ("He likes olives.", "He does not like olives.", "contradicts"),
+    ("She smokes.", "She stopped smoking.", "contradicts"),
+    ("I love hiking in the mountains.", "I hate hiking in the mountains.", "contradicts"),
+    ("Two-factor login is enabled for admins.", "Two-factor login is disabled for admins.", "contradicts"),
+    ("Caching is allowed for public pages.", "Caching is forbidden for public pages.", "contradicts"),
+    (
+        "We decided to use PostgreSQL for the order service.",
+        "Migrated the order service to PostgreSQL in db.py.",
+        "implements",
+    ),
+    (
+        "The order service must validate addresses in checkout.py before payment.",
+        "Added address validation to checkout.py of the order service.",
+        "implements",
+    ),
+    ("Ana lives in Porto.", "Ana lives in Porto with two cats and works from home.", "extends"),
+    (
+        "The development server listens on port 8080.",
+        "The development server on port 8080 needs the VPN and a client certificate outside the office.",
+        "extends",
+    ),
+    (
+        "`UserService` is the class that handles sign-up and login.",
+        "The welcome mail is sent after UserService creates the account.",
+        "references",
+    ),
+    (
+        "docs/deploy.md describes the deploy steps.",
+        "After the outage we changed the rollback, see docs/deploy.md.",
+        "references",
+    ),
+    (
+        "The order service uses MongoDB for storage.",
+        "The order service uses PostgreSQL instead of MongoDB.",
+        "supersedes",
+    ),
+]
+UNLINKED = [
+    ("Ana likes olives.", "Bo does not like olives."),
+    ("API keys must be rotated every month.", "API keys must not be logged."),
+    ("The development server listens on port 8080.", "The development server listens on port 9090."),
+    ("My favourite colour is purple.", "My favourite colour is cyan and I wear it daily."),
+    ("Tom loves jazz and collects vinyl records.", "I met Tom at school."),
+    ("He doesn't love olives.", "He hates olives."),
+    ("I was happy on Tuesday.", "I was not happy on Monday."),
+    ("Ana likes black olives.", "Ana does not like green olives."),
+    ("We decided to keep Redis for the session store.", "Added Redis metrics."),
+    ("MongoDB backups run at night.", "The order service uses PostgreSQL instead of MongoDB."),
+]
+
+
+@pytest.mark.parametrize(("older", "newer", "type"), LINKED)
+def test_linked(older, newer, type):
+    (link,) = between(older, newer)
+    assert link.type == type
+    assert link.target == "old"
+    assert 0 < link.strength <= 1
+    assert "cosine .70" in link.reason
+
+
+@pytest.mark.parametrize(("older", "newer"), UNLINKED)
+@pytest.mark.parametrize("cosine", [0.3, 0.7, 0.9, None])
+def test_not_linked(older, newer, cosine):
+    assert between(older, newer, cosine) == []
+
+
+@pytest.mark.parametrize(("older", "newer", "type"), LINKED)
+def test_only_a_contradiction_goes_both_ways(older, newer, type):
+    vector, rows = at(0.7)
+    back = propose_links(record("old", older), vector, [record("new", newer, hours=1)], rows)
+    assert [link.type for link in back] == (["contradicts"] if type == "contradicts" else [])
+
+
+def test_the_reason_names_the_evidence_and_more_evidence_is_stronger():
+    (link,) = between(
+        "The order service must validate addresses in checkout.py.", "Added address validation to checkout.py.", 0.9
+    )
+    assert "checkout.py" in link.reason
+    (weaker,) = between(
+        "The order service must validate addresses in checkout.py.", "Added address validation to checkout.py.", 0.5
+    )
+    assert weaker.strength < link.strength
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"project": "other"},
+        {"status": "archived"},
+        {"expired_at": START},
+        {"id": "new"},
+        {"content": "He does not like olives."},
+    ],
+)
+def test_never_to_itself_across_levels_or_to_what_is_gone(change):
+    vector, rows = at(0.9)
+    old = replace(record("old", "He likes olives."), **change)
+    assert propose_links(record("new", "He does not like olives.", hours=1), vector, [old], rows) == []
+
+
+def test_what_ended_before_the_other_began_contradicts_nothing():
+    vector, rows = at(0.9)
+    old = replace(record("old", "She smokes."), valid_at=START, invalid_at=START + timedelta(days=1))
+    new = replace(record("new", "She does not smoke."), valid_at=START + timedelta(days=2))
+    assert propose_links(new, vector, [old], rows) == []
+
+
+def test_dissimilar_texts_are_not_linked_by_a_shared_name():
+    assert (
+        between(
+            "The order service uses MongoDB for storage.", "The order service uses PostgreSQL instead of MongoDB.", 0.1
+        )
+        == []
+    )
+
+
+def test_the_strongest_come_first_and_no_more_than_asked_for():
+    new = record("new", "He does not like olives.", hours=1)
+    olds = [record(f"m{i}", "He likes olives.") for i in range(4)]
+    rows = np.array([[c, np.sqrt(1 - c * c), 0] for c in (0.5, 0.9, 0.7, 0.9)], np.float32)
+    vector = np.array([1, 0, 0], np.float32)
+    found = propose_links(new, vector, olds, rows, most=3)
+    assert [link.target for link in found] == ["m1", "m3", "m2"]
+    assert propose_links(new, vector, olds, rows, most=0) == []
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    with pytest.raises(InvalidInput, match="one row for each"):
+        propose_links(record("new", "a"), np.zeros(3, np.float32), [record("old", "b")], np.zeros((2, 3), np.float32))
+
+
+def test_a_vector_that_is_not_of_numbers_counts_as_none():
+    rows = np.full((1, 3), np.nan, np.float32)
+    (link,) = propose_links(
+        record("new", "She stopped smoking.", hours=1), np.ones(3, np.float32), [record("old", "She smokes.")], rows
+    )
+    assert "cosine" not in link.reason
+
+
+texts = st.one_of(st.text(max_size=80), st.sampled_from([text for pair in (*LINKED, *UNLINKED) for text in pair[:2]]))
+
+
+@given(texts, st.lists(texts, max_size=6), st.floats(-1, 1))
+def test_any_memories(text, others, cosine):
+    new = record("new", text, hours=1)
+    olds = [record(f"m{i}", other) for i, other in enumerate(others)]
+    vector, row = at(cosine)
+    rows = np.repeat(row, len(olds), axis=0) if olds else np.empty((0, 3), np.float32)
+    found = propose_links(new, vector, olds, rows)
+    assert found == propose_links(new, vector, olds, rows)
+    assert len(found) == len({link.target for link in found}) <= 5
+    assert all(0 <= link.strength <= 1 and link.target != "new" and link.reason for link in found)
+    for link in found:
+        (back,) = [
+            [each.type for each in propose_links(old, vector, [new], row)] for old in olds if old.id == link.target
+        ]
+        assert back == (["contradicts"] if link.type == "contradicts" else []) or link.type == "references"

@@ -1,0 +1,64 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.text.sentences import sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", []),
+        (" \n\t ", []),
+        ("Hey! Good to see you! I'm here.", ["Hey!", "Good to see you!", "I'm here."]),
+        ("Dr. Smith met Mr. Lee. They talked.", ["Dr. Smith met Mr. Lee.", "They talked."]),
+        ("It costs $3.50 in v1.2.3 e.g. now. Done.", ["It costs $3.50 in v1.2.3 e.g. now.", "Done."]),
+        ("We left at 5 p.m. Then it rained.", ["We left at 5 p.m.", "Then it rained."]),
+        ("Come at 5 p.m. on Monday.", ["Come at 5 p.m. on Monday."]),
+        ("See fig. 3 and No. 5. No. It is so.", ["See fig. 3 and No. 5.", "No.", "It is so."]),
+        ("J. R. R. Tolkien wrote it. I read it.", ["J. R. R. Tolkien wrote it.", "I read it."]),
+        ("He left... but came back. Well... Maybe.", ["He left... but came back.", "Well...", "Maybe."]),
+        ("Wait\u2026 what?", ["Wait\u2026 what?"]),
+        ('"Stop!" he said. "Go." She went.', ['"Stop!" he said.', '"Go."', "She went."]),
+        ("I love it \U0001f600 We went home \U0001f389", ["I love it \U0001f600", "We went home \U0001f389"]),
+        ("So good! \U0001f600\U0001f600 Thanks.", ["So good! \U0001f600\U0001f600", "Thanks."]),
+        ("i moved to lisbon. it's great.", ["i moved to lisbon.", "it's great."]),
+        ("- one\n- two things\n3. third\n* [x] done", ["one", "two things", "third", "done"]),
+        ("# Title\nText here", ["Title", "Text here"]),
+        (
+            "Look:\n```python\nx = 1. # a\n\ny = 2\n```\nDone.",
+            ["Look:", "```python\nx = 1. # a\n\ny = 2\n```", "Done."],
+        ),
+        ("Unclosed:\n```\nx. Y", ["Unclosed:", "```\nx. Y"]),
+        (
+            "\u4eca\u65e5\u306f\u6674\u308c\u3002\u660e\u65e5\u306f\u96e8\uff01\u672c\u5f53\uff1f",
+            ["\u4eca\u65e5\u306f\u6674\u308c\u3002", "\u660e\u65e5\u306f\u96e8\uff01", "\u672c\u5f53\uff1f"],
+        ),
+        (
+            "\u00bfD\u00f3nde est\u00e1? \u00a1Aqu\u00ed! Bien.",
+            ["\u00bfD\u00f3nde est\u00e1?", "\u00a1Aqu\u00ed!", "Bien."],
+        ),
+        ("a line that goes on\nin the next one. End", ["a line that goes on in the next one.", "End"]),
+        ("Never commit to main\nUse Postgres 16", ["Never commit to main", "Use Postgres 16"]),
+        ("Really?! Yes.", ["Really?!", "Yes."]),
+        ("The file is main.py. Open it.", ["The file is main.py.", "Open it."]),
+        ("See https://example.org/a.b?c=d. Next one.", ["See https://example.org/a.b?c=d.", "Next one."]),
+    ],
+)
+def test_sentences(text, expected):
+    assert sentences(text) == expected
+
+
+@given(st.text(max_size=300))
+def test_nothing_but_white_space_and_bullets_is_lost(text):
+    found = sentences(text)
+    assert all(sentence and sentence == sentence.strip() for sentence in found)
+    kept = "".join("".join(found).split())
+    letters = [c for c in text if c.isalpha() and c.isupper()]
+    assert [c for c in kept if c.isalpha() and c.isupper()] == letters
+
+
+def test_a_long_text_takes_no_longer_than_its_length():
+    assert len(sentences("One two. " * 20_000)) == 20_000
+    assert len(sentences("." * 100_000)) == 1
+    assert sentences("```" * 30_000)
