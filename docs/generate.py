@@ -16,14 +16,16 @@ NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then ru
 # Page, the source it is made from, and the names on it; "*" stands for every public class and function.
 PAGES = """
 Memory      src/mnemic                       Memory AsyncMemory
-Values      src/mnemic/types.py              Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord
-Reports     src/mnemic/types.py              Scope Stats VerifyReport Event Emotion
-Choices     src/mnemic/types.py              Kind Status MemoryType Reach Outcome Evidence Source
+Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView
+Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats StageUsage VerifyReport
+Choices     src/mnemic/types                 Kind Status MemoryType LinkType Reach Outcome Evidence Source
+Settings    src/mnemic/flows                 Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
+Models      src/mnemic/llm                   LanguageModel key_for store_key
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
 Ranking     src/mnemic                       Recipe Reranker CrossEncoderReranker
 Signals     src/mnemic/retrieval/signals.py  *
-Protocols   src/mnemic/protocols.py          Embedder TokenCounter Store VectorWork
+Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicChatMessageHistory MnemicMemory
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever

@@ -18,18 +18,26 @@ from weakref import WeakKeyDictionary
 from mnemic.memory import Memory
 from mnemic.protocols import Embedder, Reranker, TokenCounter
 from mnemic.types import (
+    ConsolidationAdvice,
+    ConsolidationReport,
+    Emotion,
+    Episode,
     Event,
     Evidence,
+    Graph,
     Kind,
+    LinkType,
     MemoryContext,
     MemoryRecord,
     MemoryType,
     Message,
+    ProcessReport,
     Reach,
     Receipt,
     Receipts,
     Scope,
     SearchResult,
+    SessionView,
     Source,
     Stats,
     Status,
@@ -38,7 +46,13 @@ from mnemic.types import (
 
 if TYPE_CHECKING:
     import anyio
+    from pydantic_ai.models import Model
 
+    from mnemic.flows.idle import Idle, IdleTrigger
+    from mnemic.flows.preferences import Preferences
+    from mnemic.flows.retaining import RetentionPolicy
+    from mnemic.flows.settings import Consolidator, Processing
+    from mnemic.llm import LanguageModel
     from mnemic.retrieval import Recipe
     from mnemic.stores.sqlite.database import Durability
 
@@ -83,11 +97,17 @@ class AsyncMemory:
         embedder: str | Embedder | None = None,
         tokenizer: str | TokenCounter | None = None,
         reranker: Reranker | None = None,
+        llm: str | Model | LanguageModel | None = None,
+        processing: Processing | None = None,
+        consolidator: Consolidator | None = None,
+        idle: Idle | None = None,
+        retention: RetentionPolicy | None = None,
         durability: Durability = "FULL",
     ) -> None:
         self._memory = Memory(
             location, user=user, project=project, session=session, timezone=timezone, embedder=embedder,
-            tokenizer=tokenizer, reranker=reranker, durability=durability,
+            tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing, consolidator=consolidator,
+            idle=idle, retention=retention, durability=durability,
         )  # fmt: skip
         self._limiters = _Limiters()
 
@@ -108,6 +128,11 @@ class AsyncMemory:
     def scope(self) -> Scope:
         """The user, project and session this handle is bound to."""
         return self._memory.scope
+
+    @property
+    def idle(self) -> IdleTrigger:
+        """See ``Memory.idle``."""
+        return self._memory.idle
 
     def scoped(self, *, user: str | None = None, project: str | None = None, session: str | None = None) -> AsyncMemory:
         """See ``Memory.scoped``."""
@@ -132,15 +157,9 @@ class AsyncMemory:
     ) -> Receipt:
         """See ``Memory.add_message``."""
         return await self._run(
-            self._memory.add_message,
-            content,
-            role=role,
-            name=name,
-            sent_at=sent_at,
-            id=id,
-            session=session,
+            self._memory.add_message, content, role=role, name=name, sent_at=sent_at, id=id, session=session,
             metadata=metadata,
-        )
+        )  # fmt: skip
 
     async def add_exchange(
         self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
@@ -165,19 +184,9 @@ class AsyncMemory:
     ) -> Receipt:
         """See ``Memory.remember``."""
         return await self._run(
-            self._memory.remember,
-            content,
-            type=type,
-            category=category,
-            tags=tags,
-            metadata=metadata,
-            importance=importance,
-            source_ids=source_ids,
-            valid_at=valid_at,
-            source=source,
-            level=level,
-            id=id,
-        )
+            self._memory.remember, content, type=type, category=category, tags=tags, metadata=metadata,
+            importance=importance, source_ids=source_ids, valid_at=valid_at, source=source, level=level, id=id,
+        )  # fmt: skip
 
     async def update(
         self,
@@ -194,25 +203,93 @@ class AsyncMemory:
     ) -> Receipt:
         """See ``Memory.update``."""
         return await self._run(
-            self._memory.update,
-            id,
-            content=content,
-            type=type,
-            category=category,
-            tags=tags,
-            metadata=metadata,
-            importance=importance,
-            valid_at=valid_at,
-            invalid_at=invalid_at,
-        )
+            self._memory.update, id, content=content, type=type, category=category, tags=tags, metadata=metadata,
+            importance=importance, valid_at=valid_at, invalid_at=invalid_at,
+        )  # fmt: skip
 
-    async def forget(self, *, ids: Iterable[str], reason: str = "") -> Receipts:
+    async def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, reason: str = ""
+    ) -> Receipts:
         """See ``Memory.forget``."""
-        return await self._run(self._memory.forget, ids=ids, reason=reason)
+        return await self._run(self._memory.forget, description, ids=ids, reason=reason)
 
     async def restore(self, *ids: str) -> Receipts:
         """See ``Memory.restore``."""
         return await self._run(self._memory.restore, *ids)
+
+    @property
+    def preferences(self) -> Preferences:
+        """See ``Memory.preferences``; reading and setting one takes a moment on the calling thread."""
+        return self._memory.preferences
+
+    async def retire(self) -> int:
+        """See ``Memory.retire``."""
+        return await self._run(self._memory.retire)
+
+    @property
+    def session(self) -> SessionView:
+        """See ``Memory.session``; it is read on the calling thread."""
+        return self._memory.session
+
+    async def end_session(self) -> Receipt | None:
+        """See ``Memory.end_session``."""
+        return await self._run(self._memory.end_session)
+
+    async def link(
+        self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = ""
+    ) -> Receipt:
+        """See ``Memory.link``."""
+        return await self._run(self._memory.link, source, target, type, strength=strength, reason=reason)
+
+    async def unlink(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
+        """See ``Memory.unlink``."""
+        return await self._run(self._memory.unlink, source, target, type)
+
+    async def process(
+        self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> ProcessReport:
+        """See ``Memory.process``; ``progress`` is called on a worker thread."""
+        return await self._run(self._memory.process, limit=limit, progress=progress)
+
+    async def should_consolidate(self) -> ConsolidationAdvice:
+        """See ``Memory.should_consolidate``."""
+        return await self._run(self._memory.should_consolidate)
+
+    async def consolidate(
+        self,
+        *,
+        importance_threshold: float | None = None,
+        similarity_threshold: float | None = None,
+        min_age_hours: float | None = None,
+        dry_run: bool = False,
+    ) -> ConsolidationReport:
+        """See ``Memory.consolidate``."""
+        return await self._run(
+            self._memory.consolidate, importance_threshold=importance_threshold,
+            similarity_threshold=similarity_threshold, min_age_hours=min_age_hours, dry_run=dry_run,
+        )  # fmt: skip
+
+    async def undo(self, consolidation_id: str) -> Receipt:
+        """See ``Memory.undo``."""
+        return await self._run(self._memory.undo, consolidation_id)
+
+    async def episodes(
+        self,
+        *,
+        session: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        reach: Reach = "project+global",
+        limit: int | None = None,
+    ) -> builtins.list[Episode]:
+        """See ``Memory.episodes``."""
+        return await self._run(
+            self._memory.episodes, session=session, since=since, until=until, reach=reach, limit=limit,
+        )  # fmt: skip
+
+    async def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
+        """See ``Memory.graph``."""
+        return await self._run(self._memory.graph, id, depth=depth, types=types)
 
     async def search(
         self,
@@ -227,37 +304,30 @@ class AsyncMemory:
         status: Sequence[Status] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        at: datetime | None = None,
+        known_at: datetime | None = None,
+        include_expired: bool = False,
         session: str | None = None,
         role: str | None = None,
         exclude: Sequence[str] = (),
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         quality: bool = True,
+        expand_links: int = 0,
+        expand_query: bool = False,
+        mood: Emotion | None = None,
+        emotion_weight: float = 0.3,
         min_similarity: float | None = None,
         min_evidence: Evidence = "none",
     ) -> SearchResult:
         """See ``Memory.search``."""
         return await self._run(
-            self._memory.search,
-            query,
-            k=k,
-            reach=reach,
-            kinds=kinds,
-            types=types,
-            tags=tags,
-            metadata=metadata,
-            status=status,
-            since=since,
-            until=until,
-            session=session,
-            role=role,
-            exclude=exclude,
-            now=now,
-            recipe=recipe,
-            quality=quality,
-            min_similarity=min_similarity,
-            min_evidence=min_evidence,
-        )
+            self._memory.search, query, k=k, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata,
+            status=status, since=since, until=until, at=at, known_at=known_at, include_expired=include_expired,
+            session=session, role=role, exclude=exclude, now=now, recipe=recipe, quality=quality,
+            expand_links=expand_links, expand_query=expand_query, mood=mood, emotion_weight=emotion_weight,
+            min_similarity=min_similarity, min_evidence=min_evidence,
+        )  # fmt: skip
 
     async def get_memory_context(
         self,
@@ -271,6 +341,8 @@ class AsyncMemory:
         metadata: Mapping[str, Any] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        at: datetime | None = None,
+        known_at: datetime | None = None,
         session: str | None = None,
         exclude: Sequence[str] = (),
         now: datetime | None = None,
@@ -278,21 +350,10 @@ class AsyncMemory:
     ) -> MemoryContext:
         """See ``Memory.get_memory_context``."""
         return await self._run(
-            self._memory.get_memory_context,
-            query,
-            max_tokens=max_tokens,
-            reach=reach,
-            kinds=kinds,
-            types=types,
-            tags=tags,
-            metadata=metadata,
-            since=since,
-            until=until,
-            session=session,
-            exclude=exclude,
-            now=now,
-            recipe=recipe,
-        )
+            self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types,
+            tags=tags, metadata=metadata, since=since, until=until, at=at, known_at=known_at, session=session,
+            exclude=exclude, now=now, recipe=recipe,
+        )  # fmt: skip
 
     async def list(
         self,
@@ -307,21 +368,16 @@ class AsyncMemory:
         status: Sequence[Status] | None = None,
         since: datetime | None = None,
         until: datetime | None = None,
+        at: datetime | None = None,
+        known_at: datetime | None = None,
+        include_expired: bool = False,
     ) -> builtins.list[MemoryRecord]:
         """See ``Memory.list``."""
         return await self._run(
-            self._memory.list,
-            order=order,
-            limit=limit,
-            offset=offset,
-            reach=reach,
-            types=types,
-            tags=tags,
-            metadata=metadata,
-            status=status,
-            since=since,
-            until=until,
-        )
+            self._memory.list, order=order, limit=limit, offset=offset, reach=reach, types=types, tags=tags,
+            metadata=metadata, status=status, since=since, until=until, at=at, known_at=known_at,
+            include_expired=include_expired,
+        )  # fmt: skip
 
     async def messages(
         self,
@@ -335,16 +391,20 @@ class AsyncMemory:
     ) -> builtins.list[Message]:
         """See ``Memory.messages``."""
         return await self._run(
-            self._memory.messages, session=session, since=since, until=until, role=role, reach=reach, limit=limit
-        )
+            self._memory.messages, session=session, since=since, until=until, role=role, reach=reach, limit=limit,
+        )  # fmt: skip
 
-    async def get(self, id: str) -> Message | MemoryRecord:
+    async def get(self, id: str) -> Message | Episode | MemoryRecord:
         """See ``Memory.get``."""
         return await self._run(self._memory.get, id)
 
     async def history(self, id: str) -> builtins.list[Event]:
         """See ``Memory.history``."""
         return await self._run(self._memory.history, id)
+
+    async def emotion(self, text: str) -> Emotion:
+        """See ``Memory.emotion``."""
+        return await self._run(self._memory.emotion, text)
 
     async def stats(self) -> Stats:
         """See ``Memory.stats``."""
@@ -360,9 +420,9 @@ class AsyncMemory:
         """See ``Memory.reembed``."""
         return await self._run(self._memory.reembed, embedder, progress=progress)
 
-    async def flush(self) -> int:
+    async def flush(self, *, process: bool = True) -> int:
         """See ``Memory.flush``."""
-        return await self._run(self._memory.flush)
+        return await self._run(self._memory.flush, process=process)
 
     async def close(self) -> None:
         """See ``Memory.close``."""

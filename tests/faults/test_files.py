@@ -173,7 +173,7 @@ READ_ONLY = """
 import os, sys
 from mnemic import Memory, StoreReadOnly
 with Memory(":memory:", embedder="hashing") as warm:  # loads what the other user may not
-    warm.add_message("x"); warm.search("x"); warm.verify(); warm.get_memory_context("x")
+    warm.add_message("x"); warm.search("x"); warm.verify(); warm.get_memory_context("x"); warm.remember("x")
 os.setgid(65534); os.setuid(65534)
 with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
     print(len(memory.messages()), len(memory.search("gardens")), memory.verify().ok)

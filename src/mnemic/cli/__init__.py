@@ -66,6 +66,10 @@ def _command(name: str) -> Callable[[Namespace], bool]:
         from mnemic.cli.doctor import doctor
 
         return doctor
+    if name == "keys":
+        from mnemic.cli.keys import keys
+
+        return keys
     from mnemic.cli.commands import COMMANDS
 
     return COMMANDS[name]

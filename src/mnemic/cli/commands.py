@@ -134,7 +134,7 @@ def _store(memory: Memory, messages: Sequence[Message], tally: _Tally) -> None:
         for batch in _batches(messages):
             tally.count(batch, memory.add(batch))
             bar.update(len(batch))
-    memory.flush()
+    memory.flush(process=False)
 
 
 def _batches(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:

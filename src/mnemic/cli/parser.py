@@ -8,6 +8,7 @@ from datetime import datetime
 
 import mnemic
 from mnemic import paths
+from mnemic.cli.keys import KEYS, add_keys
 
 __all__ = ["FORMATS", "make_parser"]
 
@@ -176,4 +177,5 @@ _COMMANDS: tuple[tuple[str, str, str, Callable[[ArgumentParser], None]], ...] = 
     ("context", "text for a prompt", CONTEXT, _context),
     ("stats", "count what is there", STATS, _nothing),
     ("doctor", "check installation and record", DOCTOR, _doctor),
+    ("keys", "store API keys", KEYS, add_keys),
 )

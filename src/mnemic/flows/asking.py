@@ -11,11 +11,13 @@ from mnemic.retrieval import Recipe, recipe_named
 from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
 from mnemic.text.terms import clean
-from mnemic.types import Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
+from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
 
-__all__ = ["filters", "identifier", "query", "whole"]
+__all__ = ["MAX_DEPTH", "filters", "identifier", "query", "whole"]
 
 MAX_QUERY = 100_000
+MAX_DEPTH = 10
+"""Links followed one after the other."""
 
 
 def whole(what: str, value: object, low: int, high: int) -> int:
@@ -73,6 +75,18 @@ def _cosine(what: str, value: object) -> float:
     return float(value)
 
 
+def _share(what: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
+    return float(value)
+
+
+def _mood(value: object) -> Emotion | None:
+    if value is not None and not isinstance(value, Emotion):
+        raise InvalidInput(f"mood must be an Emotion(valence=..., arousal=...), not {type(value).__name__}.")
+    return value
+
+
 def _word(what: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
@@ -93,6 +107,9 @@ def filters(
     until: datetime | None = None,
     in_session: str | None = None,
     role: str | None = None,
+    at: datetime | None = None,
+    known_at: datetime | None = None,
+    expired: bool = False,
     exclude: Sequence[str] = (),
 ) -> Filters:
     """Checked filters; the user is not among them, because no argument can change it.
@@ -105,7 +122,7 @@ def filters(
     for needed, name in (("session", scope.session), ("project", scope.project)):
         if reach == needed and name is None:
             raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
-    chosen = _choice("kinds", kinds, ("message", "memory"))
+    chosen = _choice("kinds", kinds, get_args(Kind))
     if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
     return Filters(
@@ -122,6 +139,9 @@ def filters(
         exclude=_strings("exclude", exclude) or (),
         since=_micros("since", since, zone),
         until=_micros("until", until, zone),
+        at=_micros("at", at, zone),
+        known_at=_micros("known_at", known_at, zone),
+        expired=bool(expired),
     )
 
 
@@ -136,6 +156,10 @@ def query(
     quality: bool = True,
     min_similarity: object = None,
     min_evidence: Evidence = "none",
+    expand_links: object = 0,
+    expand_query: bool = False,
+    mood: object = None,
+    emotion_weight: object = 0.3,
 ) -> Query:
     """A checked query.
 
@@ -158,5 +182,9 @@ def query(
         zone=zone,
         quality=bool(quality),
         min_evidence=min_evidence,
+        expand_query=bool(expand_query),
+        mood=_mood(mood),
+        emotion_weight=_share("emotion_weight", emotion_weight),
+        expand_links=whole("expand_links", expand_links, 0, MAX_DEPTH),
         min_similarity=None if min_similarity is None else _cosine("min_similarity", min_similarity),
     )

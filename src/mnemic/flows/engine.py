@@ -5,29 +5,40 @@ from __future__ import annotations
 import threading
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import errors
 from mnemic.embedders import checked
+from mnemic.flows.settings import Consolidator, Processing
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import ExactIndex
 from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter
+from mnemic.text.clock import now, to_micros
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
 from mnemic.text.render import searchable
 from mnemic.text.terms import analysed
 from mnemic.text.tokens import token_counter
-from mnemic.types import Indexing, MemoryRecord, Message
+from mnemic.types import Episode, Indexing, MemoryRecord, Message, Touch
+
+if TYPE_CHECKING:
+    from mnemic.flows.idle import Idle, IdleTrigger
+    from mnemic.flows.retaining import RetentionPolicy
+    from mnemic.llm import LanguageModel
 
 __all__ = ["Engine", "View"]
 
 MAX_CACHED_ROWS = 2_000_000
+MAX_USES = 4_096
+"""Uses counted in RAM before they are written down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +87,23 @@ class _Cache:
             return View(self.user, self.catalog.snapshot(), self.vectors.matrix(), self.keyword, self.model)
 
 
-def _said(record: Message | MemoryRecord) -> int:
+Record = Message | Episode | MemoryRecord
+
+
+def _said(record: Record) -> int:
     """The day a record was said, by its own clock."""
-    moment = record.sent_at if isinstance(record, Message) else record.valid_at or record.created_at
+    match record:
+        case Message():
+            moment = record.sent_at
+        case Episode():
+            moment = record.started_at
+        case MemoryRecord():
+            moment = record.said_at or record.valid_at or record.created_at
     assert moment is not None
     return moment.toordinal()
 
 
-def _indexing(record: Message | MemoryRecord, text: str, vector: NDArray[np.float32] | None) -> Indexing:
+def _indexing(record: Record, text: str, vector: NDArray[np.float32] | None) -> Indexing:
     terms, length = analysed(text)
     told = tuple(told_periods(record.content, _said(record)))
     return Indexing(terms=terms, length=length, traits=traits(record.content), told=told, vector=vector)
@@ -97,6 +117,11 @@ class Engine:
         embedder: texts to vectors; one that cannot be had leaves its work in ``pending``.
         tokenizer: see ``text.tokens.token_counter``; resolved at first use.
         reranker: a second opinion on the first hits, or none.
+        llm: the language model, or none.
+        settings: how messages are made into knowledge.
+        consolidator: how short-term memories become long-term ones.
+        idle: how long is quiet.
+        retention: how long things are kept.
         in_memory: keywords through rank-bm25 instead of FTS5.
     """
 
@@ -107,18 +132,35 @@ class Engine:
         *,
         tokenizer: str | TokenCounter | None,
         reranker: Reranker | None,
+        llm: LanguageModel | None,
+        settings: Processing,
+        consolidator: Consolidator,
+        idle: Idle,
+        retention: RetentionPolicy,
         in_memory: bool,
     ) -> None:
         self.store = store
         self.embedder = embedder
         self._tokenizer = tokenizer
         self.reranker = reranker
+        self.llm = llm
+        self.settings = settings
+        self.consolidator = consolidator
+        self.idle = idle
+        self.retention = retention
+        self.processing = threading.Lock()
         self._in_memory = in_memory
         self._users: dict[str, int] = {}  # a number, once given, stays
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._lock = threading.Lock()
         self._warned = False
+        self._triggers: dict[str, IdleTrigger] = {}
+        self._uses: dict[tuple[str, int], int] = {}
         self.fence = store.fence
+
+    def fallbacks(self) -> int:
+        """How often the rules took over from the language model."""
+        return 0 if self.llm is None else sum(usage.fallbacks for usage in self.llm.usage().values())
 
     @property
     def count_tokens(self) -> TokenCounter:
@@ -195,7 +237,7 @@ class Engine:
             self._warned = True
             warnings.warn(f"Without vectors for now, by keyword only: {error}", RuntimeWarning, stacklevel=4)
 
-    def indexing(self, records: Sequence[Message | MemoryRecord], embedder: Embedder) -> list[Indexing]:
+    def indexing(self, records: Sequence[Record], embedder: Embedder) -> list[Indexing]:
         """What makes records findable. Embeds, so it runs before any transaction begins.
 
         The embedder is the caller's, who names it to the store as well: the engine's may change meanwhile.
@@ -206,9 +248,40 @@ class Engine:
             for record, text, vector in zip(records, texts, self.embed_documents(texts, embedder), strict=True)
         ]
 
+    def trigger(self, user: str, make: Callable[[], IdleTrigger]) -> IdleTrigger:
+        """The idle trigger of a user, made when it is first asked for."""
+        with self._lock:
+            if user not in self._triggers:
+                self._triggers[user] = make()
+            return self._triggers[user]
+
+    def note_uses(self, user: str, docs: Iterable[int]) -> None:
+        """Count records that were found and handed out; they are written down in batches, off the read path."""
+        with self._lock:
+            for doc in docs:
+                self._uses[user, doc] = self._uses.get((user, doc), 0) + 1
+            full = len(self._uses) > MAX_USES
+        if full:
+            self.save_uses()
+
+    def save_uses(self) -> None:
+        """Write down the uses counted so far; a record that cannot be written forgets them."""
+        with self._lock:
+            uses, self._uses = self._uses, {}
+        moment = to_micros(now())
+        for user in dict.fromkeys(user for user, _ in uses):
+            own = {doc: count for (owner, doc), count in uses.items() if owner == user}
+            with suppress(errors.StoreReadOnly):
+                self.store.apply(user, [Touch(uses=own, at=moment)])
+
     def close(self) -> None:
         """Close the record and whatever the embedder holds open."""
+        for trigger in list(self._triggers.values()):
+            trigger.stop()
+        with suppress(errors.StoreError):  # uses are no reason not to close
+            self.save_uses()
         self.store.close()
-        closer = getattr(self.embedder, "close", None)
-        if callable(closer):
-            closer()
+        for part in (self.embedder, self.llm):
+            closer = getattr(part, "close", None)
+            if callable(closer):
+                closer()

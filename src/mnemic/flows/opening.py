@@ -10,10 +10,16 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError
 from mnemic.flows.engine import Engine
+from mnemic.flows.idle import Idle
+from mnemic.flows.retaining import RetentionPolicy
+from mnemic.flows.settings import Consolidator, Processing
 from mnemic.protocols import Embedder, Reranker, TokenCounter
 from mnemic.stores import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from mnemic.llm import LanguageModel
     from mnemic.stores.sqlite.database import Durability
 
 __all__ = ["open_engine", "time_zone"]
@@ -42,12 +48,23 @@ def time_zone(value: str | tzinfo | None) -> tzinfo:
         ) from error
 
 
+def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
+    from mnemic.llm import LanguageModel
+
+    return llm if isinstance(llm, LanguageModel) else LanguageModel(llm)
+
+
 def open_engine(
     location: str | Path,
     *,
     embedder: str | Embedder | None,
     tokenizer: str | TokenCounter | None,
     reranker: Reranker | None,
+    llm: str | Model | LanguageModel | None,
+    processing: Processing | None,
+    consolidator: Consolidator | None,
+    idle: Idle | None,
+    retention: RetentionPolicy | None,
     durability: Durability,
 ) -> Engine:
     """Open or make the record at a location.
@@ -68,7 +85,25 @@ def open_engine(
         raise ConfigurationError(
             f"reranker must have a method scores(query, texts), {type(reranker).__name__} has none."
         )
+    settings = Processing() if processing is None else processing
+    if not isinstance(settings, Processing):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"processing must be a Processing(...), not {type(processing).__name__}.")
+    tiers = Consolidator() if consolidator is None else consolidator
+    if not isinstance(tiers, Consolidator):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"consolidator must be a Consolidator(...), not {type(consolidator).__name__}.")
+    quiet = Idle() if idle is None else idle
+    if not isinstance(quiet, Idle):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"idle must be an Idle(...), not {type(idle).__name__}.")
+    kept = RetentionPolicy() if retention is None else retention
+    if not isinstance(kept, RetentionPolicy):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"retention must be a RetentionPolicy(...), not {type(retention).__name__}.")
+    model = None if llm is None else _language_model(llm)
     chosen = embedder_from(embedder)
     in_memory = str(location) == IN_MEMORY
     store = InMemoryStore() if in_memory else SqliteStore(location, durability=durability)
-    return Engine(store, chosen, tokenizer=tokenizer, reranker=reranker, in_memory=in_memory)
+    return Engine(
+        store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, settings=settings, consolidator=tiers,
+        idle=quiet,
+        retention=kept,
+        in_memory=in_memory,
+    )  # fmt: skip

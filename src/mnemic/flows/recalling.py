@@ -1,29 +1,30 @@
-"""The read path: query to hits, and hits to a context."""
+"""The read path: query to hits."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import context, retrieval
+from mnemic import retrieval
 from mnemic.errors import EmbedderUnavailable
+from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
-from mnemic.indexes.catalog import STATUSES, Columns
+from mnemic.flows.feeling import moods, strength
+from mnemic.flows.linked import nearby
+from mnemic.flows.pooling import Question, asked, candidates, pooled
+from mnemic.flows.standing import Behind, current_first, stand
 from mnemic.indexes.vector import similarities
-from mnemic.retrieval import HERE, Pool
-from mnemic.text import bm25, cues
-from mnemic.text.clock import from_micros
-from mnemic.text.dates import Period, may_name_a_date, named_periods
+from mnemic.retrieval import Pool, hit_from
+from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
-from mnemic.text.terms import clean, index_terms, query_terms
-from mnemic.types import Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
+from mnemic.text.terms import clean
+from mnemic.types import Emotion, Filters, Hit, MemoryRecord, Query, Scope, SearchResult
 
-__all__ = ["recall", "search"]
+__all__ = ["search"]
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -33,23 +34,11 @@ GRADES = ("none", "weak", "strong")
 PAGE = 1_000
 """Candidates of each search on further pages, for those who ask for more hits than the first pool holds."""
 
+LINKED = 3.0
+"""Weight of nearness over links with ``expand_links``, in recipes that do not weigh it themselves."""
+
 RERANKED = 50
 """How many of the first hits a reranker reads, whatever k is."""
-
-NEIGHBOURS_OF = 50
-"""How many of each search's best bring their neighbouring turns into the pool."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """A query as the searches see it: its terms, the corpus that gives statistics, both scores of every row."""
-
-    query: Query
-    terms: Sequence[str]
-    corpus: NDArray[np.bool_]
-    words: Floats
-    meaning: Floats | None
-    speakers: Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,12 +105,8 @@ def _probability(result: SearchResult) -> float:
 
 def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchResult:
     allowed = _allowed(engine, scope, query.filters, view)
-    vector = engine.embed_query(query.text, view)
-    corpus = view.columns.corpus(query.filters.kinds)
-    speakers = _named_speakers(view, query.text)
-    terms = _terms(view, query.text)
-    words = view.keyword.scores(view.columns, terms, corpus)
-    meaning = None if vector is None else similarities(view.matrix, vector)
+    wordings = _other_wordings(engine, query)
+    meaning = _meaning(engine, view, (query.text, *wordings))
     if query.min_similarity is not None:
         if meaning is None:
             raise EmbedderUnavailable(
@@ -129,40 +114,105 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
                 "without it, or see the warning for how to get the embedder."
             )
         allowed &= meaning >= query.min_similarity
-    question = _Question(query, terms, corpus, words, meaning, speakers)
-    rows = _candidates(view, question, allowed, query.recipe.candidates)
+    question = asked(view, query, meaning, wordings)
+    standing = stand(view, allowed)
+    rows = candidates(view, question, standing.shown, query.recipe.candidates)
+    behind = standing.behind(view, question, rows)
+    rows = np.union1d(rows, behind.rows())
     if not len(rows):
         return SearchResult()
-    pool = _pool(view, question, rows)
+    scale = query.recipe.weights.get("dense", 1.0)
+    mood, weight = None, 0.0
+    if query.quality:
+        mood, weight = strength(query, scale, processed=len(view.columns.beliefs) > 0)
+    question = replace(question, query=replace(query, emotion_weight=weight))
+    pool = pooled(view, question, rows, lifted=behind.lifted, mood=_felt(engine, view, query, rows, mood))
     first = _ranking(view, question, pool)
+    depth = query.expand_links or int("graph" in query.recipe.weights)
+    if depth and (near := nearby(engine, view, standing, pool.rows[first.order].tolist(), behind.via, depth)):
+        rows = np.union1d(rows, np.array(sorted(near)))
+        felt = _felt(engine, view, query, rows, mood)
+        pool = pooled(view, question, rows, lifted=behind.lifted, graph=near, mood=felt)
+        first = _ranking(view, question, pool)
     if engine.reranker is not None:
         first = _reranked(engine, view, query.text, first)
     grade = retrieval.grade(pool, first.order, model=engine.embedder.id if meaning is not None else None)
-    hits = _hits(engine, view, query.k, itertools.chain([first], _further(view, question, allowed, rows)))
-    return SearchResult(hits, grade.evidence, grade.probability)
+    first = replace(first, order=current_first(first.order, _positions(pool.rows, behind.instead)))
+    pages = itertools.chain([first], _further(view, question, standing.shown, pool.rows))
+    return SearchResult(_hits(engine, scope.user, view, query.k, pages, behind), grade.evidence, grade.probability)
 
 
-def _ranking(view: View, question: _Question, pool: Pool) -> _Ranked:
+def _felt(engine: Engine, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
+    """How near rows are to a mood; nothing when there is none to look for."""
+    if mood is None:
+        return {}
+    near = moods(engine, view, view.columns.doc[rows], mood, judge=query.mood is not None)
+    return {
+        row: near[doc] for row, doc in zip(rows.tolist(), view.columns.doc[rows].tolist(), strict=True) if doc in near
+    }
+
+
+def _meaning(engine: Engine, view: View, wordings: Sequence[str]) -> Floats | None:
+    """The cosine of every row with a query, the highest where it has several wordings; None without vectors."""
+    vectors = [vector for text in wordings if (vector := engine.embed_query(text, view)) is not None]
+    if not vectors:
+        return None
+    meaning = similarities(view.matrix, vectors[0])
+    for vector in vectors[1:]:
+        meaning = np.maximum(meaning, similarities(view.matrix, vector))
+    return meaning
+
+
+def _other_wordings(engine: Engine, query: Query) -> tuple[str, ...]:
+    """What the language model would ask instead, where that is wanted."""
+    if not query.expand_query or engine.llm is None:
+        return ()
+    from mnemic.llm import expanding
+
+    answer = Consultant(engine).ask(lambda: expanding.task(query.text))
+    return () if answer is None else answer.queries
+
+
+def _positions(rows: Rows, instead: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Rows of the catalog as positions in a pool that holds them all."""
+
+    def position(row: int) -> int:
+        return int(np.searchsorted(rows, row))
+
+    return {position(row): [position(other) for other in others] for row, others in instead.items()}
+
+
+def _ranking(view: View, question: Question, pool: Pool) -> _Ranked:
     """A pool in order."""
     query, rows = question.query, pool.rows
-    scores, signals = retrieval.score(pool, query.recipe, view.columns.group[rows], quality=query.quality)
+    recipe = query.recipe
+    if query.expand_links and "graph" not in recipe.weights:
+        recipe = replace(recipe, weights={**recipe.weights, "graph": LINKED})
+    if query.emotion_weight and pool.mood.any():
+        recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
+    scores, signals = retrieval.score(pool, recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
     return _Ranked(view.columns.doc[rows], view.matrix[rows], order, scores, signals)
 
 
-def _further(view: View, question: _Question, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
+def _further(view: View, question: Question, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
     """What comes after the first pool, page by page, for those who ask for hundreds of hits.
 
     Pages have one size whatever k is: so a longer list begins with the shorter one.
     """
+    allowed = allowed.copy()
     allowed[taken] = False
-    while len(rows := _candidates(view, question, allowed, PAGE)):
-        yield _ranking(view, question, _pool(view, question, rows))
+    while len(rows := candidates(view, question, allowed, PAGE)):
+        yield _ranking(view, question, pooled(view, question, rows))
         allowed[rows] = False
 
 
 def _allowed(engine: Engine, scope: Scope, filters: Filters, view: View) -> NDArray[np.bool_]:
     allowed = view.columns.mask(filters)
+    hidden = view.columns.beliefs.hidden(filters, to_micros(now()))
+    allowed[view.columns.rows_of(hidden)] = False
+    if filters.known_at is not None:
+        allowed[view.columns.rows_of(engine.store.relations.stored_after(view.user, filters.known_at))] = False
     if filters.tags is not None or filters.metadata:
         named = np.zeros(len(view.columns), np.bool_)
         named[view.columns.rows_of(sorted(engine.store.matching(view.user, filters)))] = True
@@ -170,118 +220,6 @@ def _allowed(engine: Engine, scope: Scope, filters: Filters, view: View) -> NDAr
     if filters.exclude:
         allowed[view.columns.rows_of(sorted(engine.store.docs_of(scope.user, filters.exclude).values()))] = False
     return allowed
-
-
-def _candidates(view: View, question: _Question, allowed: NDArray[np.bool_], size: int) -> Rows:
-    """The best of both searches with the turns around the very best; ascending."""
-    best = [retrieval.top(question.words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
-    if question.meaning is not None:
-        best.append(retrieval.top(question.meaning, allowed, size, above=-2.0))
-    c = view.columns
-    leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
-    near = retrieval.neighbours(leaders, c.previous, c.following)[:, HERE - 2 : HERE + 3].ravel()
-    near = near[near >= 0]
-    return np.unique(np.concatenate([*best, near[allowed[near]]]))
-
-
-def _pool(view: View, question: _Question, rows: Rows) -> Pool:
-    """Everything the signals read, gathered in one pass over the postings of the query's terms."""
-    query, corpus, meaning, speakers = question.query, question.corpus, question.meaning, question.speakers
-    c = view.columns
-    around = retrieval.neighbours(rows, c.previous, c.following)
-    at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
-    asked = _asked_periods(c, query)
-    counts, in_session, idf = _counted(view, question, rows, at)
-    dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
-    asks = (np.append(c.traits, np.int32(0))[at[:, HERE - 1]] & cues.ASKS) > 0
-    return Pool(
-        rows=rows,
-        dense=dense[rows],
-        dense_before=dense[at[:, HERE - 1]] * asks,
-        dense_session=_best_of_session(c, dense, corpus)[rows],
-        bm25=question.words[rows],
-        counts=counts,
-        lengths=np.append(c.length, np.float32(0.0))[at],
-        in_session=in_session,
-        idf=idf,
-        mean_length=c.mean_length(corpus),
-        speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
-        traits=c.traits[rows],
-        asked_for=cues.asked_for(query.text),
-        days=c.day[rows],
-        told=[c.told.get(doc, ()) for doc in c.doc[rows].tolist()] if asked else (),
-        asked=asked,
-        words=c.length[rows],
-        times=c.time[rows],
-        now=query.now,
-        importance=c.importance[rows],
-        long_term=(c.status[rows] == STATUSES["long_term"]).astype(np.float32),
-        near=_near(c, query.filters, rows),
-    )
-
-
-def _counted(view: View, question: _Question, rows: Rows, at: Rows) -> tuple[Floats, NDArray[np.bool_], Floats]:
-    """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
-    c, terms, corpus = view.columns, question.terms, question.corpus
-    counts = np.zeros((*at.shape, len(terms)), np.float32)
-    in_session = np.zeros((len(rows), len(terms)), np.bool_)
-    idf = np.zeros(len(terms), np.float32)
-    documents = int(corpus.sum())
-    buffer = np.zeros(len(c) + 1, np.float32)
-    for t, term in enumerate(terms):
-        found, occurrences = view.keyword.postings(c, term)
-        inside = corpus[found]
-        found, occurrences = found[inside], occurrences[inside]
-        idf[t] = bm25.idf(documents, len(found)) / bm25.idf(documents, 0)
-        buffer[found] = occurrences
-        counts[:, :, t] = buffer[at]
-        buffer[found] = 0.0
-        sessions = np.zeros(c.groups, np.bool_)
-        sessions[c.group[found]] = True
-        sessions[0] = False  # no conversation
-        in_session[:, t] = sessions[c.group[rows]]
-    return counts, in_session, idf
-
-
-def _best_of_session(c: Columns, dense: Floats, corpus: NDArray[np.bool_]) -> Floats:
-    """For every row the highest cosine of what is live in its conversation; its own where it belongs to none."""
-    best = np.full(c.groups, -1.0, np.float32)
-    np.maximum.at(best, c.group, np.where(corpus, dense[:-1], np.float32(-1.0)))
-    return np.where(c.group > 0, best[c.group], dense[:-1])
-
-
-def _asked_periods(c: Columns, query: Query) -> list[Period]:
-    """The periods the query names, seen from when it is asked."""
-    try:
-        today = from_micros(query.now).astimezone(query.zone).toordinal()
-    except OverflowError:  # the edges of the calendar have no neighbours
-        today = from_micros(query.now).toordinal()
-    said = named_periods(query.text, today, ())
-    if said or not may_name_a_date(query.text):
-        return said
-    years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
-    return named_periods(query.text, 1, [years[0] - 1, *years])
-
-
-def _near(c: Columns, filters: Filters, rows: Rows) -> Floats:
-    if filters.project is None:
-        return np.zeros(len(rows), np.float32)
-    return (c.project[rows] == c.names.project.get(filters.project)).astype(np.float32)
-
-
-def _named_speakers(view: View, text: str) -> list[int]:
-    """Codes of the speakers whose name (or first name) the query mentions."""
-    said = set(index_terms(text))
-    return [
-        code for name, code in view.columns.names.speaker.items() if (words := index_terms(name)) and words[0] in said
-    ]
-
-
-def _terms(view: View, text: str) -> tuple[str, ...]:
-    """The terms of the query; speakers' names say who is meant, not what was said, and are left to their own signal."""
-    terms = query_terms(text)
-    names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}
-    return tuple(term for term in terms if term not in names) or terms
 
 
 def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked:
@@ -301,9 +239,10 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
     )
 
 
-def _hits(engine: Engine, view: View, k: int, pages: Iterable[_Ranked]) -> tuple[Hit, ...]:
-    """The first k hits: restatements folded, memories attached to the evidence that is already among them."""
+def _hits(engine: Engine, user: str, view: View, k: int, pages: Iterable[_Ranked], behind: Behind) -> tuple[Hit, ...]:
+    """The first k hits: restatements folded, memories named by the evidence that is among them."""
     taken = retrieval.Folded()
+    docs: dict[str, tuple[int, int | None]] = {}
     for page in pages:
         place = 0
         while len(taken.hits) < k and place < len(page):
@@ -312,52 +251,39 @@ def _hits(engine: Engine, view: View, k: int, pages: Iterable[_Ranked]) -> tuple
             for p in places:
                 if found := stored.get(page.doc(p)):  # gone when it was erased since the snapshot
                     sources = found.value.source_ids if isinstance(found.value, MemoryRecord) else ()
-                    taken.take(_hit(found, *page.values(p)), page.vector(p), sources)
+                    hit = hit_from(found, *page.values(p))
+                    taken.take(hit, page.vector(p), sources)
+                    if hit.id in taken.hits:
+                        docs[hit.id] = page.doc(p), found.episode
             place = places.stop
         if len(taken.hits) >= k:
             break
-    return tuple(taken.hits.values())
+    return tuple(_named(engine, user, view, taken.hits, docs, behind))
 
 
-def _hit(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
-    value = stored.value
-    if isinstance(value, Message):
-        assert value.id is not None
-        return Hit(
-            id=value.id, kind="message", text=value.content, score=score, scores=scores, message_ids=(value.id,),
-            session=value.session, project=stored.project, role=value.role, speaker=value.name or value.role,
-            sent_at=value.sent_at, status=stored.status, metadata=value.metadata,
-        )  # fmt: skip
-    return Hit(
-        id=value.id, kind="memory", text=value.content, score=score, scores=scores, session=value.session,
-        project=value.project, sent_at=value.created_at, valid_at=value.valid_at, status=value.status, type=value.type,
-        importance=value.importance, summary=value.summary, tags=value.tags, metadata=value.metadata,
-    )  # fmt: skip
-
-
-def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int) -> MemoryContext:
-    """What is found for a query, packed into a budget; without a query, what a new session should know."""
-    if query is None:
-        result = SearchResult(_start(engine, scope, filters, max_tokens), "strong", 1.0)
-    else:
-        result = search(engine, scope, query)
-    packed = context.pack(result.hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
-    return replace(packed, evidence=result.evidence if packed.hits else "none")
-
-
-def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
-    """The start of a session: memories by importance, then the latest messages."""
-    most = max(10, max_tokens // 20)
-    found: list[Hit] = []
-    if "memory" in filters.kinds:
-        memories = engine.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)
-        found += [
-            _hit(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in memories
-        ]
-    if "message" in filters.kinds and filters.types is None and filters.tags is None:
-        messages = engine.store.list_messages(scope.user, filters, limit=most, newest=True)
-        found += [
-            _hit(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
-            for m in reversed(messages)
-        ]
-    return tuple(hit for hit in found if hit.id not in filters.exclude)
+def _named(
+    engine: Engine,
+    user: str,
+    view: View,
+    hits: Mapping[str, Hit],
+    docs: Mapping[str, tuple[int, int | None]],
+    behind: Behind,
+) -> Iterator[Hit]:
+    """Hits with the ids of what stands behind them."""
+    used = {doc for doc, _ in docs.values()}
+    rows = {id_: int(view.columns.rows_of([doc])[0]) for id_, (doc, _) in docs.items()} if behind.rows().size else {}
+    wanted = {episode for _, episode in docs.values() if episode}
+    for row in rows.values():
+        wanted |= {*behind.via.get(row, ()), *behind.replaced.get(row, ())}
+        used |= {*behind.via.get(row, ())}
+    engine.note_uses(user, used)
+    ids = engine.store.relations.ids(view.user, sorted(wanted)) if wanted else {}
+    for id_, hit in hits.items():
+        row, episode = rows.get(id_, -1), docs[id_][1]
+        via = (ids[doc] for doc in behind.via.get(row, ()) if doc in ids)
+        yield replace(
+            hit,
+            via=tuple(dict.fromkeys((*hit.via, *via))),
+            superseded_by=tuple(ids[doc] for doc in behind.replaced.get(row, ()) if doc in ids),
+            episode=ids.get(episode) if episode else None,
+        )

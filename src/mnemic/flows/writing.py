@@ -16,7 +16,6 @@ from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
 from mnemic.text.terms import clean
 from mnemic.types import (
-    AddMemory,
     AddMessage,
     Archive,
     Change,
@@ -196,6 +195,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         type=kind,
         category=_optional("category", options["category"]),
         importance=0.5 if importance is None else _fraction("importance", importance),
+        salience=0.5 if importance is None else _fraction("importance", importance),
         pinned=importance is not None,
         tags=_words("tags", options["tags"]),
         metadata=_json_object("metadata", options["metadata"]),
@@ -222,9 +222,9 @@ def remember(engine: Engine, scope: Scope, content: str, options: Mapping[str, A
         return _empty(record.id)
     trusts = [engine.store.get(scope.user, source).value.trust for source in record.source_ids]
     record = replace(record, trust=min([record.trust, *(t for t in trusts if t is not None)]))
-    embedder = engine.embedder
-    change = AddMemory(record=record, indexing=engine.indexing([record], embedder)[0])
-    return engine.store.apply(scope.user, [change], model=embedder.id)[0]
+    from mnemic.flows import remembering  # the rules of extraction are loaded when they are first needed
+
+    return remembering.store(engine, scope, record)
 
 
 def _changed(name: str, value: object, zone: tzinfo) -> Any:
@@ -250,10 +250,9 @@ def _changed(name: str, value: object, zone: tzinfo) -> Any:
 def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
     """Write the next version of a memory; the one before is kept."""
     held = engine.store.get(scope.user, _text("id", id, limit=MAX_ID)).value
-    if isinstance(held, Message):
-        raise InvalidInput(
-            f"{id!r} is a message: what was said is evidence and never rewritten. Remember a correction instead."
-        )
+    if not isinstance(held, MemoryRecord):
+        what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
+        raise InvalidInput(f"{id!r} is {what}. Remember a correction instead.")
     changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not None}
     if "importance" in changed:
         changed["pinned"] = True

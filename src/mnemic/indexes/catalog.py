@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.indexes.beliefs import Beliefs
 from mnemic.types import CatalogDelta, Filters
 
 __all__ = ["Catalog", "Columns"]
@@ -101,10 +102,11 @@ class Columns:
     version: int
     names: Names = field(repr=False)
     groups: int = 0
-    memo: dict[Hashable, NDArray[np.bool_]] = field(default_factory=dict[Hashable, "NDArray[np.bool_]"], repr=False)
+    memo: dict[Hashable, NDArray[Any]] = field(default_factory=dict[Hashable, "NDArray[Any]"], repr=False)
     told: Mapping[int, Sequence[tuple[int, int]]] = field(
         default_factory=dict[int, Sequence[tuple[int, int]]], repr=False
     )
+    beliefs: Beliefs = field(default_factory=Beliefs, repr=False)
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -117,12 +119,27 @@ class Columns:
         return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
 
     def corpus(self, kinds: Sequence[str]) -> NDArray[np.bool_]:
-        """Rows whose statistics count: everything live of these kinds, whatever else the query filters. Not to be changed."""
+        """Rows whose statistics count: everything live of these kinds, whatever else the query filters. Not to be changed.
+
+        What was made from messages does not count beside them: processing must not change how messages are ranked.
+        """
         key = ("corpus", *kinds)
         if key not in self.memo:
-            live = self.status != STATUSES["archived"]
-            self.memo[key] = live & _among(self.kind, (KINDS[kind] for kind in kinds))
+            found = (self.status != STATUSES["archived"]) & _among(self.kind, (KINDS[kind] for kind in kinds))
+            if "message" in kinds:
+                found[self.rows_of(sorted(self.beliefs.origins))] = False
+            self.memo[key] = found
         return self.memo[key]
+
+    def derived(self) -> NDArray[np.intp]:
+        """(2, n) rows of memories and of the records they were made from, one column for each pair. Not to be changed."""
+        if ("derived",) not in self.memo:
+            pairs = [(doc, parent) for doc, parents in self.beliefs.origins.items() for parent in parents]
+            docs = np.array(pairs, np.int64).reshape(-1, 2).T
+            rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
+            held = (self.doc[rows] == docs).all(axis=0) if len(self) else np.zeros(0, np.bool_)
+            self.memo["derived",] = rows[:, held]
+        return self.memo["derived",]
 
     def mean_length(self, rows: NDArray[np.bool_]) -> float:
         """Mean length of the records that a mask selects; 0 for none."""
@@ -131,7 +148,7 @@ class Columns:
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
         """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
-        key = replace(filters, tags=None, metadata=None, exclude=())
+        key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False)
         if key not in self.memo:
             if len(self.memo) > MEMO:
                 self.memo.clear()
@@ -154,6 +171,8 @@ class Columns:
             found &= self.time >= filters.since
         if filters.until is not None:
             found &= self.time < filters.until
+        if filters.at is not None:
+            found &= (self.kind != KINDS["message"]) | (self.time <= filters.at)
         return found
 
     def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
@@ -178,8 +197,9 @@ class Catalog:
         self._version = 0
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
         self._names = Names()
+        self._beliefs = Beliefs()
         self._last_of: dict[int, int] = {}
-        self._memo: dict[Hashable, NDArray[np.bool_]] = {}
+        self._memo: dict[Hashable, NDArray[Any]] = {}
         self._told: dict[int, tuple[tuple[int, int], ...]] = {}
         self.event = -1
 
@@ -204,6 +224,7 @@ class Catalog:
             groups=len(self._names.group),
             told=self._told,
             memo=self._memo,
+            beliefs=self._beliefs,
         )
 
     def apply(self, delta: CatalogDelta) -> None:
@@ -216,6 +237,7 @@ class Catalog:
             self._replace(stale)
         if fresh:
             self._append(fresh)
+        self._beliefs = self._beliefs.after(delta)
         if fresh or stale or delta.touched or delta.reembedded:
             self._version += 1
             self._memo = {}

@@ -2,6 +2,7 @@
 
 from mnemic.retrieval.evidence import Grade, grade
 from mnemic.retrieval.folding import Folded
+from mnemic.retrieval.hits import hit_from
 from mnemic.retrieval.pool import HERE, Pool, neighbours, top
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
@@ -13,6 +14,7 @@ __all__ = [
     "Pool",
     "Recipe",
     "grade",
+    "hit_from",
     "neighbours",
     "recipe_named",
     "score",

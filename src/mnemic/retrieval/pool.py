@@ -39,6 +39,8 @@ class Pool:
         days: (m,) ordinals; ``told``: periods each candidate speaks of; ``asked``: periods the query names.
         words: (m,) length in content terms.
         times: (m,) and ``now``: microseconds since 1970.
+        mood: (m,) nearness to the mood that is asked for, 0 to 1.
+        graph: (m,) nearness to the first hits over links, 0 to 1.
         importance: (m,) 0 to 1. ``long_term``: (m,) and ``near`` (of the handle's own project): 1 or 0.
     """
 
@@ -64,6 +66,8 @@ class Pool:
     importance: Floats
     long_term: Floats
     near: Floats
+    graph: Floats
+    mood: Floats
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -88,9 +88,9 @@ RECIPES: Mapping[str, Recipe] = MappingProxyType(
             fitted="the weights of conversation without what only turns of a dialogue have; quality set by hand",
         ),
         "coding": Recipe(
-            weights={"dense": 0.4, "bm25": 0.3, "importance": 0.1},
+            weights={"dense": 0.4, "bm25": 0.3, "graph": 0.2, "importance": 0.1},
             fusion="normalised",
-            fitted="the mix that coding-agent memories use: .4 vector, .3 keyword, .1 importance",
+            fitted="the mix that coding-agent memories use: .4 vector, .3 keyword, .2 graph, .1 importance",
         ),
         "rrf": Recipe(weights={"dense": 0.5, "bm25": 0.5}, fusion="rrf", fitted="the textbook setting"),
         "vector": Recipe(weights={"dense": 1.0}, fitted="plain order by cosine"),

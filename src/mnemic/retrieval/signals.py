@@ -125,6 +125,16 @@ def tier(pool: Pool) -> Floats:
     return pool.long_term
 
 
+def graph(pool: Pool) -> Floats:
+    """Nearness to the first hits over links, 0 to 1: the strengths along the way, less for every link."""
+    return pool.graph
+
+
+def emotion(pool: Pool) -> Floats:
+    """Nearness of the mood to the one asked for, on the plane of valence and arousal, 0 to 1."""
+    return pool.mood
+
+
 def level(pool: Pool) -> Floats:
     """1 for the handle's own project, 0 for the user's other records."""
     return pool.near
@@ -134,6 +144,6 @@ SIGNALS: Mapping[str, Signal] = {
     function.__name__: function
     for function in (
         dense, session_dense, answers, coverage, bm25, bm25_window, date, speaker, length, question, cue, importance, recency,
-        tier, level,
+        tier, level, graph, emotion,
     )
 }  # fmt: skip

@@ -15,9 +15,17 @@ from mnemic.protocols import InputKind
 from mnemic.text.cues import traits
 from mnemic.text.render import searchable
 from mnemic.text.terms import analysed
-from mnemic.types import AddMemory, AddMessage, Indexing, MemoryRecord, Message
+from mnemic.types import AddEpisode, AddMemory, AddMessage, Episode, Indexing, MemoryRecord, Message
 
-__all__ = ["FailingEmbedder", "PreparedEmbedder", "add_memory", "add_message", "memory_record", "message"]
+__all__ = [
+    "FailingEmbedder",
+    "PreparedEmbedder",
+    "add_episode",
+    "add_memory",
+    "add_message",
+    "memory_record",
+    "message",
+]
 
 MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
@@ -87,7 +95,7 @@ def memory_record(content: str, **fields: Any) -> MemoryRecord:
     return MemoryRecord(**(filled | fields), content=content)
 
 
-def indexing(record: Message | MemoryRecord, vector: Sequence[float] | None = (1.0, 0.0)) -> Indexing:
+def indexing(record: Message | MemoryRecord | Episode, vector: Sequence[float] | None = (1.0, 0.0)) -> Indexing:
     """How a record is found, with a vector of two numbers."""
     text = searchable(record)
     terms, length = analysed(text)
@@ -111,3 +119,15 @@ def add_memory(content: str, *, vector: Sequence[float] | None = (1.0, 0.0), **f
     """The change that adds a memory."""
     record = memory_record(content, **fields)
     return AddMemory(record=record, indexing=indexing(record, vector))
+
+
+def add_episode(
+    id: str, message_ids: Sequence[str], *, vector: Sequence[float] | None = (1.0, 0.0), **fields: Any
+) -> AddEpisode:
+    """The change that adds an episode of some messages."""
+    filled: dict[str, Any] = {
+        "title": f"About {id}", "content": f"What was said of {id}.", "started_at": MOMENT, "ended_at": MOMENT,
+        "created_at": MOMENT,
+    }  # fmt: skip
+    record = Episode(id=id, message_ids=tuple(message_ids), **(filled | fields))
+    return AddEpisode(record=record, indexing=indexing(record, vector))

@@ -14,18 +14,13 @@ import pytest
 from mnemic import errors
 from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
+from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of
+from mnemic.testing.linked_stores import LinkPromises, WorkPromises
 from mnemic.types import Archive, Emotion, Filters, MemoryRecord, Message, Restore, Revise
 
 __all__ = ["StoreSuite"]
 
 ALL = Filters()
-
-
-def number_of(store: Store, user: str = "ana") -> int:
-    """The number of a user that has something."""
-    found = store.user(user)
-    assert found is not None
-    return found
 
 
 def together(work: list[Callable[[], None]]) -> None:
@@ -308,12 +303,12 @@ class _Caches:
     def test_records_without_a_vector_wait(self, store: Store) -> None:
         (receipt,) = store.apply("ana", [add_message("one", vector=None)])
         assert receipt.pending == ("embed",)
-        assert store.stats("ana").pending == {"embed": 1}
+        assert store.stats("ana").pending == {"embed": 1, "process": 1}
         ((user, doc, text),) = store.embedding.pending(10)
         assert text == "one"
         store.embedding.failed([doc], "no luck")
         store.embedding.fill([(user, doc, text)], np.array([[0.0, 1.0]], np.float32), "m")
-        assert store.stats("ana").pending == {}
+        assert store.stats("ana").pending == {"process": 1}
         assert len(store.catalog(user, after=-1, event=-1).vectors) == 1
         assert store.verify().ok
 
@@ -331,7 +326,7 @@ class _Caches:
         assert store.verify().ok
 
 
-class StoreSuite(_Writing, _Statements, _Walls, _Caches):
+class StoreSuite(_Writing, _Statements, _Walls, _Caches, EpisodePromises, BeliefPromises, LinkPromises, WorkPromises):
     """Subclass it and give a pytest fixture ``store``: an empty store, closed afterwards."""
 
     def test_many_threads_lose_nothing(self, store: Store) -> None:

@@ -142,7 +142,7 @@ class TestImport:
             assert "3 wait for their vector" in run.out
             assert mnemic("search", "Lisbon").code == 0
         again = mnemic("import", write(chat), "--json").json
-        assert (again["duplicate"], again["pending"]) == (3, {})
+        assert (again["duplicate"], again["pending"]) == (3, {"process": 3})
 
 
 class TestSearch:
@@ -255,7 +255,7 @@ class TestStats:
         lines = dict(line.split(None, 1) for line in run.out.splitlines())
         assert lines["messages"] == "3 in 2 sessions"
         assert lines["vectors"] == "hashing-256, 256 numbers each"
-        assert (lines["user"], lines["memories"], lines["pending"]) == ("default", "none", "none")
+        assert (lines["user"], lines["memories"], lines["pending"]) == ("default", "none", "3 process")
 
     def test_json(self, filled):
         answer = filled("stats", "--user", "rita", "--json").json

@@ -84,7 +84,7 @@ def test_waiting_work_is_told(mnemic, write, chat, monkeypatch):
         patched.setattr(HashingEmbedder, "embed", refuse)
         mnemic("import", write(chat))
     run = mnemic("doctor", "--json")
-    assert (run.code, run.json["pending"]) == (0, {"embed": 3})
+    assert (run.code, run.json["pending"]) == (0, {"embed": 3, "process": 3})
 
 
 class TestWeights:

@@ -38,7 +38,7 @@ def make_pool(seed, size=None, **values):
         "told": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
         "asked": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
-        "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4),
+        "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
     return Pool(**(random | values))
 
@@ -141,7 +141,7 @@ class TestFusion:
 RANGES = {
     "dense": (-1, 1), "session_dense": (-1, 1), "answers": (-1, 1), "coverage": (0, 3), "bm25": (0, np.inf), "bm25_window": (0, np.inf),
     "date": (0, 1.4), "speaker": (0, 1), "length": (0, 3.3), "question": (0, 1), "cue": (0, 1), "importance": (0, 1),
-    "recency": (0, 1), "tier": (0, 1), "level": (0, 1),
+    "recency": (0, 1), "tier": (0, 1), "level": (0, 1), "graph": (0, 1), "emotion": (0, 1),
 }  # fmt: skip
 
 

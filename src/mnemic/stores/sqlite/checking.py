@@ -32,6 +32,12 @@ _NEVER = {
     "lineage between two users": """SELECT r.doc FROM lineage l JOIN memories r ON r.doc = l.child
         LEFT JOIN messages m ON m.doc = l.parent LEFT JOIN memories p ON p.doc = l.parent
         LEFT JOIN episodes e ON e.doc = l.parent WHERE r.user != coalesce(m.user, p.user, e.user)""",
+    "a message filed under an episode that is gone": """SELECT doc FROM messages WHERE episode > 0 AND episode NOT IN
+        (SELECT doc FROM episodes)""",
+    "an episode that tells of nothing": "SELECT doc FROM episodes WHERE doc NOT IN (SELECT child FROM lineage)",
+    "a slot of a record that is gone": "SELECT doc FROM slots WHERE doc NOT IN (SELECT doc FROM memories)",
+    "a memory that was replaced and is still believed": """SELECT m.doc FROM links l JOIN memories m ON m.doc = l.target
+        WHERE l.type = 'supersedes' AND m.expired_at IS NULL""",
     "a link between two users": """SELECT l.source FROM links l LEFT JOIN memories a ON a.doc = l.source
         LEFT JOIN memories b ON b.doc = l.target WHERE a.user IS NOT b.user OR a.user IS NULL""",
     "lineage that runs in a circle": """WITH RECURSIVE up(start, doc) AS (SELECT child, parent FROM lineage

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.stores.sqlite import reading, writing
+from mnemic.stores.sqlite import reading, transaction
 from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.database import Database
 from mnemic.text.clock import now, to_micros
@@ -54,8 +54,8 @@ class Embedding:
                     "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
                 ).fetchall():
                     continue
-                writing.check_header(db, model, len(vector), claim=True)
-                writing.put_vector(db, user, doc, vector)
+                transaction.check_header(db, model, len(vector), claim=True)
+                transaction.put_vector(db, user, doc, vector)
                 db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
     def _unchanged(

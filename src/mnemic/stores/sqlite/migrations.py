@@ -50,6 +50,9 @@ _STATEMENTS = (
         UNIQUE(user, id))""",
     "CREATE INDEX messages_by_user ON messages(user, doc)",
     "CREATE INDEX messages_by_time ON messages(user, sent_at)",
+    # What waits to be processed: no episode yet (0: needs none).
+    "CREATE INDEX messages_waiting ON messages(user, session) WHERE episode IS NULL AND status != 'archived'",
+    "CREATE INDEX messages_by_episode ON messages(episode) WHERE episode > 0",
     f"""CREATE TABLE episodes({_COMMON}
         title TEXT NOT NULL,
         started_at INTEGER NOT NULL,
@@ -62,6 +65,7 @@ _STATEMENTS = (
         category TEXT,
         status TEXT NOT NULL CHECK(status IN ('short_term', 'consolidating', 'long_term', 'archived')),
         importance REAL NOT NULL,
+        salience REAL NOT NULL,
         confidence REAL NOT NULL,
         pinned INTEGER NOT NULL DEFAULT 0,
         summary TEXT,
@@ -70,13 +74,16 @@ _STATEMENTS = (
         tags TEXT NOT NULL DEFAULT '[]',
         related_files TEXT NOT NULL DEFAULT '[]',
         related_entities TEXT NOT NULL DEFAULT '[]',
-        valid_at INTEGER, invalid_at INTEGER, expired_at INTEGER,
+        said_at INTEGER, valid_at INTEGER, invalid_at INTEGER, expired_at INTEGER,
         updated_at INTEGER NOT NULL,
         UNIQUE(user, id))""",
     "CREATE INDEX memories_by_user ON memories(user, doc)",
     # The same fact told many times at once is one row: an index, not a check that two writers could both pass.
     """CREATE UNIQUE INDEX memories_live ON memories(user, ifnull(project, ''), ifnull(session, ''), hash)
-        WHERE status != 'archived'""",
+        WHERE status != 'archived' AND expired_at IS NULL""",
+    # What a memory states, such as the residence of Ana: where a new value finds the old one.
+    "CREATE TABLE slots(user INTEGER, slot TEXT, doc INTEGER, PRIMARY KEY(user, slot, doc)) WITHOUT ROWID",
+    "CREATE INDEX slots_by_doc ON slots(doc)",
     "CREATE TABLE versions(doc INTEGER, version INTEGER, changed_at INTEGER, row TEXT, PRIMARY KEY(doc, version))",
     "CREATE TABLE lineage(child INTEGER, parent INTEGER, PRIMARY KEY(child, parent)) WITHOUT ROWID",
     "CREATE INDEX lineage_by_parent ON lineage(parent)",
@@ -94,6 +101,9 @@ _STATEMENTS = (
         attempts INTEGER NOT NULL DEFAULT 0, error TEXT, PRIMARY KEY(task, doc)) WITHOUT ROWID""",
     "CREATE INDEX pending_by_user ON pending(user, task)",
     "CREATE TABLE access(doc INTEGER PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL)",
+    "CREATE TABLE judged(doc INTEGER PRIMARY KEY, at INTEGER NOT NULL)",
+    """CREATE TABLE consolidations(user INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, plan TEXT NOT NULL,
+        undone_at INTEGER, PRIMARY KEY(user, id)) WITHOUT ROWID""",
     # Narrow, and clustered by user: one user's vectors are read in one sweep.
     "CREATE TABLE vectors(user INTEGER, doc INTEGER, vector BLOB NOT NULL, PRIMARY KEY(user, doc)) WITHOUT ROWID",
     "CREATE TABLE vectors_next(user INTEGER, doc INTEGER, vector BLOB NOT NULL, PRIMARY KEY(user, doc)) WITHOUT ROWID",

@@ -4,30 +4,46 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mnemic.stores.sqlite import rows
 from mnemic.stores.sqlite.connection import Connection
 from mnemic.text.canonical import to_json
-from mnemic.text.clock import from_micros
-from mnemic.types import Event, Filters, MemoryRecord, Message, Stored
+from mnemic.text.clock import LATEST, from_micros, now, to_micros
+from mnemic.types import Episode, Event, Filters, MemoryRecord, Message, Stored
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
 
 __all__ = [
+    "beliefs",
     "catalog",
     "events",
     "fetch",
     "find",
+    "latest_episodes",
+    "list_episodes",
     "list_memories",
     "list_messages",
     "matching",
+    "memories_with_key",
     "postings",
     "user_number",
 ]
 
 CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, name, length, 0.5,
     traits, sent_at, utc_offset, told FROM messages WHERE user = ?"""
-CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, created_at, type, NULL, length, importance,
-    traits, ifnull(valid_at, created_at), utc_offset, told FROM memories WHERE user = ?"""
+CATALOG_EPISODES = """SELECT doc, 'episode', status, session, project, started_at, 'episode', NULL, length, 0.5,
+    traits, started_at, utc_offset, told FROM episodes WHERE user = ?"""
+CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, ifnull(said_at, created_at), type, NULL, length,
+    importance, traits, coalesce(valid_at, said_at, created_at), utc_offset, told FROM memories WHERE user = ?"""
+_BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
+    ifnull(min(invalid_at, delete_after), ifnull(invalid_at, delete_after)), expired_at, created_at,
+    (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
+    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes') FROM memories WHERE user = ?"""
 
 
 def user_number(db: Connection, name: str) -> int | None:
@@ -42,12 +58,22 @@ def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) 
     Rows are those of ``CatalogDelta``, ascending by doc.
     """
     found: list[tuple[Any, ...]] = []
-    for select in (CATALOG_MESSAGES, CATALOG_MEMORIES):
-        found += db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after)).fetchall()
-        if docs:
-            sql = f"{select} AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
-            found += db.execute(sql, (user, after, json.dumps(list(docs)))).fetchall()
+    for select in (CATALOG_MESSAGES, CATALOG_EPISODES, CATALOG_MEMORIES):
+        found += _after_or_among(db, select, user, after, docs)
     found.sort(key=_first)
+    return found
+
+
+def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+    """The clocks and origins of memories, selected as in ``catalog``."""
+    return _after_or_among(db, _BELIEFS, user, after, docs)
+
+
+def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> list[tuple[Any, ...]]:
+    found = db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after)).fetchall()
+    if docs:
+        sql = f"{select} AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
+        found += db.execute(sql, (user, after, json.dumps(list(docs)))).fetchall()
     return found
 
 
@@ -79,13 +105,7 @@ def last_event(db: Connection, user: int) -> int:
 
 def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[int, bytes]]:
     """Stored vectors as (doc, float16 bytes), ascending, selected as in ``catalog``."""
-    found = db.execute(
-        "SELECT doc, vector FROM vectors WHERE user = ? AND doc > ? ORDER BY doc", (user, after)
-    ).fetchall()
-    if docs:
-        sql = "SELECT doc, vector FROM vectors WHERE user = ? AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
-        found += db.execute(sql, (user, after, json.dumps(list(docs)))).fetchall()
-    return found
+    return _after_or_among(db, "SELECT doc, vector FROM vectors WHERE user = ?", user, after, docs)
 
 
 def postings(db: Connection, user: int, term: str) -> list[int]:
@@ -94,37 +114,51 @@ def postings(db: Connection, user: int, term: str) -> list[int]:
     return [row[0] for row in found]
 
 
-def _sources(db: Connection, docs: Iterable[int]) -> dict[int, list[str]]:
-    """The ids each doc was made from."""
-    sql = """SELECT l.child, coalesce(m.id, e.id, r.id) FROM lineage l LEFT JOIN messages m ON m.doc = l.parent
+def _sources(db: Connection, docs: Iterable[int]) -> dict[int, list[tuple[str, str]]]:
+    """Kind and id of what each doc was made from, messages in the order they were said."""
+    sql = """SELECT l.child, CASE WHEN m.id IS NOT NULL THEN 'message' WHEN e.id IS NOT NULL THEN 'episode'
+        ELSE 'memory' END, coalesce(m.id, e.id, r.id) FROM lineage l LEFT JOIN messages m ON m.doc = l.parent
         LEFT JOIN episodes e ON e.doc = l.parent LEFT JOIN memories r ON r.doc = l.parent
-        WHERE l.child IN (SELECT value FROM json_each(?)) ORDER BY l.child, l.parent"""
-    found: dict[int, list[str]] = {}
-    for child, parent in db.execute(sql, (json.dumps(list(docs)),)):
-        found.setdefault(child, []).append(parent)
+        WHERE l.child IN (SELECT value FROM json_each(?)) ORDER BY l.child, m.sent_at, l.parent"""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for child, kind, parent in db.execute(sql, (json.dumps(list(docs)),)):
+        found.setdefault(child, []).append((kind, parent))
     return found
+
+
+def _episodes(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Episode]:
+    sources = _sources(db, [row[0] for row in found])
+
+    def ids(doc: int, kind: str) -> list[str]:
+        return [id_ for kind_, id_ in sources.get(doc, ()) if kind_ == kind]
+
+    return [rows.episode_from(row, ids(row[0], "message"), ids(row[0], "episode")) for row in found]
 
 
 def _memories(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[MemoryRecord]:
     sources = _sources(db, [row[0] for row in found])
-    return [rows.memory_from(row, sources.get(row[0], ())) for row in found]
+    return [rows.memory_from(row, [id_ for _, id_ in sources.get(row[0], ())]) for row in found]
 
 
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     wanted = (user, json.dumps([int(doc) for doc in docs]))
     where = "WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
-    messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS} FROM messages {where}", wanted).fetchall()
-    memories = (
-        []
-        if len(messages) == len(docs)
-        else db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
-    )
+    messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS}, episode FROM messages {where}", wanted).fetchall()
     found = {
-        row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4]) for row in messages
+        row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4], episode=row[-1])
+        for row in messages
     }
+    if len(found) == len(docs):
+        return found
+    memories = db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
     for row, record in zip(memories, _memories(db, memories), strict=True):
         found[row[0]] = Stored(kind="memory", value=record, status=record.status, project=record.project)
+    if len(found) == len(docs):
+        return found
+    episodes = db.execute(f"SELECT {rows.EPISODE_COLUMNS} FROM episodes {where}", wanted).fetchall()
+    for row, episode in zip(episodes, _episodes(db, episodes), strict=True):
+        found[row[0]] = Stored(kind="episode", value=episode, status=episode.status, project=episode.project)
     return found
 
 
@@ -138,7 +172,7 @@ def find(db: Connection, user: int, id: str) -> int | None:
 
 def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> dict[str, int]:
     """The docs of those ids that this user has."""
-    tables = {"message": "messages", "memory": "memories"}
+    tables = {"message": "messages", "memory": "memories", "episode": "episodes"}
     found: dict[str, int] = {}
     for table in [tables[kind]] if kind else tables.values():
         sql = f"SELECT id, doc FROM {table} WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
@@ -166,9 +200,9 @@ def matching(db: Connection, user: int, filters: Filters) -> list[int]:
     """The docs of a user whose tags and metadata match; the other filters are columns of the catalog."""
     clauses, values = _json_filters(filters)
     found: list[int] = []
-    for table in ("messages", "memories"):
-        if filters.tags is not None and table == "messages":
-            continue  # messages carry no tags
+    for table in (
+        ("memories",) if filters.tags is not None else ("messages", "episodes", "memories")
+    ):  # others have no tags
         sql = f"SELECT doc FROM {table} WHERE user = ? AND " + " AND ".join(clauses)
         found += [row[0] for row in db.execute(sql, (user, *values))]
     return found
@@ -216,11 +250,31 @@ def _where(filters: Filters, time: str, *, memories: bool) -> tuple[str, list[ob
     return " AND ".join(clauses), values
 
 
+def _clock(filters: Filters) -> tuple[str, list[object]]:
+    """The two clocks as SQL: see Beliefs.hidden, which says the same in arrays."""
+    if filters.expired:
+        return "1", []
+    known = LATEST if filters.known_at is None else filters.known_at
+    believed = "(expired_at IS NULL OR expired_at > ?)"
+    until = f"""(CASE WHEN expired_at > ? THEN {LATEST}
+        ELSE min(ifnull(invalid_at, {LATEST}), ifnull(delete_after, {LATEST})) END)"""
+    if filters.at is None:
+        today = to_micros(now()) if filters.known_at is None else known
+        return f"created_at <= ? AND {believed} AND {until} > ?", [known, known, known, today]
+    true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
+    return (
+        f"created_at <= ? AND {true} AND ({believed} OR {until} < {LATEST})",
+        [known, filters.at, filters.at, known, known, known],
+    )
+
+
 def list_memories(
     db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories in order: ``newest``, ``oldest`` or ``importance``."""
     where, values = _where(filters, "created_at", memories=True)
+    clock, moments = _clock(filters)
+    where, values = f"{where} AND {clock}", [*values, *moments]
     by = {
         "newest": "created_at DESC, doc DESC",
         "oldest": "created_at, doc",
@@ -228,6 +282,34 @@ def list_memories(
     }[order]
     sql = f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
     return _memories(db, db.execute(sql, (user, *values, -1 if limit is None else limit, offset)).fetchall())
+
+
+def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
+    """Live memories whose metadata has a key."""
+    where, values = _where(filters, "created_at", memories=True)
+    clock, moments = _clock(filters)
+    sql = f"""SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} AND {clock}
+        AND EXISTS (SELECT 1 FROM json_each(metadata) WHERE key = ?) ORDER BY doc"""
+    return _memories(db, db.execute(sql, (user, *values, *moments, key)).fetchall())
+
+
+def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+    """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+    where, values = _where(filters, "started_at", memories=False)
+    direction = "DESC" if newest else "ASC"
+    sql = f"""SELECT {rows.EPISODE_COLUMNS} FROM episodes WHERE user = ? AND {where}
+        ORDER BY started_at {direction}, doc {direction} LIMIT ?"""
+    found = db.execute(sql, (user, *values, -1 if limit is None else limit)).fetchall()
+    return _episodes(db, found[::-1] if newest else found)
+
+
+def latest_episodes(
+    db: Connection, user: int | None, where: str, values: Sequence[object], limit: int
+) -> list[Episode]:
+    """The last episodes of a level that are not archived, the latest first."""
+    sql = f"""SELECT {rows.EPISODE_COLUMNS} FROM episodes WHERE user = ? AND {where} AND status != 'archived'
+        ORDER BY ended_at DESC, doc DESC LIMIT ?"""
+    return _episodes(db, db.execute(sql, (user, *values, limit)).fetchall())
 
 
 def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
@@ -242,8 +324,9 @@ def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | N
 
 def events(db: Connection, user: int, doc: int) -> list[Event]:
     """The audit trail of one record, oldest first, each version with the content it had."""
-    current = {row[0]: row[1] for row in db.execute("SELECT version, content FROM memories WHERE doc = ?", (doc,))}
-    current |= {row[0]: row[1] for row in db.execute("SELECT version, content FROM messages WHERE doc = ?", (doc,))}
+    current: dict[int, str] = {}
+    for table in ("memories", "messages", "episodes"):
+        current |= dict(db.execute(f"SELECT version, content FROM {table} WHERE doc = ?", (doc,)).fetchall())
     for version, row in db.execute("SELECT version, row FROM versions WHERE doc = ?", (doc,)):
         current[version] = json.loads(row)["content"]
     sql = "SELECT sequence, at, operation, id, version, detail FROM events WHERE user = ? AND doc = ? ORDER BY sequence"

@@ -26,10 +26,18 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
     pages, size = db.pragma("page_count"), db.pragma("page_size")
     return Stats(
         messages=messages.get(0, 0),
+        episodes=count("SELECT 1, count(*) FROM episodes WHERE user = ? AND status != 'archived'")[1],
         memories=count("SELECT status, count(*) FROM memories WHERE user = ? GROUP BY 1"),
+        links=count("SELECT 1, count(*) FROM links WHERE user = ?")[1],
         sessions=sessions[1],
         projects=projects[1],
-        pending=count("SELECT task, count(*) FROM pending WHERE user = ? GROUP BY 1"),
+        pending={
+            **count("SELECT task, count(*) FROM pending WHERE user = ? GROUP BY 1"),
+            **count(
+                "SELECT 'process', count(*) FROM messages WHERE user = ? AND episode IS NULL AND status != 'archived' "
+                "HAVING count(*) > 0"
+            ),
+        },
         embedding_model=held.get("model"),
         dimension=held.get("dimension"),
         schema_version=schema_version,

@@ -11,12 +11,15 @@ from typing import Any, cast
 
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
-from mnemic.types import AddMessage, Emotion, Indexing, MemoryRecord, Message
+from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
+    "EPISODE_COLUMNS",
     "MEMORY_COLUMNS",
     "MESSAGE_COLUMNS",
     "content_hash",
+    "episode_from",
+    "episode_row",
     "memory_from",
     "memory_row",
     "message_from",
@@ -27,11 +30,15 @@ MESSAGE_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, utc_offset, created_at, role, "
     "name, sent_at, status, traits, told"
 )
+EPISODE_COLUMNS = (
+    "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
+    "title, started_at, ended_at, status, traits, told"
+)
 MEMORY_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
     "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, "
     "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
-    "traits, told"
+    "traits, told, said_at, salience"
 )
 
 
@@ -77,6 +84,28 @@ def message_from(row: Sequence[Any]) -> Message:
     )  # fmt: skip
 
 
+def episode_row(change: AddEpisode, doc: int, user: int) -> tuple[object, ...]:
+    """The values of EPISODE_COLUMNS."""
+    e = change.record
+    return (
+        doc, user, e.id, e.session, e.project, e.content, content_hash(e.content), change.indexing.length,
+        to_json(dict(e.metadata)), e.source, e.trust, e.version, offset_minutes(e.started_at), to_micros(e.created_at),
+        e.title, to_micros(e.started_at), to_micros(e.ended_at), e.status, change.indexing.traits,
+        _told(change.indexing),
+    )  # fmt: skip
+
+
+def episode_from(row: Sequence[Any], message_ids: Sequence[str] = (), source_ids: Sequence[str] = ()) -> Episode:
+    """An episode from the values of EPISODE_COLUMNS and its lineage."""
+    offset = row[12]
+    return Episode(
+        id=row[2], session=row[3], project=row[4], content=row[5], metadata=json.loads(row[8]), source=row[9],
+        trust=row[10], version=row[11], created_at=from_micros(row[13], offset), title=row[14],
+        started_at=from_micros(row[15], offset), ended_at=from_micros(row[16], offset), status=row[17],
+        message_ids=tuple(message_ids), source_ids=tuple(source_ids),
+    )  # fmt: skip
+
+
 def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) -> tuple[object, ...]:
     """The values of MEMORY_COLUMNS."""
     r, e = record, record.emotion
@@ -87,7 +116,7 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
         e.confidence if e else None, r.type, r.category, r.status, r.importance, r.confidence, int(r.pinned),
         r.summary, r.context, to_json(r.keywords), to_json(r.tags), to_json(r.related_files),
         to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at), _micros(r.expired_at),
-        to_micros(r.updated_at), indexing.traits, _told(indexing),
+        to_micros(r.updated_at), indexing.traits, _told(indexing), _micros(r.said_at), r.salience,
     )  # fmt: skip
 
 
@@ -103,5 +132,6 @@ def memory_from(row: Sequence[Any], source_ids: Sequence[str] = ()) -> MemoryRec
         pinned=bool(row[23]), summary=row[24], context=row[25], keywords=tuple(json.loads(row[26])),
         tags=tuple(json.loads(row[27])), related_files=tuple(json.loads(row[28])),
         related_entities=tuple(json.loads(row[29])), valid_at=_time(row[30], offset), invalid_at=_time(row[31],
-        offset), expired_at=_time(row[32], offset), source_ids=tuple(source_ids),
+        offset), expired_at=_time(row[32], offset), said_at=_time(row[36], offset), salience=row[37],
+        source_ids=tuple(source_ids),
     )  # fmt: skip

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mnemic import errors
-from mnemic.stores.sqlite import checking, reading, reporting, writing
+from mnemic.stores.sqlite import applying, checking, reading, reporting
 from mnemic.stores.sqlite.connection import Connection
 from mnemic.stores.sqlite.database import Database, Durability
 from mnemic.stores.sqlite.embedding import Embedding
+from mnemic.stores.sqlite.knowledge import Knowledge
+from mnemic.stores.sqlite.lifecycle import Lifecycle
 from mnemic.stores.sqlite.migrations import MIGRATIONS
+from mnemic.stores.sqlite.relations import Relations
 from mnemic.types import (
     CatalogDelta,
     Change,
@@ -83,6 +86,7 @@ class SqliteStore:
         path = None if folder is None else _prepare(_readable(folder))
         self._db = Database(path, durability=durability)
         self.location = self._db.name
+        self._folder = None if path is None else path.parent
 
     def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
         """Apply changes in one transaction; ``model`` names the embedder of the vectors they carry.
@@ -93,7 +97,7 @@ class SqliteStore:
             StoreError: the disk or the file refuses. In every case nothing was written.
         """
         with self._db.write() as db:
-            return writing.apply(db, user, changes, model)
+            return applying.apply(db, user, changes, model)
 
     @property
     def fence(self) -> str:
@@ -122,6 +126,7 @@ class SqliteStore:
             return CatalogDelta(
                 event=last,
                 rows=reading.catalog(db, user, after=after, docs=touched),
+                beliefs=reading.beliefs(db, user, after=after, docs=touched),
                 vectors=reading.vectors(db, user, after=-1 if reembedded else after, docs=touched),
                 touched=touched,
                 model=header.get("model"),
@@ -204,6 +209,21 @@ class SqliteStore:
     def embedding(self) -> Embedding:
         """The side of the record that holds vectors: what is missing, what is being rebuilt."""
         return Embedding(self._db)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The side of the record that holds what was made of the messages, and which of them wait."""
+        return Knowledge(self._db)
+
+    @property
+    def relations(self) -> Relations:
+        """The side of the record that holds links, lineage, and what replaced what."""
+        return Relations(self._db)
+
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """The side of the record that consolidation works on."""
+        return Lifecycle(self._db, self._folder)
 
     def close(self) -> None:
         """Close every connection."""

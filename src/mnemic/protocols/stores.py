@@ -1,10 +1,11 @@
-"""What the parts ask of each other, on one page. Anything with these methods fits; nothing need be inherited."""
+"""What a record is to the flows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
+from mnemic.protocols.work import KnowledgeWork, LifecycleWork, RelationWork, VectorWork
 from mnemic.types import (
     CatalogDelta,
     Change,
@@ -23,55 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Vectors: TypeAlias = NDArray[np.float32]
-    Floats: TypeAlias = NDArray[np.float32]
-
-__all__ = ["Embedder", "KeywordIndex", "Reranker", "Store", "TokenCounter", "VectorWork"]
-
-TokenCounter: TypeAlias = Callable[[str], int]
-"""Text in, number of tokens out."""
-
-InputKind = Literal["query", "document"]
-
-
-@runtime_checkable
-class Embedder(Protocol):
-    """Texts in, unit vectors out."""
-
-    @property
-    def id(self) -> str:
-        """Names model and variant; stored in the record's header, so it must not change for the same vectors."""
-        ...
-
-    @property
-    def dimension(self) -> int | None:
-        """Length of a vector, or None while the model has not been loaded."""
-        ...
-
-    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
-        """Embed texts.
-
-        Args:
-            texts: any number of strings, none included.
-            kind: whether they are stored (``document``) or asked (``query``); models with prefixes care.
-
-        Returns:
-            float32 array of shape (len(texts), dimension) with unit rows.
-
-        Raises:
-            EmbedderUnavailable: the model cannot be had; the caller may store the text and embed later.
-            EmbedderError: this input cannot be embedded.
-        """
-        ...
-
-
-@runtime_checkable
-class Reranker(Protocol):
-    """A second opinion on the first hits."""
-
-    def scores(self, query: str, texts: Sequence[str]) -> Floats:
-        """How well each text answers the query: float32 of shape (len(texts),), higher is better."""
-        ...
+__all__ = ["KeywordIndex", "Store"]
 
 
 class Store(Protocol):
@@ -155,44 +108,23 @@ class Store(Protocol):
         """The work on vectors."""
         ...
 
+    @property
+    def relations(self) -> RelationWork:
+        """Links, lineage, and what replaced what."""
+        ...
+
+    @property
+    def lifecycle(self) -> LifecycleWork:
+        """What consolidation works on."""
+        ...
+
+    @property
+    def knowledge(self) -> KnowledgeWork:
+        """What waits to be processed, and what was made of the rest."""
+        ...
+
     def close(self) -> None:
         """Let go of everything."""
-        ...
-
-
-class VectorWork(Protocol):
-    """Texts that wait for a vector, and the change to another model; rows are (user, doc, text)."""
-
-    def pending(self, limit: int) -> list[tuple[int, int, str]]:
-        """Records without a vector, those tried least often first."""
-        ...
-
-    def fill(self, rows: Sequence[tuple[int, int, str]], vectors: Vectors, model: str) -> None:
-        """Store the vectors of pending records whose text is still the same."""
-        ...
-
-    def failed(self, docs: Sequence[int], reason: str) -> None:
-        """Note a failed attempt."""
-        ...
-
-    def begin(self, model: str) -> int:
-        """Start or resume a rebuild; returns how many records still need a vector."""
-        ...
-
-    def missing(self, limit: int) -> list[tuple[int, int, str]]:
-        """Records that the rebuild has not reached."""
-        ...
-
-    def build(self, rows: Sequence[tuple[int, int, str]], vectors: Vectors, model: str) -> None:
-        """Store new vectors beside the old ones, of texts that are still the same."""
-        ...
-
-    def skip(self, row: tuple[int, int, str], model: str) -> None:
-        """A text the new model refuses: it will be pending after the swap."""
-        ...
-
-    def swap(self, model: str, dimension: int) -> bool:
-        """Put the new in the place of the old; False when records came in meanwhile."""
         ...
 
 

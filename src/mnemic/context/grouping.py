@@ -1,0 +1,142 @@
+"""Hits as facts under the episodes they come from: what ``to_prompt`` shows once messages were processed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from mnemic.context.rendering import date_of, day_of, fenced, inert, line_of
+from mnemic.protocols import TokenCounter
+from mnemic.text.sentences import sentences
+from mnemic.types import Episode, Hit, MemoryRecord
+
+__all__ = ["Replaced", "group"]
+
+STORY = 200
+"""Characters of the story of an episode."""
+CHEAPER = 0.7
+"""A fact is told instead of the message it was made from when it takes no more than this share of its length."""
+FURTHER = "Further facts"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """What the hits of a context refer to.
+
+    Attributes:
+        facts: memories by id: those made from the hits, and those that took the place of one.
+        before: what memories replaced, by their id.
+    """
+
+    facts: Mapping[str, MemoryRecord] = field(default_factory=dict[str, MemoryRecord])
+    before: Mapping[str, Sequence[MemoryRecord]] = field(default_factory=dict[str, Sequence[MemoryRecord]])
+
+
+@dataclass(slots=True)
+class _Section:
+    """An episode in the prompt, or what belongs to none."""
+
+    heading: str
+    story: str = ""
+    lines: list[tuple[Hit, str]] = field(default_factory=list[tuple[Hit, str]])
+
+    def rendered(self) -> list[str]:
+        """Its lines in the order they were said."""
+        told = [line for _, line in sorted(self.lines, key=_when)]
+        return [f"{self.heading}:", *([self.story] if self.story else []), *told]
+
+
+def _when(pair: tuple[Hit, str]) -> tuple[float, str]:
+    hit = pair[0]
+    return (hit.sent_at.timestamp() if hit.sent_at else 0.0, hit.id)
+
+
+def group(
+    hits: Sequence[Hit],
+    stories: Mapping[str, Episode],
+    known: Replaced,
+    *,
+    max_tokens: int,
+    count: TokenCounter,
+    fence: str,
+) -> str:
+    """Render hits under the episodes they come from, each with its date.
+
+    Args:
+        hits: best first; what does not fit is passed over.
+        stories: episodes by id.
+        known: the memories behind the hits and what they replaced.
+        max_tokens: the budget, at least 1; the text never exceeds it by ``count``.
+        count: the tokenizer.
+        fence: see ``pack``.
+
+    Returns:
+        The text; empty when nothing fits.
+    """
+    sections: dict[str | None, _Section] = {}
+    used = count(fenced([], fence)) + 1
+    for hit in hits:
+        episode = stories.get(hit.episode or "")
+        section = sections.get(episode.id if episode else None) or _opened(episode, fence)
+        lines = _told(hit, known, dated=episode is None, fence=fence)
+        opening = 0 if section.lines else count("\n".join(section.rendered()) + "\n")
+        cost = opening + count("\n".join(lines) + "\n")
+        if used + cost > max_tokens and section.story and not section.lines:
+            section.story = ""
+            cost = count(f"{section.heading}:\n") + count("\n".join(lines) + "\n")
+        if used + cost <= max_tokens:
+            sections[episode.id if episode else None] = section
+            section.lines += [(hit, line) for line in lines]
+            used += cost
+    text = _rendered(sections, stories, fence)
+    while sections and count(text) > max_tokens:  # tokens of a whole are not always the sum of its parts
+        last = next(reversed(sections))
+        sections[last].lines.pop()
+        if not sections[last].lines:
+            del sections[last]
+        text = _rendered(sections, stories, fence)
+    return text if sections else ""
+
+
+def _opened(episode: Episode | None, fence: str) -> _Section:
+    if episode is None:
+        return _Section(FURTHER)
+    first = next(iter(sentences(episode.content)), "")
+    story = first if len(first) <= STORY else first[: first.rfind(" ", 0, STORY)] + " ..."
+    return _Section(f"{inert(episode.title, fence)} ({day_of(episode.started_at)})", inert(story, fence))
+
+
+def _told(hit: Hit, known: Replaced, *, dated: bool, fence: str) -> list[str]:
+    """The lines of a hit: its own words, or the facts made from it where these are shorter."""
+    facts = [known.facts[id_] for id_ in hit.via if id_ in known.facts]
+    if hit.kind == "memory" and hit.id in known.facts:
+        facts = [known.facts[hit.id]]
+    cheaper = facts and sum(len(fact.content) for fact in facts) <= CHEAPER * len(hit.text)
+    if hit.kind != "memory" and not cheaper:
+        return [line_of(hit, fence) + _since(hit, known, fence)]
+    return [_fact(fact, known, dated=dated, fence=fence) for fact in facts] or [line_of(hit, fence)]
+
+
+def _since(hit: Hit, known: Replaced, fence: str) -> str:
+    """What took the place of what a message says."""
+    later = [known.facts[id_] for id_ in hit.superseded_by if id_ in known.facts]
+    return "".join(f" (now, since {date_of(_from(fact))}: {inert(fact.content, fence)})" for fact in later)
+
+
+def _fact(fact: MemoryRecord, known: Replaced, *, dated: bool, fence: str) -> str:
+    said = f" ({date_of(_from(fact))})" if dated else ""
+    until = f" (until {date_of(fact.invalid_at)})" if fact.invalid_at else ""
+    before = "".join(f" (before: {inert(old.content, fence)})" for old in known.before.get(fact.id, ()))
+    return f"- {inert(fact.content, fence)}{said}{until}{before}"
+
+
+def _from(fact: MemoryRecord) -> datetime:
+    return fact.valid_at or fact.said_at or fact.created_at
+
+
+def _rendered(sections: Mapping[str | None, _Section], stories: Mapping[str, Episode], fence: str) -> str:
+    """Episodes in the order they began, and then what belongs to none."""
+    named = sorted((id_ for id_ in sections if id_ is not None), key=lambda id_: (stories[id_].started_at, id_))
+    order: list[str | None] = [*named, *([None] if None in sections else [])]
+    return fenced([line for id_ in order for line in sections[id_].rendered()], fence)

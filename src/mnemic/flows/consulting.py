@@ -1,0 +1,71 @@
+"""Asking the language model, where there is one; what it cannot answer is done by rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from mnemic.errors import LanguageModelError, LanguageModelUnavailable
+from mnemic.flows.engine import Engine
+
+if TYPE_CHECKING:
+    from mnemic.llm.task import Answer, Task
+
+    A = TypeVar("A", bound=Answer)
+
+__all__ = ["Consultant"]
+
+THREADS = 8
+"""Questions waited for at a time; how many of them are under way is the model's own setting."""
+PATIENCE = 3
+"""Questions in a row that a model may leave unanswered because it cannot be reached; then it is left alone for this run."""
+
+
+class Consultant:
+    """The language model during one run of a flow.
+
+    Attributes:
+        failed: how many questions the rules had to answer.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._llm = engine.llm
+        self._unreached = 0
+        self.failed = 0
+
+    @property
+    def there(self) -> bool:
+        """Whether there is a model to ask."""
+        return self._llm is not None
+
+    def ask(self, question: Callable[[], Task[A]]) -> A | None:
+        """An answer that keeps every rule of its task, or None: then the rules decide."""
+        return self.ask_all([question])[0]
+
+    def ask_all(self, questions: Sequence[Callable[[], Task[A]]]) -> list[A | None]:
+        """The answers to questions that do not depend on each other, asked together as far as the model allows."""
+        if self._llm is None or not questions:
+            return [None] * len(questions)
+        if len(questions) == 1:
+            return [self._asked(questions[0])]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(THREADS, thread_name_prefix="mnemic-asking") as pool:
+            return list(pool.map(self._asked, questions))
+
+    def _asked(self, question: Callable[[], Task[Any]]) -> Any:
+        assert self._llm is not None
+        if self._unreached >= PATIENCE:
+            self.failed += 1
+            return None
+        try:
+            answer = self._llm.ask(question())
+        except LanguageModelUnavailable:
+            self._unreached += 1
+        except LanguageModelError:
+            self._unreached = 0
+        else:
+            self._unreached = 0
+            return answer
+        self.failed += 1
+        return None

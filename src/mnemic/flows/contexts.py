@@ -1,0 +1,134 @@
+"""From hits to a context for a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mnemic import context
+from mnemic.context import Replaced
+from mnemic.flows.engine import Engine
+from mnemic.flows.preferences import KEY
+from mnemic.flows.recalling import search
+from mnemic.flows.sessions import CATEGORY as SUMMARY
+from mnemic.retrieval import hit_from
+from mnemic.text.terms import content_terms
+from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Query, Scope, SearchResult, Stored
+
+__all__ = ["recall"]
+
+RECENT = 10
+"""Newest memories, the summaries of the last sessions among them, that a new session begins with."""
+
+
+def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int) -> MemoryContext:
+    """What is found for a query, packed into a budget; without a query, what a new session should know.
+
+    A query about the user as a whole ("what do you know about me?") is answered by a profile; one that names a preference by
+    its key gets its value first.
+    """
+    if query is None:
+        result = SearchResult(_start(engine, scope, filters, max_tokens), "strong", 1.0)
+    elif _GENERAL.search(query.text):
+        result = SearchResult(_profile(engine, scope, filters, max_tokens), "strong", 1.0)
+    else:
+        result = _with_preferences(engine, scope, query, search(engine, scope, query))
+    packed = context.pack(result.hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    prompt = _grouped(engine, scope, result.hits, max_tokens) if packed.hits else ""
+    return replace(packed, evidence=result.evidence if packed.hits else "none", prompt=prompt)
+
+
+_GENERAL = re.compile(
+    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
+    r"my profile)\b|about me|my profile|profile|who am i)\W*$",
+    re.IGNORECASE,
+)
+
+
+def _memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
+    return [
+        hit_from(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in records
+    ]
+
+
+def _preferences(engine: Engine, scope: Scope, filters: Filters) -> list[MemoryRecord]:
+    if "memory" not in filters.kinds:
+        return []
+    return engine.store.relations.with_key(scope.user, KEY, replace(filters, kinds=("memory",)))
+
+
+def _with_preferences(engine: Engine, scope: Scope, query: Query, result: SearchResult) -> SearchResult:
+    """A result with the preferences that the query names by their key before everything else."""
+    asked = set(content_terms(query.text))
+    named = [
+        record
+        for record in _preferences(engine, scope, query.filters) if asked
+        and (terms := set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " "))))
+        and terms <= asked
+    ]  # fmt: skip
+    if not named:
+        return result
+    first = {hit.id: hit for hit in _memory_hits(named)}
+    return replace(result, hits=(*first.values(), *(hit for hit in result.hits if hit.id not in first)))
+
+
+def _profile(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+    """What is known of the user as a whole: preferences, then memories by importance."""
+    found = _memory_hits(_preferences(engine, scope, filters))
+    most = max(10, max_tokens // 20)
+    found += _memory_hits(engine.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
+    return _distinct(found, filters) or _start(engine, scope, filters, max_tokens)
+
+
+def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
+    return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
+
+
+def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int) -> str:
+    """The hits under their episodes; empty where nothing was processed yet."""
+    ids = {hit.episode for hit in hits if hit.episode}
+    memories = {id_ for hit in hits for id_ in (*hit.via, *hit.superseded_by)}
+    memories |= {hit.id for hit in hits if hit.kind == "memory"}
+    if not ids and not memories:
+        return ""
+    knowledge = engine.store.knowledge
+    found = knowledge.records(scope.user, sorted(ids | memories))
+    before = engine.store.relations.replaced_by(scope.user, sorted(memories))
+    return context.group(
+        hits,
+        {id_: record for id_, record in found.items() if isinstance(record, Episode)},
+        Replaced({id_: record for id_, record in found.items() if isinstance(record, MemoryRecord)}, before),
+        max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence,
+    )  # fmt: skip
+
+
+def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+    """The start of a session: preferences, memories by importance, summaries of the last sessions, the latest messages."""
+    most = max(10, max_tokens // 20)
+    found: list[Hit] = []
+    if "memory" in filters.kinds:
+        found += _memory_hits(_preferences(engine, scope, filters))
+        found += _memory_hits(engine.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
+        recent = engine.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
+        found += _memory_hits(recent)
+    if "message" in filters.kinds and filters.types is None and filters.tags is None:
+        messages = engine.store.list_messages(scope.user, filters, limit=most, newest=True)
+        found += [
+            hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
+            for m in reversed(messages)
+        ]
+        told = _sources(engine, scope, found)
+        found = [hit for hit in found if hit.kind == "memory" or hit.id not in told]
+    return _distinct(found, filters)
+
+
+def _sources(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> set[str]:
+    """Ids of the messages whose matter memories among the hits tell already."""
+    records = engine.store.knowledge.records(scope.user, [hit.id for hit in hits if hit.kind == "memory"])
+    return {
+        id_
+        for record in records.values()
+        if isinstance(record, MemoryRecord) and record.category != SUMMARY
+        for id_ in record.source_ids
+    }

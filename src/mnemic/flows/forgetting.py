@@ -1,0 +1,113 @@
+"""Forgetting by description: what clearly is meant goes, what only resembles it stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
+
+from mnemic.errors import InvalidInput
+from mnemic.flows import asking
+from mnemic.flows.engine import Engine
+from mnemic.flows.recalling import search
+from mnemic.text.terms import content_terms
+from mnemic.types import Archive, Hit, MemoryRecord, Message, Receipt, Receipts, Scope
+
+__all__ = ["forget_described"]
+
+LOOKED_AT = 50
+ALL_WORDS, MOST_WORDS, SOME_WORDS = 1.0, 0.6, 0.34
+NEAR, NEARER = 0.45, 0.7
+SPARED = 10
+"""What resembles a description and stays is told of so many at most."""
+
+# Words of a request that say what kind of thing is meant, or nothing at all.
+_GENERIC = frozenset(
+    content_terms(
+        """forget remove delete erase memory memories thing things information data detail details everything anything note
+        notes know known remember stuff fact facts please stored saved said told mention"""
+    )
+)
+_PREFERENCE = frozenset(
+    content_terms("preference preferences prefer preferred setting settings favourite favorite like likes")
+)
+
+
+def forget_described(engine: Engine, scope: Scope, description: object, zone: tzinfo, reason: str) -> Receipts:
+    """Archive the memories and messages that a description clearly means.
+
+    Returns:
+        One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
+    """
+    text = asking.identifier(description)
+    wanted = [term for term in dict.fromkeys(content_terms(text)) if term not in _GENERIC]
+    if not wanted:
+        raise InvalidInput(f"{text!r:.80} describes nothing in particular; say what to forget, or give ids=.")
+    preference = bool(set(wanted) & _PREFERENCE)
+    topic = [term for term in wanted if term not in _PREFERENCE] or wanted
+    filters = asking.filters(scope, zone, kinds=("message", "memory"), reach="project+global", expired=True)
+    query = asking.query(text, k=LOOKED_AT, filters=filters, zone=zone, recipe="facts", now=None, emotion_weight=0.0)
+    found = _with_memories(engine, scope, search(engine, scope, query).hits)
+    clear: list[str] = []
+    spared: list[Receipt] = []
+    for hit, record in found:
+        match = _match(hit, record, topic, preference=preference)
+        if match == "clear":
+            clear.append(hit.id)
+        elif match == "near" and len(spared) < SPARED:
+            spared.append(
+                Receipt(id=hit.id, outcome="rejected", reason=f"resembles it, and was kept: {hit.text[:120]}")
+            )
+    clear += _left_bare(engine, scope, {hit.id: record for hit, record in found}, set(clear))
+    removed = [Archive(id=id_, reason=reason or f"forgotten as {text!r:.200}") for id_ in clear]
+    done = engine.store.apply(scope.user, removed) if removed else ()
+    gone = set(clear)
+    return Receipts((*done, *(receipt for receipt in spared if receipt.id not in gone)))
+
+
+def _left_bare(
+    engine: Engine, scope: Scope, records: Mapping[str, Message | MemoryRecord], clear: set[str]
+) -> list[str]:
+    """Messages that told nothing but what is forgotten: every memory made of them goes, so they go too."""
+    sources = {
+        id_ for memory in clear if isinstance(record := records[memory], MemoryRecord) for id_ in record.source_ids
+    }
+    made = engine.store.relations.made_of(scope.user, sorted(sources - clear))
+    return [id_ for id_, memories in sorted(made.items()) if memories and set(memories) <= clear]
+
+
+def _with_memories(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> list[tuple[Hit, Message | MemoryRecord]]:
+    """Hits and the memories made of them, each with its record."""
+    from mnemic.retrieval import hit_from
+    from mnemic.types import Stored
+
+    ids = list(dict.fromkeys(id_ for hit in hits for id_ in (hit.id, *hit.via, *hit.similar)))
+    records = engine.store.knowledge.records(scope.user, ids)
+    by_id = {hit.id: hit for hit in hits}
+    found: list[tuple[Hit, Message | MemoryRecord]] = []
+    for id_ in ids:
+        record = records.get(id_)
+        if isinstance(record, MemoryRecord):
+            stored = Stored(kind="memory", value=record, status=record.status, project=record.project)
+            found.append((by_id.get(id_) or hit_from(stored, 0.0, {}), record))
+        elif isinstance(record, Message):
+            stored = Stored(kind="message", value=record, status="short_term", project=None)
+            found.append((by_id.get(id_) or hit_from(stored, 0.0, {}), record))
+    return found
+
+
+def _match(hit: Hit, record: Message | MemoryRecord, topic: Sequence[str], *, preference: bool) -> str:
+    """``clear``, ``near`` or nothing: by the share of the topic's words, and by meaning where words are few."""
+    said = {*content_terms(record.content)}
+    if isinstance(record, MemoryRecord):
+        said |= {
+            *content_terms(" ".join((*record.tags, *record.keywords, record.category or "", record.summary or "")))
+        }
+        prefers = record.category == "preference" or bool(said & _PREFERENCE)
+    else:
+        prefers = bool(said & _PREFERENCE)
+    share = sum(term in said for term in topic) / len(topic)
+    dense = hit.scores.get("dense", 0.0)
+    words = share >= ALL_WORDS or (share >= MOST_WORDS and dense >= NEAR) or (share >= SOME_WORDS and dense >= NEARER)
+    if words and (prefers or not preference):
+        return "clear"
+    return "near" if words or share >= SOME_WORDS or dense >= NEARER else ""

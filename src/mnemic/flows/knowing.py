@@ -1,0 +1,66 @@
+"""Links between memories, and counts of what is known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import cast, get_args
+
+from mnemic.errors import InvalidInput
+from mnemic.flows import asking
+from mnemic.flows.engine import Engine
+from mnemic.text.clock import now
+from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Stats, Supersede
+
+__all__ = ["graph", "link", "stats", "unlink"]
+
+MOST = 500
+"""Memories of one graph."""
+MAX_REASON = 1_000
+
+
+def _type(value: object) -> LinkType:
+    if value not in get_args(LinkType):
+        raise InvalidInput(f"The type of a link must be one of {list(get_args(LinkType))}, not {value!r:.40}.")
+    return cast("LinkType", value)
+
+
+def link(
+    engine: Engine, scope: Scope, source: object, target: object, type: object, strength: object, reason: object
+) -> Receipt:
+    """Link two memories; ``supersedes`` ends the time of the second."""
+    if isinstance(strength, bool) or not isinstance(strength, (int, float)) or not 0 <= strength <= 1:
+        raise InvalidInput(f"strength must be a number from 0 to 1, not {strength!r:.40}.")
+    if not isinstance(reason, str) or len(reason) > MAX_REASON:
+        raise InvalidInput(f"reason must be a string of at most {MAX_REASON} characters.")
+    edge = Link(
+        source=asking.identifier(source), target=asking.identifier(target), type=_type(type), strength=float(strength),
+        reason=asking.identifier(reason),
+    )  # fmt: skip
+    put = PutLink(link=edge)
+    if edge.type != "supersedes":
+        return engine.store.apply(scope.user, [put])[0]
+    ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
+    return engine.store.apply(scope.user, [put, ended])[0]
+
+
+def unlink(engine: Engine, scope: Scope, source: object, target: object, type: object) -> Receipt:
+    """Remove links from one memory to another."""
+    kind = None if type is None else _type(type)
+    drop = DropLink(source=asking.identifier(source), target=asking.identifier(target), type=kind)
+    return engine.store.apply(scope.user, [drop])[0]
+
+
+def graph(engine: Engine, scope: Scope, id: str, depth: object, types: Sequence[object] | None) -> Graph:
+    """The memories around one."""
+    if isinstance(types, str) or (types is not None and not isinstance(types, Sequence)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"types must be a list of {list(get_args(LinkType))}.")
+    chosen: Sequence[LinkType] = get_args(LinkType) if types is None else [_type(value) for value in types]
+    steps = asking.whole("depth", depth, 0, asking.MAX_DEPTH)
+    return engine.store.relations.graph(scope.user, id, depth=steps, types=chosen, most=MOST)
+
+
+def stats(engine: Engine, scope: Scope) -> Stats:
+    """Counts of the record, and what the language model did."""
+    found = engine.store.stats(scope.user)
+    return found if engine.llm is None else replace(found, llm=engine.llm.usage())

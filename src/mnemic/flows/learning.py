@@ -1,0 +1,300 @@
+"""Predict-calibrate: of what was said, what was not known before becomes memories; what changed ends what it replaces."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.extraction.enriching import enrich
+from mnemic.extraction.facts import facts
+from mnemic.extraction.linking import propose_links
+from mnemic.extraction.resolving import Resolution
+from mnemic.extraction.resolving import resolve as resolved
+from mnemic.extraction.salience import salience
+from mnemic.extraction.statements import Statement, statements
+from mnemic.flows.consulting import Consultant
+from mnemic.flows.engine import Engine
+from mnemic.flows.feeling import felt
+from mnemic.flows.known import Known, Neighbours
+from mnemic.flows.telling import Told, least_trusted
+from mnemic.text.clock import now
+from mnemic.text.sentences import sentences
+from mnemic.types import (
+    AddMemory,
+    Change,
+    Indexing,
+    Link,
+    MemoryRecord,
+    Message,
+    PutLink,
+    Supersede,
+)
+
+if TYPE_CHECKING:
+    from mnemic.llm import extracting
+
+__all__ = ["Learned", "Resolved", "enriched", "learn", "related_changes", "resolve", "slots_of"]
+
+Vector = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class New:
+    """A candidate for a memory; ``verdict`` is what the language model holds it to be, with the id it concerns."""
+
+    record: MemoryRecord
+    slots: tuple[str, ...]
+    verdict: tuple[Literal["update", "contradiction"], str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """What a step of processing may come to know, before it is compared with what is known.
+
+    ``known`` counts what was known word for word; ``unrefined`` are the places of the episodes that the language model left
+    to the rules.
+    """
+
+    new: Sequence[New]
+    known: int
+    unrefined: frozenset[int] = frozenset()
+
+
+@dataclass(slots=True)
+class Resolved:
+    """What becomes of the candidates, as changes and in numbers."""
+
+    changes: list[Change] = field(default_factory=list[Change])
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def count(self, name: str) -> None:
+        """One more of these."""
+        self.counts[name] = self.counts.get(name, 0) + 1
+
+
+def slots_of(text: str) -> tuple[str, ...]:
+    """What a statement speaks of: subject and attribute of each of its facts."""
+    return tuple(dict.fromkeys(f"{fact.subject}\x1f{fact.attribute}" for fact in facts(text)))
+
+
+def learn(
+    engine: Engine,
+    consultant: Consultant,
+    user: str,
+    told: Sequence[tuple[Sequence[Message], Told, Vector | None]],
+    known: Known,
+) -> Learned:
+    """Take statements from episodes; those known word for word are left out.
+
+    Args:
+        engine: the record and its settings.
+        consultant: the language model, if there is one.
+        user: whose they are.
+        told: for each episode the messages to learn from, the episode and its vector.
+        known: what is known.
+    """
+    answers = _extracted(engine, consultant, told, known)
+    found: dict[str, New] = {}
+    for (messages, one, _), answer in zip(told, answers, strict=True):
+        rate = engine.settings.statements_per_message
+        fresh = _by_rule(messages, one, rate) if answer is None else answer
+        found |= {new.record.content: new for new in fresh if new.record.content not in found}
+    project = told[0][1].episode.project if told else None
+    twins = engine.store.knowledge.twins(user, project, list(found))
+    held = engine.store.docs_of(user, [new.record.id for new in found.values()])
+    new = [new for text, new in found.items() if text not in twins and new.record.id not in held]
+    left = frozenset(place for place, answer in enumerate(answers) if answer is None and consultant.there)
+    return Learned(new, len(found) - len(new), left)
+
+
+def _by_rule(messages: Sequence[Message], told: Told, rate: float) -> list[New]:
+    records = (_record(statement, told) for statement in statements(messages, rate=rate))
+    return [New(record, slots_of(record.content)) for record in records]
+
+
+def _extracted(
+    engine: Engine,
+    consultant: Consultant,
+    told: Sequence[tuple[Sequence[Message], Told, Vector | None]],
+    known: Known,
+) -> list[list[New] | None]:
+    """What the language model finds in each episode beyond what it would have predicted; None where it gave no answer."""
+    if not consultant.there:
+        return [None] * len(told)
+    from mnemic.llm import extracting
+
+    most = engine.settings.max_statements_for_prediction
+    around = [records for records, _ in known.near([vector for *_, vector in told], [()] * len(told), most)]
+    around = [[r for r in records if r.expired_at is None][: extracting.MOST_KNOWN] for records in around]
+    answers = consultant.ask_all(
+        [
+            lambda m=messages, t=one, k=records: extracting.task(t.episode.title, m[-extracting.MOST_MESSAGES :], k)
+            for (messages, one, _), records in zip(told, around, strict=True)
+        ]
+    )
+    found: list[list[New] | None] = []
+    for (messages, one, _), records, answer in zip(told, around, answers, strict=True):
+        cited = messages[-extracting.MOST_MESSAGES :]
+        found.append(None if answer is None else [_from_model(s, one, cited, records) for s in answer.statements])
+    return found
+
+
+def _from_model(
+    found: extracting.Statement, told: Told, messages: Sequence[Message], known: Sequence[MemoryRecord]
+) -> New:
+    """A statement of the language model as a candidate."""
+    cited = [messages[place] for place in found.messages]
+    source, trust = least_trusted(cited)
+    said = cited[0].sent_at
+    assert said is not None
+    record = _record(
+        Statement(
+            text=found.text, message_ids=tuple(str(m.id) for m in cited), said_at=said, valid_at=None, type=found.type,
+            speaker="", weight=1.0, source=source, trust=trust,
+        ),
+        told,
+    )  # fmt: skip
+    record = replace(record, confidence=found.confidence)
+    verdict = None
+    if found.change != "new" and found.known is not None:
+        verdict = (found.change, known[found.known].id)
+    return New(record, slots_of(record.content), verdict)
+
+
+def _record(statement: Statement, told: Told) -> MemoryRecord:
+    """A statement as a memory; its importance waits for how new it is."""
+    moment = now().astimezone(statement.said_at.tzinfo)
+    episode = told.episode
+    record = MemoryRecord(
+        id=_id(episode.project, statement.text, statement.message_ids), content=statement.text, type=statement.type,
+        source_ids=statement.message_ids, project=episode.project, source=statement.source, trust=statement.trust,
+        said_at=statement.said_at, valid_at=statement.valid_at, created_at=moment, updated_at=moment,
+    )  # fmt: skip
+    return enriched(record)
+
+
+def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
+    """A name that the same statement from the same messages always has."""
+    named = "\0".join((project or "", text, *sources))
+    return f"mem_{hashlib.blake2b(named.encode(), digest_size=12).hexdigest()}"
+
+
+def enriched(record: MemoryRecord) -> MemoryRecord:
+    """A memory with its summary, keywords, tags, category, files and entities, by rule; what is given stays."""
+    found = enrich(record.content, type=record.type)
+    return replace(
+        record, summary=record.summary or found.summary, keywords=record.keywords or found.keywords,
+        tags=record.tags or found.tags, category=record.category or found.category,
+        confidence=min(record.confidence, found.confidence),
+        related_files=record.related_files or found.related_files,
+        related_entities=record.related_entities or found.related_entities,
+    )  # fmt: skip
+
+
+def resolve(engine: Engine, learned: Learned, known: Known) -> Resolved:
+    """Compare candidates with what is known, one after the other, and decide what is stored and what ends."""
+    found = Resolved(counts={"known": learned.known})
+    indexing = engine.indexing([new.record for new in learned.new], engine.embedder)
+    moods = felt([new.record.content for new in learned.new], [i.vector for i in indexing], engine.embedder.id)
+    for new, index, mood in zip(learned.new, indexing, moods, strict=True):
+        new = replace(new, record=replace(new.record, emotion=mood))  # noqa: PLW2901 - the same, with its mood
+        _decide(engine, new, replace(index, slots=new.slots), known, found)
+    return found
+
+
+def _decide(engine: Engine, new: New, index: Indexing, known: Known, found: Resolved) -> None:
+    """One candidate: what becomes of it, and of what it replaces."""
+    settings, record = engine.settings, new.record
+    (near,) = known.near([index.vector], [index.slots], settings.max_statements_for_prediction)
+    resolution = resolved(
+        record.content, record.said_at or record.created_at, index.vector, *near,
+        dedup=settings.enable_knowledge_dedup, threshold=settings.knowledge_dedup_threshold,
+    )  # fmt: skip
+    if resolution.outcome == "duplicate":
+        found.count("known")
+        return
+    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in {r.id for r in near[0]}:
+        outcome, other = new.verdict
+        resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
+    if not record.pinned:
+        worth = salience(record.content, record.type, novelty=resolution.novelty, entities=record.related_entities)
+        record = replace(record, importance=worth.total, salience=worth.total)
+    found.changes.append(AddMemory(record=record, indexing=index, enrich=engine.llm is not None))
+    found.count("memories")
+    known.learn(record, index.vector, index.slots)
+    by_id = {other.id: other for other in near[0]}
+    for change in related_changes(record, resolution, by_id):
+        found.changes.append(change)
+        if isinstance(change, PutLink):
+            found.count("contradictions")
+        elif isinstance(change, Supersede):
+            known.end(change.id, now())
+            if change.id != record.id:
+                found.count("updated")
+                _keep_the_rest(engine, by_id[change.id], index.slots, known, found)
+    found.changes += _links(record, index.vector, near, {*resolution.of}, known)
+
+
+def related_changes(record: MemoryRecord, resolution: Resolution, known: Mapping[str, MemoryRecord]) -> list[Change]:
+    """What a new memory means for those it concerns: an end for what it replaces, a link to what it contradicts.
+
+    What is trusted less never ends what is trusted more: the two are linked as contradicting each other.
+    """
+    changes: list[Change] = []
+    for other in (known[id_] for id_ in resolution.of):
+        update, reason = resolution.outcome, resolution.reason
+        if update == "update" and record.trust >= other.trust:
+            changes.append(Supersede(id=other.id, by=record.id, at=_since(record), reason=reason))
+        elif update == "outdated" and other.trust >= record.trust:
+            changes.append(Supersede(id=record.id, by=other.id, at=_since(other), reason=reason))
+        elif update in ("update", "outdated", "contradiction"):
+            link = Link(source=record.id, target=other.id, type="contradicts", reason=reason)
+            changes.append(PutLink(link=link))
+    return changes
+
+
+def _since(record: MemoryRecord) -> datetime:
+    return record.valid_at or record.said_at or record.created_at
+
+
+def _keep_the_rest(engine: Engine, old: MemoryRecord, replaced: Sequence[str], known: Known, found: Resolved) -> None:
+    """What a replaced memory says beside the matter that changed still holds: it becomes a memory of its own."""
+    parts = sentences(old.content)
+    rest = " ".join(part for part in parts if not set(slots_of(part)) & set(replaced))
+    if len(parts) < 2 or not slots_of(rest) or rest == old.content:
+        return
+    record = replace(
+        old, id=_id(old.project, rest, old.source_ids), content=rest, summary=None, keywords=(), version=1,
+        expired_at=None, invalid_at=None, created_at=now(), updated_at=now(),
+    )  # fmt: skip
+    record = enriched(record)
+    (index,) = engine.indexing([record], engine.embedder)
+    index = replace(index, slots=slots_of(rest))
+    found.changes.append(AddMemory(record=record, indexing=index))
+    known.learn(record, index.vector, index.slots)
+
+
+def _links(
+    record: MemoryRecord, vector: Vector | None, near: Neighbours, related: set[str], known: Known
+) -> list[Change]:
+    """Links to memories that have to do with a new one; what it replaces by its own words ends."""
+    changes: list[Change] = []
+    for proposed in propose_links(record, vector, *near):
+        if proposed.target in related:
+            continue
+        if proposed.type == "supersedes":
+            changes.append(Supersede(id=proposed.target, by=record.id, at=_since(record), reason=proposed.reason))
+            known.end(proposed.target, now())
+            continue
+        link = Link(
+            source=record.id, target=proposed.target, type=proposed.type, strength=proposed.strength,
+            reason=proposed.reason,
+        )  # fmt: skip
+        changes.append(PutLink(link=link))
+    return changes

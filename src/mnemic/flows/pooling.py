@@ -1,0 +1,197 @@
+"""From a question to a pool: the candidates, and everything the signals read of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic import retrieval
+from mnemic.flows.engine import View
+from mnemic.indexes.catalog import STATUSES, Columns
+from mnemic.retrieval import HERE, Pool
+from mnemic.text import bm25, cues
+from mnemic.text.clock import from_micros
+from mnemic.text.dates import Period, may_name_a_date, named_periods
+from mnemic.text.terms import index_terms, query_terms
+from mnemic.types import Filters, Query
+
+__all__ = ["Question", "asked", "candidates", "pooled"]
+
+Rows = NDArray[np.intp]
+Floats = NDArray[np.float32]
+
+NEIGHBOURS_OF = 50
+"""How many of each search's best bring their neighbouring turns into the pool."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A query as the searches see it: its terms, the corpus that gives statistics, both scores of every row."""
+
+    query: Query
+    terms: Sequence[str]
+    corpus: NDArray[np.bool_]
+    words: Floats
+    meaning: Floats | None
+    speakers: Sequence[int]
+
+
+def asked(view: View, query: Query, meaning: Floats | None, wordings: Sequence[str] = ()) -> Question:
+    """A query with what the searches need.
+
+    Args:
+        view: the user's records.
+        query: what is asked.
+        meaning: the cosine of every row with it, if there are vectors.
+        wordings: other ways to ask it.
+    """
+    corpus = view.columns.corpus(query.filters.kinds)
+    terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
+    words = view.keyword.scores(view.columns, terms, corpus)
+    return Question(query, terms, corpus, words, meaning, _named_speakers(view, query.text))
+
+
+def candidates(view: View, question: Question, allowed: NDArray[np.bool_], size: int) -> Rows:
+    """The best of both searches with the turns around the very best; ascending."""
+    best = [retrieval.top(question.words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
+    if question.meaning is not None:
+        best.append(retrieval.top(question.meaning, allowed, size, above=-2.0))
+    c = view.columns
+    leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
+    near = retrieval.neighbours(leaders, c.previous, c.following)[:, HERE - 2 : HERE + 3].ravel()
+    near = near[near >= 0]
+    return np.unique(np.concatenate([*best, near[allowed[near]]]))
+
+
+def pooled(
+    view: View,
+    question: Question,
+    rows: Rows,
+    *,
+    lifted: Mapping[int, float] | None = None,
+    graph: Mapping[int, float] | None = None,
+    mood: Mapping[int, float] | None = None,
+) -> Pool:
+    """Everything the signals read, gathered in one pass over the postings of the query's terms.
+
+    Args:
+        view: the user's records.
+        question: what is asked.
+        rows: the candidates, ascending.
+        lifted: cosines of the memories made of a row, where these are nearer to the query than the row itself.
+        graph: nearness of rows to the first hits over links.
+        mood: nearness of rows to the mood asked for.
+    """
+    query, corpus, meaning, speakers = question.query, question.corpus, question.meaning, question.speakers
+    c = view.columns
+    around = retrieval.neighbours(rows, c.previous, c.following)
+    at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
+    asked = _asked_periods(c, query)
+    counts, in_session, idf = _counted(view, question, rows, at)
+    dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
+    asks = (np.append(c.traits, np.int32(0))[at[:, HERE - 1]] & cues.ASKS) > 0
+    return Pool(
+        rows=rows,
+        dense=np.maximum(dense[rows], _placed(rows, lifted, -1.0)),
+        dense_before=dense[at[:, HERE - 1]] * asks,
+        dense_session=_best_of_session(c, dense, corpus)[rows],
+        bm25=question.words[rows],
+        counts=counts,
+        lengths=np.append(c.length, np.float32(0.0))[at],
+        in_session=in_session,
+        idf=idf,
+        mean_length=c.mean_length(corpus),
+        speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
+        traits=c.traits[rows],
+        asked_for=cues.asked_for(query.text),
+        days=c.day[rows],
+        told=[c.told.get(doc, ()) for doc in c.doc[rows].tolist()] if asked else (),
+        asked=asked,
+        words=c.length[rows],
+        times=c.time[rows],
+        now=query.now,
+        importance=c.importance[rows],
+        long_term=(c.status[rows] == STATUSES["long_term"]).astype(np.float32),
+        near=_near(c, query.filters, rows),
+        graph=_placed(rows, graph, 0.0),
+        mood=_placed(rows, mood, 0.0),
+    )
+
+
+def _placed(rows: Rows, values: Mapping[int, float] | None, default: float) -> Floats:
+    """The values of some rows as a column."""
+    found = np.full(len(rows), default, np.float32)
+    if values:
+        at = np.fromiter(values, np.intp, len(values))
+        places = np.minimum(np.searchsorted(rows, at), len(rows) - 1)
+        here = rows[places] == at
+        found[places[here]] = np.fromiter(values.values(), np.float32, len(values))[here]
+    return found
+
+
+def _counted(view: View, question: Question, rows: Rows, at: Rows) -> tuple[Floats, NDArray[np.bool_], Floats]:
+    """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
+    c, terms, corpus = view.columns, question.terms, question.corpus
+    counts = np.zeros((*at.shape, len(terms)), np.float32)
+    in_session = np.zeros((len(rows), len(terms)), np.bool_)
+    idf = np.zeros(len(terms), np.float32)
+    documents = int(corpus.sum())
+    buffer = np.zeros(len(c) + 1, np.float32)
+    for t, term in enumerate(terms):
+        found, occurrences = view.keyword.postings(c, term)
+        inside = corpus[found]
+        found, occurrences = found[inside], occurrences[inside]
+        idf[t] = bm25.idf(documents, len(found)) / bm25.idf(documents, 0)
+        buffer[found] = occurrences
+        counts[:, :, t] = buffer[at]
+        buffer[found] = 0.0
+        sessions = np.zeros(c.groups, np.bool_)
+        sessions[c.group[found]] = True
+        sessions[0] = False  # no conversation
+        in_session[:, t] = sessions[c.group[rows]]
+    return counts, in_session, idf
+
+
+def _best_of_session(c: Columns, dense: Floats, corpus: NDArray[np.bool_]) -> Floats:
+    """For every row the highest cosine of what is live in its conversation; its own where it belongs to none."""
+    best = np.full(c.groups, -1.0, np.float32)
+    np.maximum.at(best, c.group, np.where(corpus, dense[:-1], np.float32(-1.0)))
+    return np.where(c.group > 0, best[c.group], dense[:-1])
+
+
+def _asked_periods(c: Columns, query: Query) -> list[Period]:
+    """The periods the query names, seen from when it is asked."""
+    try:
+        today = from_micros(query.now).astimezone(query.zone).toordinal()
+    except OverflowError:  # the edges of the calendar have no neighbours
+        today = from_micros(query.now).toordinal()
+    said = named_periods(query.text, today, ())
+    if said or not may_name_a_date(query.text):
+        return said
+    years = sorted({date.fromordinal(int(day)).year for day in np.unique(c.day)})
+    return named_periods(query.text, 1, [years[0] - 1, *years])
+
+
+def _near(c: Columns, filters: Filters, rows: Rows) -> Floats:
+    if filters.project is None:
+        return np.zeros(len(rows), np.float32)
+    return (c.project[rows] == c.names.project.get(filters.project)).astype(np.float32)
+
+
+def _named_speakers(view: View, text: str) -> list[int]:
+    """Codes of the speakers whose name (or first name) the query mentions."""
+    said = set(index_terms(text))
+    return [
+        code for name, code in view.columns.names.speaker.items() if (words := index_terms(name)) and words[0] in said
+    ]
+
+
+def _terms(view: View, text: str) -> tuple[str, ...]:
+    """The terms of the query; speakers' names say who is meant, not what was said, and are left to their own signal."""
+    terms = query_terms(text)
+    names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}
+    return tuple(term for term in terms if term not in names) or terms

@@ -1,0 +1,258 @@
+"""Messages to knowledge: what waits is cut into episodes, and what they tell that was not known becomes memories."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import tzinfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic import ingestion
+from mnemic.errors import Conflict
+from mnemic.flows import enriching, learning, telling
+from mnemic.flows.consulting import Consultant
+from mnemic.flows.engine import Engine
+from mnemic.flows.feeling import felt
+from mnemic.flows.known import Known
+from mnemic.types import (
+    AddEpisode,
+    Archive,
+    Change,
+    Episode,
+    Feel,
+    Message,
+    ProcessReport,
+    Scope,
+    Settle,
+    Waiting,
+)
+
+__all__ = ["Progress", "process"]
+
+Progress = Callable[[int, int], None]
+Level = tuple[str | None, str | None]
+
+STEP = 200
+"""Messages of one conversation that are taken at a time; what they make is stored in one transaction."""
+BEFORE = 20
+"""Messages of the last episode that are looked at to see whether it goes on."""
+MOST_REFINED = 200
+"""Episodes of one call that are told again."""
+RECENT = 5
+"""Episodes that a new one may be merged with."""
+
+
+@dataclass(slots=True)
+class _Run:
+    """One call of ``process``: what it works on, and what it has done."""
+
+    engine: Engine
+    scope: Scope
+    zone: tzinfo
+    total: int
+    progress: Progress | None
+    consultant: Consultant
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+    known: dict[str | None, Known] = field(default_factory=dict[str | None, Known])
+
+    def count(self, **more: int) -> None:
+        for name, number in more.items():
+            self.counts[name] = self.counts.get(name, 0) + number
+
+    def known_at(self, project: str | None) -> Known:
+        if project not in self.known:
+            self.known[project] = Known(self.engine, self.scope.user, project)
+        return self.known[project]
+
+
+def process(
+    engine: Engine,
+    scope: Scope,
+    zone: tzinfo,
+    *,
+    limit: int | None = None,
+    progress: Progress | None = None,
+    halted: Callable[[], bool] = lambda: False,
+) -> ProcessReport:
+    """Work through what waits, conversation by conversation; one call at a time for each record of a process."""
+    began = time.monotonic()
+    with engine.processing:
+        waiting = engine.store.knowledge.conversations(scope.user)
+        total = sum(count for *_, count in waiting)
+        consultant = Consultant(engine)
+        run = _Run(engine, scope, zone, total if limit is None else min(total, limit), progress, consultant)
+        for project, session, _ in waiting:
+            while not halted() and (limit is None or run.counts.get("messages", 0) < limit):
+                if not _step(run, (project, session)):
+                    break
+        if not halted():
+            _refine(run)
+        run.count(enriched=enriching.enrich_pending(engine, consultant, scope, zone))
+    left = sum(count for *_, count in engine.store.knowledge.conversations(scope.user))
+    seconds = time.monotonic() - began
+    return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=left, seconds=seconds)
+
+
+def _step(run: _Run, level: Level) -> bool:
+    """Take the next messages of a conversation; whether there may be more."""
+    knowledge = run.engine.store.knowledge
+    batch = knowledge.waiting(run.scope.user, level, STEP)
+    if not batch:
+        return False
+    said = [waiting for waiting in batch if waiting.message.role not in telling.SILENT]
+    previous, opening = _open_episode(run, level, said)
+    groups = telling.groups(run.engine, run.consultant, [w.message for w in said], _matrix(said))
+    if len(batch) == STEP and len(groups) > 1:
+        groups = groups[:-1]  # its end is not in sight yet: it waits for the next step
+    taken = [[said[place] for place in group] for group in groups]
+    last = max((w.doc for group in taken for w in group), default=-1)
+    try:
+        _store(run, level, taken, previous if opening else None, _silent(batch, said, taken, last))
+    except Conflict:  # another process took them: it counts what became of them
+        run.known.clear()
+        return False
+    return True
+
+
+def _silent(
+    batch: Sequence[Waiting], said: Sequence[Waiting], taken: Sequence[Sequence[Waiting]], last: int
+) -> list[str]:
+    """Ids of the messages that belong to no episode, as far as the step goes."""
+    spoken = {w.doc for w in said}
+    whole = sum(len(group) for group in taken) == len(said)
+    return [str(w.message.id) for w in batch if w.doc not in spoken and (whole or w.doc < last)]
+
+
+def _matrix(waiting: Sequence[Waiting]) -> NDArray[np.float32] | None:
+    """The vectors of messages, rows of NaN where one is missing; None when there is none at all."""
+    widths = {len(w.vector) for w in waiting if w.vector is not None}
+    if len(widths) != 1:
+        return None
+    blank = np.full(widths.pop(), np.nan, np.float32)
+    return np.stack([blank if w.vector is None else w.vector for w in waiting])
+
+
+def _open_episode(run: _Run, level: Level, said: Sequence[Waiting]) -> tuple[Episode | None, bool]:
+    """The last episode of the conversation, and whether the new messages go on with it."""
+    knowledge, user = run.engine.store.knowledge, run.scope.user
+    for previous in knowledge.latest(user, level, 1) if said else ():
+        before = knowledge.messages_of(user, previous)[-BEFORE:]
+        if len(previous.message_ids) >= ingestion.LONGEST:
+            return previous, False
+        vectors = knowledge.vectors(user, [str(m.id) for m in before])
+        seen = [Waiting(doc=-1, message=m, project=level[0], vector=vectors.get(str(m.id))) for m in before]
+        seen.append(said[0])
+        gap = run.engine.settings.time_gap
+        begins = ingestion.begins_episode([w.message for w in seen], _matrix(seen), time_gap=gap)
+        return previous, not begins
+    return None, False
+
+
+def _store(
+    run: _Run, level: Level, groups: Sequence[Sequence[Waiting]], previous: Episode | None, silent: Sequence[str]
+) -> None:
+    """Make episodes and memories of groups of messages and store them, all or nothing."""
+    engine, user, project = run.engine, run.scope.user, level[0]
+    messages = [[w.message for w in group] for group in groups]
+    told = (
+        telling.episodes(run.consultant, [_whole(run, previous, messages[0]), *messages[1:]], level) if messages else []
+    )
+    if previous and told:
+        told[0] = replace(told[0], episode=_continued(previous, told[0].episode))
+    embedder = engine.embedder
+    known = run.known_at(project)
+    indexing = engine.indexing([one.episode for one in told], embedder)
+    vectors = [index.vector for index in indexing]
+    learned = learning.learn(engine, run.consultant, user, list(zip(messages, told, vectors, strict=True)), known)
+    resolved = learning.resolve(engine, learned, known)
+    changes: list[Change] = []
+    joined: set[str] = set()
+    for place, (one, index) in enumerate(zip(told, indexing, strict=True)):
+        refine = one.unrefined or place in learned.unrefined
+        changes += _with_merging(run, AddEpisode(record=one.episode, indexing=index, refine=refine), joined)
+    changes += resolved.changes
+    said = [w for group in groups for w in group]
+    moods = felt([w.message.content for w in said], [w.vector for w in said], embedder.id)
+    changes.append(Feel(emotions={str(w.message.id): mood for w, mood in zip(said, moods, strict=True)}))
+    if silent:
+        changes.append(Settle(ids=tuple(silent)))
+    try:
+        engine.store.apply(user, changes, model=embedder.id)
+    except BaseException:
+        known.discard()
+        raise
+    known.settle()
+    done = sum(map(len, groups)) + len(silent)
+    run.count(messages=done, episodes=len(told), **resolved.counts)
+    if run.progress:
+        run.progress(min(run.counts["messages"], max(run.total, run.counts["messages"])), run.total)
+
+
+def _whole(run: _Run, previous: Episode | None, group: Sequence[Message]) -> list[Message]:
+    """A group of messages with those of the episode it goes on with."""
+    before = run.engine.store.knowledge.messages_of(run.scope.user, previous) if previous else []
+    return [*before, *group]
+
+
+def _continued(previous: Episode, told: Episode) -> Episode:
+    """The next version of an episode."""
+    return replace(
+        told,
+        id=previous.id,
+        version=previous.version + 1,
+        source_ids=previous.source_ids,
+        created_at=previous.created_at,
+    )
+
+
+def _refine(run: _Run) -> None:
+    """Tell again what the rules had to tell in the place of the language model, once it answers."""
+    knowledge, user = run.engine.store.knowledge, run.scope.user
+    for episode in knowledge.unrefined(user, MOST_REFINED) if run.consultant.there else ():
+        messages = knowledge.messages_of(user, episode)
+        level = (episode.project, episode.session)
+        (told,) = telling.episodes(run.consultant, [messages], level)
+        told = replace(told, episode=_continued(episode, told.episode))
+        embedder, known = run.engine.embedder, run.known_at(episode.project)
+        (index,) = run.engine.indexing([told.episode], embedder)
+        learned = learning.learn(run.engine, run.consultant, user, [(messages, told, index.vector)], known)
+        if told.unrefined or learned.unrefined:
+            continue
+        resolved = learning.resolve(run.engine, learned, known)
+        changes = [AddEpisode(record=told.episode, indexing=index), *resolved.changes]
+        run.engine.store.apply(user, changes, model=embedder.id)
+        run.count(**resolved.counts)
+
+
+def _with_merging(run: _Run, change: AddEpisode, joined: set[str]) -> list[Change]:
+    """An episode, joined with a recent one that tells the same: both stay as archived parents of the merged one.
+
+    ``joined`` holds the ids of those that were merged in this step and are so no longer.
+    """
+    engine, settings = run.engine, run.engine.settings
+    vector, episode = change.indexing.vector, change.record
+    if not settings.enable_episode_merging or vector is None or episode.version > 1:
+        return [change]
+    knowledge = engine.store.knowledge
+    recent = [e for e in knowledge.recent(run.scope.user, episode.project, RECENT) if e.id not in {episode.id, *joined}]
+    vectors = knowledge.vectors(run.scope.user, [e.id for e in recent])
+    held = [e for e in recent if e.id in vectors and len(vectors[e.id]) == len(vector)]
+    if not held:
+        return [change]
+    matrix = np.stack([vectors[e.id] for e in held])
+    found = ingestion.most_similar(vector, matrix, settings.merge_similarity_threshold)
+    if found is None:
+        return [change]
+    parent = held[found]
+    joined.add(parent.id)
+    messages = [*knowledge.messages_of(run.scope.user, parent)]
+    messages += [m for m in knowledge.messages_of(run.scope.user, episode) if m.id not in parent.message_ids]
+    merged = telling.merged(run.consultant, parent, episode, messages)
+    (indexing,) = engine.indexing([merged], engine.embedder)
+    return [
+        change, AddEpisode(record=merged, indexing=indexing), Archive(id=parent.id, reason="merged"),
+        Archive(id=episode.id, reason="merged"),
+    ]  # fmt: skip

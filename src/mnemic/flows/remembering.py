@@ -1,0 +1,51 @@
+"""Statements that somebody asks to remember: stored as they are, in the place of what they give another value."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from mnemic.extraction.resolving import Resolution
+from mnemic.extraction.resolving import resolve as resolved
+from mnemic.flows.engine import Engine
+from mnemic.flows.learning import related_changes, slots_of
+from mnemic.types import AddMemory, Change, MemoryRecord, Receipt, Scope
+
+__all__ = ["store"]
+
+
+def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
+    """Store a memory and end those whose value it replaces; enrichment is left for later."""
+    embedder = engine.embedder
+    slots = slots_of(record.content)
+    index = replace(engine.indexing([record], embedder)[0], slots=slots)
+    known = _of_slots(engine, scope, record, slots)
+    vectors = engine.store.knowledge.vectors(scope.user, [other.id for other in known]) if known else {}
+    matrix = None
+    if index.vector is not None and known:
+        blank = np.full(len(index.vector), np.nan, np.float32)
+        matrix = np.stack([vectors.get(other.id, blank) for other in known])
+    said = record.valid_at or record.created_at
+    resolution = resolved(record.content, said, index.vector, known, matrix, dedup=False)
+    changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
+    changes += related_changes(record, resolution, {other.id: other for other in known})
+    if engine.store.knowledge.twins(scope.user, record.project, [record.content]):
+        changes = changes[:1]  # it is known: the receipt says so
+    receipt, *_ = engine.store.apply(scope.user, changes, model=embedder.id)
+    return _told(receipt, resolution) if len(changes) > 1 else receipt
+
+
+def _of_slots(engine: Engine, scope: Scope, record: MemoryRecord, slots: tuple[str, ...]) -> list[MemoryRecord]:
+    """The memories at the same level that state something of the same matter."""
+    ids = engine.store.knowledge.in_slots(scope.user, slots) if slots else []
+    found = (engine.store.get(scope.user, id_).value for id_ in ids)
+    level = (record.project, record.session)
+    return [other for other in found if isinstance(other, MemoryRecord) and (other.project, other.session) == level]
+
+
+def _told(receipt: Receipt, resolution: Resolution) -> Receipt:
+    if receipt.outcome != "stored" or resolution.outcome != "update":
+        return receipt
+    reason = f"takes the place of {', '.join(map(repr, resolution.of))}: {resolution.reason}"
+    return replace(receipt, outcome="superseded", reason=reason)

@@ -1,0 +1,84 @@
+"""Working memory: the conversation under way, and what is kept of it for a while when it ends."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, tzinfo
+
+from mnemic.flows.engine import Engine
+from mnemic.text.clock import now
+from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Revise, Scope, SessionView
+
+__all__ = ["CATEGORY", "look", "summarise"]
+
+CATEGORY = "session_summary"
+TOPICS = 5
+TOOL_ROLES = frozenset({"tool", "function"})
+SUMMARY_IMPORTANCE = 0.4
+
+
+def look(engine: Engine, scope: Scope) -> SessionView:
+    """The handle's session as it stands."""
+    messages = _messages(engine, scope)
+    return SessionView(id=scope.session, messages=tuple(messages), tools=_tools(messages))
+
+
+def _messages(engine: Engine, scope: Scope) -> list[Message]:
+    if scope.session is None:
+        return []
+    filters = Filters(kinds=("message",), reach="user", in_session=scope.session)
+    return [*engine.store.list_messages(scope.user, filters, limit=None, newest=False)]
+
+
+def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
+    """How often each tool answered, by its name."""
+    return dict(Counter(m.name or "tool" for m in messages if m.role in TOOL_ROLES).most_common())
+
+
+def summarise(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
+    """Keep a summary of the handle's session: topics, tools and how much was said; None when nothing was.
+
+    The same session again gives the next version of its summary.
+    """
+    messages = _messages(engine, scope)
+    if not messages or scope.session is None:
+        return None
+    filters = Filters(kinds=("episode",), reach="user", in_session=scope.session)
+    episodes = engine.store.knowledge.episodes(scope.user, filters, limit=None, newest=False)
+    record = _record(engine, scope, messages, [episode.title for episode in episodes], now().astimezone(zone))
+    embedder = engine.embedder
+    held = engine.store.knowledge.records(scope.user, [record.id]).get(record.id)
+    if isinstance(held, MemoryRecord):
+        if held.content == record.content:
+            return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
+        record = replace(record, version=held.version + 1, created_at=held.created_at)
+        (index,) = engine.indexing([record], embedder)
+        return engine.store.apply(scope.user, [Revise(record=record, indexing=index)], model=embedder.id)[0]
+    (index,) = engine.indexing([record], embedder)
+    return engine.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+
+
+def _record(
+    engine: Engine, scope: Scope, messages: Sequence[Message], topics: Sequence[str], moment: datetime
+) -> MemoryRecord:
+    said = [m.sent_at for m in messages if m.sent_at]
+    tools = _tools(messages)
+    began = min(said)
+    day = f"{began.day} {began:%B} {began.year}"
+    parts = [f"Session on {day}: {len(messages)} messages."]
+    if topics:
+        parts.append(f"Topics: {'; '.join(dict.fromkeys(topics[-TOPICS:]))}.")
+    if tools:
+        parts.append("Tools: " + ", ".join(f"{name} ({count})" for name, count in tools.items()) + ".")
+    named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
+    return MemoryRecord(
+        id=f"sum_{named}", content=" ".join(parts), type="episodic", category=CATEGORY, importance=SUMMARY_IMPORTANCE,
+        salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in messages),
+        metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
+        project=scope.project, source="tool_internal", trust=min([1.0, *(m.trust for m in messages if m.trust is not None)]),
+        said_at=max(said), valid_at=began, created_at=moment, updated_at=moment,
+        delete_after=moment + timedelta(days=engine.retention.session_summary_days),
+    )  # fmt: skip

@@ -1,0 +1,149 @@
+"""How memories and the evidence they were made from stand to each other in one search.
+
+The verbatim message is the hit, and the memories made of it are named by it: a derived memory takes a place of its own only
+where its evidence may not be shown. What was replaced stands behind what replaced it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic import retrieval
+from mnemic.flows.engine import View
+from mnemic.flows.pooling import Question
+
+__all__ = ["Behind", "Standing", "current_first", "stand"]
+
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+DERIVED = 50
+"""How many derived memories of a search bring their evidence into the pool."""
+BEARS = 0.25
+"""Lowest cosine of a memory that bears on a query."""
+LIFT = 0.5
+"""How far the cosine of evidence rises towards that of a nearer memory made from it; half is best on LoCoMo."""
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """What stands behind the rows of a pool: docs of the memories that bear on the query, and of what replaced them."""
+
+    via: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    lifted: Mapping[int, float] = field(default_factory=dict[int, float])
+    replaced: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    instead: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+
+    def rows(self) -> Rows:
+        """Rows that have to be in the pool."""
+        found = {*self.via, *(row for rows in self.instead.values() for row in rows)}
+        return np.array(sorted(found), np.intp)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The rows a search may return: ``shown`` take places, ``represented`` are derived memories whose evidence may be shown."""
+
+    shown: Mask
+    represented: Mask
+
+    def behind(self, view: View, question: Question, rows: Rows) -> Behind:
+        """What stands behind the rows of a pool."""
+        via, lifted = self._via(view, question)
+        replaced, instead = self._replaced(view, question, np.union1d(rows, np.array(sorted(via), np.intp)))
+        return Behind(via, lifted, replaced, instead)
+
+    def _via(self, view: View, question: Question) -> tuple[dict[int, list[int]], dict[int, float]]:
+        """The derived memories nearest to the query, by the row of their evidence."""
+        via: dict[int, list[int]] = {}
+        lifted: dict[int, float] = {}
+        if question.meaning is None or not self.represented.any():
+            return via, lifted
+        best = retrieval.top(question.meaning, self.represented, DERIVED, above=BEARS)
+        evidence = self._evidence(view, best)
+        for row in best.tolist():
+            for parent in evidence.get(row, ()):
+                via.setdefault(parent, []).append(int(view.columns.doc[row]))
+                nearer = LIFT * float(question.meaning[row]) + (1 - LIFT) * float(question.meaning[parent])
+                lifted[parent] = max(lifted.get(parent, -1.0), nearer)
+        return via, lifted
+
+    def _evidence(self, view: View, rows: Rows) -> dict[int, list[int]]:
+        """The rows shown for derived memories."""
+        child, parent = view.columns.derived()
+        wanted = np.flatnonzero(np.isin(child, rows) & self.shown[parent])
+        found: dict[int, list[int]] = {}
+        for pair in wanted.tolist():
+            found.setdefault(int(child[pair]), []).append(int(parent[pair]))
+        return found
+
+    def _replaced(
+        self, view: View, question: Question, rows: Rows
+    ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+        """For rows whose matter was replaced: the docs that hold instead, and the rows that show these."""
+        beliefs, columns = view.columns.beliefs, view.columns
+        replaced: dict[int, list[int]] = {}
+        instead: dict[int, list[int]] = {}
+        if not beliefs.successors:
+            return replaced, instead
+        for row in rows.tolist():
+            doc = int(columns.doc[row])
+            told = self._told(view, question, [doc, *beliefs.made.get(doc, ())])
+            holds = None if told is None else beliefs.successor(told, question.query.filters.at)
+            if holds is None:
+                continue
+            replaced[row] = [holds]
+            for at in columns.rows_of([holds]).tolist():
+                instead[row] = [other for other in self.showing(view, at) if other != row]
+        return replaced, instead
+
+    def showing(self, view: View, row: int) -> list[int]:
+        """The rows that show a record: its own, or those of its evidence, or none."""
+        return [row] if self.shown[row] else self._evidence(view, np.array([row])).get(row, [])
+
+    def _told(self, view: View, question: Question, docs: Sequence[int]) -> int | None:
+        """Of a record and the memories made of it, the memory that bears on the query most."""
+        columns = view.columns
+        memories = [doc for doc in docs if doc in columns.beliefs.origins or doc in columns.beliefs.successors]
+        if len(memories) < 2 or question.meaning is None:
+            return memories[0] if memories else None
+        rows = columns.rows_of(sorted(memories))
+        return int(columns.doc[rows[int(np.argmax(question.meaning[rows]))]]) if len(rows) else None
+
+
+def stand(view: View, allowed: Mask) -> Standing:
+    """Divide what a search may return into what takes places and what is named by its evidence."""
+    child, parent = view.columns.derived()
+    represented = np.zeros(len(view.columns), np.bool_)
+    represented[child[allowed[parent]]] = True
+    represented &= allowed
+    return Standing(allowed & ~represented, represented)
+
+
+def current_first(order: Rows, instead: Mapping[int, Iterable[int]]) -> Rows:
+    """The order with what holds now moved right before what it replaced; everything else keeps its place.
+
+    Args:
+        order: positions in a pool, best first.
+        instead: for positions whose matter was replaced, the positions that hold instead.
+    """
+    if not instead:
+        return order
+    found: dict[int, None] = {}
+    for position in order.tolist():
+        _place(position, instead, found, set())
+    return np.array(list(found), np.intp)
+
+
+def _place(position: int, instead: Mapping[int, Iterable[int]], found: dict[int, None], open_: set[int]) -> None:
+    """Append a position after everything that holds instead of it; ``open_`` ends circles."""
+    if position in found or position in open_:
+        return
+    open_.add(position)
+    for other in instead.get(position, ()):
+        _place(other, instead, found, open_)
+    found.setdefault(position, None)

@@ -1,0 +1,103 @@
+"""What one user's memories say about time and origin: the few rows of a catalog that have two clocks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.types import CatalogDelta, Filters
+
+__all__ = ["Beliefs"]
+
+FOREVER = np.iinfo(np.int64).max
+Times = NDArray[np.int64]
+
+
+def _no_times() -> Times:
+    return np.empty(0, np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Beliefs:
+    """A snapshot, one entry per memory, ascending by doc. Times are microseconds since 1970, ``FOREVER`` for an open end.
+
+    ``origins`` holds the docs each memory was made from, ``successors`` the doc that took its place.
+    """
+
+    doc: Times = field(default_factory=_no_times)
+    since: Times = field(default_factory=_no_times)
+    until: Times = field(default_factory=_no_times)
+    expired: Times = field(default_factory=_no_times)
+    known: Times = field(default_factory=_no_times)
+    origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
+    successors: Mapping[int, int] = field(default_factory=dict[int, int])
+
+    def __len__(self) -> int:
+        return len(self.doc)
+
+    def hidden(self, filters: Filters, now: int) -> Times:
+        """Docs of the memories that are not true, or not believed, at the time that is asked about."""
+        if filters.expired:
+            return self.doc[:0]
+        known = filters.known_at
+        believing = FOREVER - 1 if known is None else known
+        believed = self.expired > believing
+        ended_later = believed & (self.expired < FOREVER)  # nobody knew of that end yet
+        until = np.where(ended_later, FOREVER, self.until)
+        if filters.at is None:
+            shown = believed & (until > (now if known is None else known))
+        else:
+            shown = (self.since <= filters.at) & (filters.at < until) & (believed | (until < FOREVER))
+        return self.doc[~(shown & (self.known <= believing))]
+
+    def successor(self, doc: int, at: int | None) -> int | None:
+        """The doc that says what holds instead of a replaced memory: the end of its chain, as far as ``at`` reaches."""
+        found: int | None = None
+        seen = {doc}
+        while (following := self.successors.get(doc)) is not None and following not in seen:
+            if at is not None and self.since[np.searchsorted(self.doc, following)] > at:
+                break
+            found = doc = following
+            seen.add(doc)
+        return found
+
+    def after(self, delta: CatalogDelta) -> Beliefs:
+        """The beliefs once the changes of a delta are taken in."""
+        touched = {row[0] for row in delta.beliefs} | set(delta.touched)
+        if not touched:
+            return self
+        kept = ~np.isin(self.doc, sorted(touched)) if len(self) else np.empty(0, np.bool_)
+        columns = [self.doc[kept], self.since[kept], self.until[kept], self.expired[kept], self.known[kept]]
+        if delta.beliefs:
+            columns = [np.append(old, new) for old, new in zip(columns, _columns(delta.beliefs), strict=True)]
+        order = np.argsort(columns[0], kind="stable")
+        origins = {doc: found for doc, found in self.origins.items() if doc not in touched}
+        origins |= {row[0]: tuple(parents) for row in delta.beliefs if (parents := json.loads(row[5]))}
+        successors = {doc: found for doc, found in self.successors.items() if doc not in touched}
+        successors |= {row[0]: row[6] for row in delta.beliefs if row[6] is not None}
+        doc, since, until, expired, known = (column[order] for column in columns)
+        return Beliefs(
+            doc=doc, since=since, until=until, expired=expired, known=known, origins=origins, made=_inverted(origins),
+            successors=successors,
+        )  # fmt: skip
+
+
+def _columns(rows: Sequence[tuple[Any, ...]]) -> list[Times]:
+    def times(place: int) -> Times:
+        return np.array([FOREVER if row[place] is None else row[place] for row in rows], np.int64)
+
+    return [times(place) for place in range(5)]
+
+
+def _inverted(origins: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    made: dict[int, list[int]] = {}
+    for doc, parents in origins.items():
+        for parent in parents:
+            made.setdefault(parent, []).append(doc)
+    return made

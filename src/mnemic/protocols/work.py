@@ -1,0 +1,181 @@
+"""The sides of a record that single flows work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from mnemic.types import Candidate, Emotion, Episode, Filters, Graph, LinkType, MemoryRecord, Message, Waiting
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vectors: TypeAlias = NDArray[np.float32]
+
+__all__ = ["KnowledgeWork", "LifecycleWork", "RelationWork", "VectorWork"]
+
+
+class VectorWork(Protocol):
+    """Texts that wait for a vector, and the change to another model; rows are (user, doc, text)."""
+
+    def pending(self, limit: int) -> list[tuple[int, int, str]]:
+        """Records without a vector, those tried least often first."""
+        ...
+
+    def fill(self, rows: Sequence[tuple[int, int, str]], vectors: Vectors, model: str) -> None:
+        """Store the vectors of pending records whose text is still the same."""
+        ...
+
+    def failed(self, docs: Sequence[int], reason: str) -> None:
+        """Note a failed attempt."""
+        ...
+
+    def begin(self, model: str) -> int:
+        """Start or resume a rebuild; returns how many records still need a vector."""
+        ...
+
+    def missing(self, limit: int) -> list[tuple[int, int, str]]:
+        """Records that the rebuild has not reached."""
+        ...
+
+    def build(self, rows: Sequence[tuple[int, int, str]], vectors: Vectors, model: str) -> None:
+        """Store new vectors beside the old ones, of texts that are still the same."""
+        ...
+
+    def skip(self, row: tuple[int, int, str], model: str) -> None:
+        """A text the new model refuses: it will be pending after the swap."""
+        ...
+
+    def swap(self, model: str, dimension: int) -> bool:
+        """Put the new in the place of the old; False when records came in meanwhile."""
+        ...
+
+
+class KnowledgeWork(Protocol):
+    """What processing and the graph ask of a record; a level is (project, session)."""
+
+    def conversations(self, user: str) -> list[tuple[str | None, str | None, int]]:
+        """Project, session and number of the messages that wait to be processed, longest waiting first."""
+        ...
+
+    def waiting(self, user: str, level: tuple[str | None, str | None], limit: int) -> list[Waiting]:
+        """The first messages of a conversation that wait, in the order they were said."""
+        ...
+
+    def vectors(self, user: str, ids: Sequence[str]) -> dict[str, Vectors]:
+        """Vectors by id; records without one are missing."""
+        ...
+
+    def left(self, user: str, task: str, limit: int) -> list[MemoryRecord]:
+        """Memories with work of a kind left to do."""
+        ...
+
+    def unrefined(self, user: str, limit: int) -> list[Episode]:
+        """Episodes that the language model has still to tell, oldest first."""
+        ...
+
+    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
+        """Ids of the memories that state something of these slots, in the order they were made."""
+        ...
+
+    def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+        """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+        ...
+
+    def latest(self, user: str, level: tuple[str | None, str | None], limit: int) -> list[Episode]:
+        """The last episodes of one conversation that are not archived, the latest first."""
+        ...
+
+    def recent(self, user: str, project: str | None, limit: int) -> list[Episode]:
+        """The last episodes of a project (None: of no project) in any conversation, the latest first."""
+        ...
+
+    def twins(self, user: str, project: str | None, contents: Sequence[str]) -> set[str]:
+        """Those of some statements that are believed at a level, word for word."""
+        ...
+
+    def messages_of(self, user: str, episode: Episode) -> list[Message]:
+        """The messages an episode tells of."""
+        ...
+
+    def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
+        """Records by id; those that are missing are left out."""
+        ...
+
+
+class RelationWork(Protocol):
+    """How records of a user stand to each other."""
+
+    def stories(self, user: str, docs: Sequence[int]) -> dict[int, Episode]:
+        """Episodes by doc."""
+        ...
+
+    def replaced_by(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
+        """What memories took the place of, by their id."""
+        ...
+
+    def emotions(self, user: int, docs: Sequence[int]) -> dict[int, Emotion]:
+        """What messages and memories feel like, by doc; those nobody has judged yet are missing."""
+        ...
+
+    def with_key(self, user: str, key: str, filters: Filters) -> list[MemoryRecord]:
+        """The memories whose metadata has a key."""
+        ...
+
+    def made_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
+        """The lasting live memories made of messages, by the id of the message."""
+        ...
+
+    def stored_after(self, user: int, moment: int) -> list[int]:
+        """Docs of the messages that were stored after a moment."""
+        ...
+
+    def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
+        """The ids of memories and episodes, by doc."""
+        ...
+
+    def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, float]]:
+        """The links that begin or end at memories, as (source doc, target doc, strength)."""
+        ...
+
+    def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
+        """The memories within so many links of one, and the links among them."""
+        ...
+
+
+class LifecycleWork(Protocol):
+    """What consolidation asks of a record."""
+
+    def candidates(self, user: str, before: int) -> list[Candidate]:
+        """The live memories made until a moment (microseconds since 1970), ascending by doc."""
+        ...
+
+    def tiers(self, user: str) -> dict[str, int]:
+        """How many memories that are believed are in each tier."""
+        ...
+
+    def last_consolidation(self, user: str) -> str | None:
+        """The id of the newest consolidation that was not taken back."""
+        ...
+
+    def overdue(self, user: str, now: int) -> list[str]:
+        """Ids of the memories whose lifetime is over."""
+        ...
+
+    def uncited(self, user: str, before: int) -> list[str]:
+        """Ids of the messages said before a moment that no live memory was made from, oldest first."""
+        ...
+
+    def beyond(self, user: str, limit: int) -> list[str]:
+        """Ids of the short-term memories that are too many, least important first; what others cite stays."""
+        ...
+
+    def release(self) -> None:
+        """Put back what an interrupted consolidation left on the workbench."""
+        ...
+
+    def alone(self) -> AbstractContextManager[bool]:
+        """Whether this process is the one that consolidates now, for as long as the block lasts."""
+        ...

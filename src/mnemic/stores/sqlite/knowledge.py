@@ -1,0 +1,145 @@
+"""The knowledge side of the record: what waits to be processed, episodes, links, and what is known of a thing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mnemic.stores.sqlite import reading, rows
+from mnemic.stores.sqlite.connection import Connection
+from mnemic.stores.sqlite.database import Database
+from mnemic.types import Episode, Filters, MemoryRecord, Message, Waiting
+
+__all__ = ["Knowledge"]
+
+Level = tuple[str | None, str | None]
+"""Project and session of a conversation."""
+
+_AMONG = "(SELECT value FROM json_each(?))"
+
+
+class Knowledge:
+    """Questions that processing and the graph ask; every one names its user."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def conversations(self, user: str) -> list[tuple[str | None, str | None, int]]:
+        """Project, session and number of the messages that wait to be processed, longest waiting first."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT project, session, count(*) FROM messages WHERE user = ? AND episode IS NULL
+                AND status != 'archived' GROUP BY project, session ORDER BY min(sent_at), min(doc)"""
+            return [(row[0], row[1], row[2]) for row in db.execute(sql, (number,))]
+
+    def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
+        """The first messages of a conversation that wait, in the order they were said, with their vectors."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND project IS ? AND session IS ?
+                AND episode IS NULL AND status != 'archived' ORDER BY sent_at, doc LIMIT ?"""
+            found = db.execute(sql, (number, *level, limit)).fetchall()
+            vectors = dict(self._vectors(db, number, [row[0] for row in found]))
+            return [
+                Waiting(
+                    doc=row[0],
+                    message=rows.message_from(row),
+                    project=row[4],
+                    vector=_vector(vectors[row[0]]) if row[0] in vectors else None,
+                )
+                for row in found
+            ]
+
+    def _vectors(self, db: Connection, user: int | None, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+        sql = f"SELECT doc, vector FROM vectors WHERE user = ? AND doc IN {_AMONG}"
+        return db.execute(sql, (user, json.dumps(list(docs)))).fetchall()
+
+    def vectors(self, user: str, ids: Sequence[str]) -> dict[str, reading.Vector]:
+        """Vectors by id, float32; records without one are missing."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            docs = {} if number is None else reading.docs_of(db, number, ids, None)
+            held = dict(self._vectors(db, number, list(docs.values())))
+            return {id_: _vector(held[doc]) for id_, doc in docs.items() if doc in held}
+
+    def left(self, user: str, task: str, limit: int) -> list[MemoryRecord]:
+        """Memories with work of a kind left to do, oldest first."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT p.doc FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user = ? AND p.task = ?
+                AND m.status != 'archived' ORDER BY p.attempts, p.doc LIMIT ?"""
+            docs = [row[0] for row in db.execute(sql, (number, task, limit))]
+            found = {} if number is None else reading.fetch(db, number, docs)
+            records = (s.value for _, s in sorted(found.items()))
+            return [r for r in records if isinstance(r, MemoryRecord)]
+
+    def unrefined(self, user: str, limit: int) -> list[Episode]:
+        """Episodes that the language model has still to tell, oldest first."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT p.doc FROM pending p JOIN episodes e ON e.doc = p.doc WHERE p.user = ? AND p.task = 'refine'
+                AND e.status != 'archived' ORDER BY p.doc LIMIT ?"""
+            docs = [row[0] for row in db.execute(sql, (number, limit))]
+            found = {} if number is None else reading.fetch(db, number, docs)
+            episodes = (s.value for _, s in sorted(found.items()))
+            return [e for e in episodes if isinstance(e, Episode)]
+
+    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
+        """Ids of the memories that state something of these slots, in the order they were made; archived ones left out."""
+        with self._db.read() as db, db:
+            sql = f"""SELECT DISTINCT m.id FROM slots s JOIN memories m ON m.doc = s.doc WHERE s.user = ?
+                AND s.slot IN {_AMONG} AND m.status != 'archived' ORDER BY m.doc"""
+            number = reading.user_number(db, user)
+            return [row[0] for row in db.execute(sql, (number, json.dumps(sorted(set(slots)))))]
+
+    def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+        """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            return [] if number is None else reading.list_episodes(db, number, filters, limit=limit, newest=newest)
+
+    def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
+        """The last episodes of one conversation that are not archived, the latest first."""
+        where = "project IS ? AND session IS ?"
+        with self._db.read() as db, db:
+            return reading.latest_episodes(db, reading.user_number(db, user), where, level, limit)
+
+    def recent(self, user: str, project: str | None, limit: int) -> list[Episode]:
+        """The last episodes of a project (None: of no project) in any conversation, the latest first."""
+        with self._db.read() as db, db:
+            return reading.latest_episodes(db, reading.user_number(db, user), "project IS ?", (project,), limit)
+
+    def twins(self, user: str, project: str | None, contents: Sequence[str]) -> set[str]:
+        """Those of some statements that are believed at a level, word for word."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT 1 FROM memories WHERE user = ? AND ifnull(project, '') = ? AND ifnull(session, '') = ''
+                AND hash = ? AND status != 'archived' AND expired_at IS NULL"""
+            return {
+                content
+                for content in contents
+                if db.execute(sql, (number, project or "", rows.content_hash(content))).fetchall()
+            }
+
+    def messages_of(self, user: str, episode: Episode) -> list[Message]:
+        """The messages an episode tells of, in the order they were said."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            docs = {} if number is None else reading.docs_of(db, number, episode.message_ids, "message")
+            found = {} if number is None else reading.fetch(db, number, list(docs.values()))
+            by_id = {s.value.id: s.value for s in found.values() if isinstance(s.value, Message)}
+            return [by_id[id_] for id_ in episode.message_ids if id_ in by_id]
+
+    def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
+        """Records by id; those that are missing are left out."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            docs = {} if number is None else reading.docs_of(db, number, ids, None)
+            found = {} if number is None else reading.fetch(db, number, list(docs.values()))
+            return {id_: found[doc].value for id_, doc in docs.items()}
+
+
+def _vector(blob: bytes) -> reading.Vector:
+    return np.frombuffer(blob, "<f2").astype(np.float32)

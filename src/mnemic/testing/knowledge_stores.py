@@ -1,0 +1,353 @@
+"""What every store promises about knowledge: episodes, what replaced what, links, and what is left to do."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from mnemic import errors
+from mnemic.protocols import Store
+from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, indexing
+from mnemic.types import (
+    AddMemory,
+    Archive,
+    Change,
+    Filters,
+    Link,
+    LinkType,
+    MemoryRecord,
+    PutLink,
+    Restore,
+    Revise,
+    Settle,
+    Supersede,
+)
+
+__all__ = [
+    "LATER",
+    "TYPES",
+    "BeliefPromises",
+    "EpisodePromises",
+    "everything",
+    "listed",
+    "memory_of",
+    "number_of",
+    "put_link",
+]
+
+HERE: tuple[str | None, str | None] = (None, None)
+LATER = MOMENT + timedelta(days=30)
+
+
+def number_of(store: Store, user: str = "ana") -> int:
+    """The number of a user that has something."""
+    found = store.user(user)
+    assert found is not None
+    return found
+
+
+def memory_of(store: Store, id: str, user: str = "ana") -> MemoryRecord:
+    """A memory as it is stored."""
+    found = store.get(user, id).value
+    assert isinstance(found, MemoryRecord)
+    return found
+
+
+def _beliefs(store: Store, user: str = "ana") -> dict[str, tuple[Any, ...]]:
+    """The clocks of memories by id, as a cache is told of them."""
+    number = number_of(store, user)
+    rows = {row[0]: row for row in store.catalog(number, after=-1, event=-1).beliefs}
+    return {id_: rows[doc] for doc, id_ in store.relations.ids(number, list(rows)).items()}
+
+
+def _waiting(store: Store, level: tuple[str | None, str | None] = HERE, limit: int = 100) -> list[str]:
+    return [waiting.message.content for waiting in store.knowledge.waiting("ana", level, limit)]
+
+
+def everything(store: Store, user: str = "ana") -> tuple[object, ...]:
+    """All that can be asked of a user's knowledge."""
+    ids = [record.id for record in listed(store, user)]
+    graphs = [store.relations.graph(user, id_, depth=3, types=TYPES, most=100) for id_ in ids]
+    return (
+        listed(store, user), store.knowledge.episodes(user, Filters(), limit=None, newest=False), graphs,
+        store.knowledge.conversations(user), _beliefs(store, user), store.stats(user), store.last_event(number_of(store)),
+    )  # fmt: skip
+
+
+TYPES: tuple[LinkType, ...] = ("extends", "contradicts", "implements", "references", "supersedes")
+
+
+def listed(store: Store, user: str = "ana", **wanted: Any) -> tuple[MemoryRecord, ...]:
+    """The memories of a user, expired ones among them unless said otherwise."""
+    filters = replace(Filters(expired=True), **wanted)
+    return store.list_memories(user, filters, order="oldest", limit=None, offset=0)
+
+
+def _believed(store: Store, **wanted: Any) -> list[str]:
+    return [record.id for record in listed(store, expired=False, **wanted)]
+
+
+def put_link(source: str, target: str, type: LinkType = "extends", **fields: Any) -> PutLink:
+    """The change that puts a link."""
+    return PutLink(link=Link(source=source, target=target, type=type, **fields))
+
+
+class EpisodePromises:
+    """Episodes and the messages they tell of."""
+
+    def test_messages_wait_until_they_are_filed_or_settled(self, store: Store) -> None:
+        said = [add_message(text, sent_at=MOMENT + timedelta(minutes=n)) for n, text in enumerate("abcd")]
+        store.apply("ana", [said[2], said[0], said[3], said[1], Archive(id="d")])
+        assert store.knowledge.conversations("ana") == [(None, None, 3)]
+        assert _waiting(store) == ["a", "b", "c"]
+        assert _waiting(store, limit=2) == ["a", "b"]
+        store.apply("ana", [add_episode("e", ["a"]), Settle(ids=("b", "d"))])
+        assert _waiting(store) == ["c"]
+        store.apply("ana", [Settle(ids=("c", "a"))])
+        assert store.knowledge.conversations("ana") == []
+        assert store.fetch(number_of(store), [1, 2, 3, 4]).keys() == {1, 2, 3, 4}
+        assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False)[0].message_ids == ("a",)
+
+    def test_what_was_settled_while_archived_waits_no_more_and_the_rest_does(self, store: Store) -> None:
+        store.apply("ana", [add_message("a"), add_message("b"), Archive(id="a")])
+        store.apply("ana", [Settle(ids=("b",)), Restore(id="a")])
+        assert _waiting(store) == ["a"]
+
+    def test_conversations_are_those_of_one_user_longest_waiting_first(self, store: Store) -> None:
+        for n, (project, session) in enumerate([("p", "s"), (None, "s"), (None, None), ("p", None), ("q", "s")]):
+            moment = MOMENT - timedelta(hours=n % 3, minutes=n)
+            store.apply("ana", [add_message(str(n), project=project, session=session, sent_at=moment)])
+        store.apply("bob", [add_message("other", session="s")])
+        assert store.knowledge.conversations("ana") == [
+            (None, None, 1), ("q", "s", 1), (None, "s", 1), ("p", None, 1), ("p", "s", 1),
+        ]  # fmt: skip
+        assert [_waiting(store, level) for level in (("p", "s"), (None, "s"), ("p", None), ("q", None))] == [
+            ["0"], ["1"], ["3"], [],
+        ]  # fmt: skip
+        assert store.knowledge.conversations("nobody") == []
+
+    def test_waiting_messages_bring_their_vectors(self, store: Store) -> None:
+        store.apply("ana", [add_message("a", vector=(0.0, 1.0)), add_message("b", vector=None)])
+        first, second = store.knowledge.waiting("ana", HERE, 10)
+        assert first.vector is not None
+        assert first.vector.tolist() == [0.0, 1.0]
+        assert second.vector is None
+
+    def test_an_episode_comes_back_as_it_was(self, store: Store) -> None:
+        said = [add_message(text, project="p", session="s") for text in "abc"]
+        change = add_episode("e", ["a", "b", "c"], project="p", session="s", title="Three letters", trust=0.25,
+                             source="document", metadata={"k": [1]}, ended_at=LATER)  # fmt: skip
+        (receipt,) = store.apply("ana", [*said, change])[3:]
+        assert (receipt.id, receipt.outcome, receipt.pending) == ("e", "stored", ())
+        assert store.get("ana", "e").value == change.record
+        assert store.knowledge.latest("ana", ("p", "s"), 5) == [change.record]
+        assert [m.id for m in store.knowledge.messages_of("ana", change.record)] == ["a", "b", "c"]
+        assert store.postings(number_of(store), "letter") == [4]
+        held = store.fetch(number_of(store), [1])
+        assert held[1].episode == 4
+        assert store.relations.stories("ana", [1, 4]) == {4: change.record}
+
+    def test_the_next_version_of_an_episode_takes_its_place(self, store: Store) -> None:
+        store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"], content="tea")])
+        longer = add_episode("e", ["a", "b"], content="coffee", version=2)
+        assert store.apply("ana", [longer])[0].outcome == "stored"
+        assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False) == [longer.record]
+        assert _waiting(store) == ["c"]
+        assert store.postings(number_of(store), "tea") == []
+        assert [(e.version, e.content) for e in store.history("ana", "e")] == [(1, "tea"), (2, "coffee")]
+        assert store.apply("ana", [longer])[0].outcome == "duplicate"
+        assert store.verify().ok
+
+    def test_a_version_behind_the_stored_one_is_a_conflict(self, store: Store) -> None:
+        store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"]), add_episode("e", ["a", "b"], version=2)])
+        with pytest.raises(errors.Conflict):
+            store.apply("ana", [add_episode("e", ["a", "c"], version=1)])
+        assert _waiting(store) == ["c"]
+
+    def test_a_message_of_another_episode_is_a_conflict_and_nothing_is_stored(self, store: Store) -> None:
+        store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"]), Settle(ids=("c",))])
+        for ids in (["b", "a"], ["b", "c"], ["b", "missing"]):
+            with pytest.raises(errors.Conflict):
+                store.apply("ana", [add_memory("a thing"), add_episode("f", ids)])
+        assert _waiting(store) == ["b"]
+        assert listed(store) == ()
+        with pytest.raises(errors.NotFound):
+            store.get("ana", "f")
+
+    def test_episodes_never_take_messages_of_another_user(self, store: Store) -> None:
+        store.apply("bob", [add_message("a")])
+        with pytest.raises(errors.Conflict):
+            store.apply("ana", [add_episode("e", ["a"])])
+        assert [w.message.id for w in store.knowledge.waiting("bob", HERE, 5)] == ["a"]
+
+    def test_merging_moves_the_messages_and_archives_the_parents(self, store: Store) -> None:
+        store.apply("ana", [*map(add_message, "ab"), add_episode("e", ["a"]), add_episode("f", ["b"])])
+        merged = add_episode("g", ["a", "b"], source_ids=("e", "f"), trust=0.5)
+        changes: list[Change] = [merged, Archive(id="e", reason="merged"), Archive(id="f", reason="merged")]
+        assert [r.outcome for r in store.apply("ana", changes)] == ["stored"] * 3
+        assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False) == [merged.record]
+        doc = store.docs_of("ana", ["g"])["g"]
+        messages = store.fetch(number_of(store), [1, 2])
+        assert [stored.episode for stored in messages.values()] == [doc, doc]
+        assert (store.get("ana", "e").status, store.stats("ana").episodes) == ("archived", 1)
+        with pytest.raises(errors.Conflict):
+            store.apply("ana", [add_episode("e", ["a"], version=2)])
+        assert store.verify().ok
+
+    def test_the_latest_of_a_conversation_and_the_recent_of_a_project(self, store: Store) -> None:
+        levels = [("p", "s"), ("p", "t"), (None, "s"), ("p", "s")]
+        for n, (project, session) in enumerate(levels):
+            at = MOMENT + timedelta(hours=n)
+            store.apply("ana", [
+                add_message(f"m{n}", project=project, session=session),
+                add_episode(f"e{n}", [f"m{n}"], project=project, session=session, started_at=at, ended_at=at),
+            ])  # fmt: skip
+        store.apply("bob", [add_message("m"), add_episode("e", ["m"])])
+        knowledge = store.knowledge
+        assert [e.id for e in knowledge.latest("ana", ("p", "s"), 5)] == ["e3", "e0"]
+        assert [e.id for e in knowledge.latest("ana", ("p", "s"), 1)] == ["e3"]
+        assert [e.id for e in knowledge.recent("ana", "p", 2)] == ["e3", "e1"]
+        assert [e.id for e in knowledge.recent("ana", None, 9)] == ["e2"]
+        assert knowledge.latest("ana", HERE, 5) == knowledge.latest("nobody", ("p", "s"), 5) == []
+        found = knowledge.episodes("ana", Filters(reach="user"), limit=2, newest=True)
+        assert [e.id for e in found] == ["e2", "e3"]
+        found = knowledge.episodes(
+            "ana", Filters(in_session="s", project="p", reach="project"), limit=None, newest=False
+        )
+        assert [e.id for e in found] == ["e0", "e3"]
+
+
+class BeliefPromises:
+    """What is held true, since when, and what took its place."""
+
+    def _moved(self, store: Store, at: datetime | None = LATER) -> Supersede:
+        store.apply("ana", [add_memory("Lisbon", id="old"), add_memory("Porto", id="new")])
+        change = Supersede(id="old", by="new", at=at, reason="moved")
+        assert store.apply("ana", [change])[0].outcome == "stored"
+        return change
+
+    def test_what_is_superseded_ends_and_is_linked(self, store: Store) -> None:
+        self._moved(store)
+        old, new = memory_of(store, "old"), memory_of(store, "new")
+        assert (old.invalid_at, old.status, new.invalid_at, new.expired_at) == (LATER, "short_term", None, None)
+        assert old.expired_at is not None
+        graph = store.relations.graph("ana", "old", depth=1, types=["supersedes"], most=10)
+        assert graph.links == (Link(source="new", target="old", type="supersedes", reason="moved"),)
+        assert store.relations.replaced_by("ana", ["new", "old"]) == {"new": [old]}
+        assert (_believed(store), [r.id for r in listed(store)]) == (["new"], ["old", "new"])
+        assert [event.operation for event in store.history("ana", "old")] == ["remember", "supersede"]
+        assert store.verify().ok
+
+    def test_superseding_twice_changes_nothing(self, store: Store) -> None:
+        change = self._moved(store)
+        before = everything(store)
+        assert store.apply("ana", [change])[0].outcome == "duplicate"
+        assert everything(store) == before
+
+    def test_a_strength_that_was_given_stays(self, store: Store) -> None:
+        store.apply("ana", [add_memory("Lisbon", id="old"), add_memory("Porto", id="new")])
+        changes = [put_link("new", "old", "supersedes", strength=0.5), Supersede(id="old", by="new", at=None)]
+        store.apply("ana", changes)
+        before = everything(store)
+        assert [r.outcome for r in store.apply("ana", changes)] == ["duplicate", "duplicate"]
+        assert everything(store) == before
+        assert store.relations.graph("ana", "old", depth=1, types=TYPES, most=10).links[0].strength == 0.5
+
+    def test_an_end_that_is_known_already_is_not_put_off(self, store: Store) -> None:
+        earlier = MOMENT + timedelta(days=1)
+        store.apply("ana", [add_memory("Lisbon", id="old", invalid_at=earlier), add_memory("Porto", id="new")])
+        store.apply("ana", [Supersede(id="old", by="new", at=LATER)])
+        assert memory_of(store, "old").invalid_at == earlier
+
+    def test_an_open_end_stays_open(self, store: Store) -> None:
+        self._moved(store, at=None)
+        old = memory_of(store, "old")
+        assert old.invalid_at is None
+        assert old.expired_at is not None
+
+    def test_only_memories_are_superseded_and_only_by_memories(self, store: Store) -> None:
+        store.apply("ana", [add_message("m"), add_memory("r"), add_memory("q")])
+        store.apply("bob", [add_memory("s")])
+        refused: list[tuple[type[Exception], str, str]] = [
+            (errors.InvalidInput, "m", "r"), (errors.InvalidInput, "r", "m"), (errors.NotFound, "r", "s"),
+            (errors.NotFound, "s", "r"), (errors.InvalidInput, "r", "r"),
+        ]  # fmt: skip
+        for error, id_, by in refused:
+            with pytest.raises(error):
+                store.apply("ana", [Supersede(id="q", by=None, at=None), Supersede(id=id_, by=by, at=None)])
+        assert all(memory_of(store, id_).expired_at is None for id_ in ("r", "q"))
+        assert memory_of(store, "s", "bob").expired_at is None
+
+    def test_what_held_before_may_hold_again(self, store: Store) -> None:
+        """A -> B -> A -> B: four rows, one of them believed, each once for its time."""
+        for n, content in enumerate(["Lisbon", "Porto", "Lisbon", "Porto"]):
+            changes: list[Change] = [add_memory(content, id=f"r{n}")]
+            if n:
+                changes.append(Supersede(id=f"r{n - 1}", by=f"r{n}", at=MOMENT + timedelta(days=n)))
+            assert [r.outcome for r in store.apply("ana", changes)] == ["stored"] * len(changes)
+        assert _believed(store) == ["r3"]
+        assert [r.id for r in listed(store)] == ["r0", "r1", "r2", "r3"]
+        assert store.apply("ana", [add_memory("Porto", id="again")])[0].outcome == "duplicate"
+        assert store.verify().ok
+
+    def test_twins_are_what_is_believed_at_a_level(self, store: Store) -> None:
+        self._moved(store)
+        store.apply("ana", [add_memory("Faro", id="p", project="p"), add_memory("Evora", id="x"), Archive(id="x")])
+        twins = store.knowledge.twins
+        assert twins("ana", None, ["Lisbon", "Porto", "Faro", "Evora", " Porto  "]) == {"Porto", " Porto  "}
+        assert twins("ana", "p", ["Faro", "Porto"]) == {"Faro"}
+        assert twins("bob", None, ["Porto"]) == twins("ana", None, []) == set()
+
+    def test_caches_are_told_of_clocks_origins_and_successors(self, store: Store) -> None:
+        store.apply("ana", [add_message("m"), add_memory("Lisbon", id="old", source_ids=("m",), valid_at=MOMENT)])
+        number = number_of(store)
+        first = store.catalog(number, after=-1, event=-1)
+        (row,) = first.beliefs
+        micros = int(MOMENT.timestamp()) * 1_000_000
+        assert (row[1], row[2], row[3], row[4], row[6]) == (micros, None, None, micros, None)
+        assert row[5] in ("[1]", [1])
+        store.apply("ana", [add_memory("Porto", id="new"), Supersede(id="old", by="new", at=LATER)])
+        second = store.catalog(number, after=2, event=first.event)
+        rows = {belief[0]: belief for belief in second.beliefs}
+        assert rows.keys() == {2, 3}
+        assert (rows[2][2], rows[2][6]) == (int(LATER.timestamp()) * 1_000_000, 3)
+        assert rows[2][3] is not None
+        assert rows[3][2:4] == (None, None)
+
+    def test_at_which_time_what_islisted(self, store: Store) -> None:
+        micros = int(MOMENT.timestamp()) * 1_000_000
+        day = 86_400_000_000
+        store.apply("ana", [
+            add_memory("always"),
+            add_memory("ended", valid_at=MOMENT, invalid_at=LATER),
+            add_memory("to come", valid_at=LATER),
+        ])  # fmt: skip
+        assert _believed(store) == ["always", "to come"]
+        assert _believed(store, at=micros + day) == ["always", "ended"]
+        assert _believed(store, at=micros + 30 * day) == ["always", "to come"]
+        assert _believed(store, at=micros - 1) == []
+        assert _believed(store, known_at=micros - 1) == []
+
+    def test_slots_find_what_states_the_same(self, store: Store) -> None:
+        def stating(content: str, *slots: str, **fields: Any) -> AddMemory:
+            change = add_memory(content, **fields)
+            return replace(change, indexing=replace(change.indexing, slots=slots))
+
+        store.apply("ana", [
+            stating("Lisbon", "ana home"), stating("both", "ana home", "ana pet"), stating("gone", "ana home"),
+            stating("elsewhere", "ana home", project="p"), Archive(id="gone"),
+        ])  # fmt: skip
+        store.apply("bob", [stating("bob's", "ana home")])
+        find = store.knowledge.in_slots
+        assert find("ana", ["ana home"]) == ["Lisbon", "both", "elsewhere"]
+        assert find("ana", ["ana pet", "ana pet", "nothing"]) == ["both"]
+        assert find("ana", ["ana home", "ana pet"]) == ["Lisbon", "both", "elsewhere"]
+        assert find("nobody", ["ana home"]) == find("ana", []) == find("ana", ["ana%"]) == []
+        held = memory_of(store, "Lisbon")
+        revised = replace(held, content="Red", version=2)
+        store.apply("ana", [Revise(record=revised, indexing=replace(indexing(revised), slots=("ana colour",)))])
+        assert find("ana", ["ana home"]) == ["both", "elsewhere"]
+        assert find("ana", ["ana colour"]) == ["Lisbon"]

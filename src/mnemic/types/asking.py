@@ -1,0 +1,80 @@
+"""What is asked of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from mnemic.types.records import Emotion
+from mnemic.types.words import Evidence, Kind, Reach
+
+__all__ = ["CatalogDelta", "Filters", "Query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a search or a listing is limited to, before any ranking or limit.
+
+    ``exclude`` names records to leave out; ``tags`` asks for at least one of them, ``metadata`` for equality of every
+    key. Times are microseconds since 1970 UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means
+    everything that is not archived. ``at`` asks what was true then, ``known_at`` what was believed then; without them,
+    what is true and believed now, unless ``expired`` lets in what is not.
+    """
+
+    kinds: tuple[Kind, ...] = ("message", "memory")
+    reach: Reach = "project+global"
+    project: str | None = None
+    session: str | None = None
+    in_session: str | None = None
+    types: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+    status: tuple[str, ...] | None = None
+    role: str | None = None
+    since: int | None = None
+    until: int | None = None
+    at: int | None = None
+    known_at: int | None = None
+    expired: bool = False
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked: ``k`` hits for ``text`` among what the filters allow, at ``now`` (microseconds since 1970)."""
+
+    text: str
+    k: int
+    filters: Filters
+    recipe: Any
+    now: int
+    zone: tzinfo
+    quality: bool = True
+    min_similarity: float | None = None
+    min_evidence: Evidence = "none"
+    expand_links: int = 0
+    expand_query: bool = False
+    mood: Emotion | None = None
+    emotion_weight: float = 0.3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CatalogDelta:
+    """What a cache of one user's records must learn to be up to date with event number ``event``.
+
+    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits, time in
+    the world, utc offset in minutes, told periods as JSON or None) and ``vectors`` are (doc, float16 bytes), both of new and
+    touched docs. A touched doc not among the rows is gone. ``beliefs`` are (doc, true from, true until or None, no longer
+    believed since or None, known since, docs it was made from, doc that replaced it or None) of memories.
+    """
+
+    event: int
+    rows: Sequence[tuple[Any, ...]]
+    vectors: Sequence[tuple[int, bytes]]
+    beliefs: Sequence[tuple[Any, ...]] = ()
+    touched: Sequence[int] = ()
+    model: str | None = None
+    dimension: int | None = None
+    reembedded: bool = False

@@ -1,0 +1,216 @@
+"""Writes as data. Applying the same list twice changes nothing the second time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from mnemic.types.records import Emotion, Episode, Link, MemoryRecord, Message
+from mnemic.types.words import LinkType
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "AddEpisode",
+    "AddMemory",
+    "AddMessage",
+    "Archive",
+    "Change",
+    "Consolidate",
+    "DropLink",
+    "Feel",
+    "Indexing",
+    "Promotion",
+    "PutLink",
+    "Restore",
+    "Revise",
+    "Settle",
+    "Supersede",
+    "Touch",
+    "Undo",
+    "Work",
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Indexing:
+    """How a record is found: terms, length in content terms, traits (bits), periods it tells of, vector if there is one.
+
+    ``slots`` name what a memory states, such as the residence of Ana: two memories of one slot speak of the same thing.
+    """
+
+    terms: tuple[str, ...]
+    length: int
+    traits: int
+    told: tuple[tuple[int, int], ...] = ()
+    vector: NDArray[np.float32] | None = None
+    slots: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddMessage:
+    """Store one message under its id, unless that id is taken."""
+
+    message: Message
+    project: str | None
+    indexing: Indexing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddEpisode:
+    """Store an episode, or its next version, and file its messages under it.
+
+    Refused as a whole when one of the messages belongs to an episode that is not among ``record.source_ids``. ``refine``
+    leaves it pending to be told again by the language model.
+    """
+
+    record: Episode
+    indexing: Indexing
+    refine: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddMemory:
+    """Store one memory, unless the same content is live at the same level. ``enrich`` leaves that work pending."""
+
+    record: MemoryRecord
+    indexing: Indexing
+    enrich: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """Messages that are processed and belong to no episode."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Revise:
+    """Replace a memory by its next version, if ``record.version - 1`` is still the current one."""
+
+    record: MemoryRecord
+    indexing: Indexing
+    operation: Literal["update", "enrich"] = "update"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supersede:
+    """End a memory's time: it is no longer believed from now on and was true until ``at``.
+
+    ``by`` names the memory that takes its place and is linked to it; ``at=None`` leaves open until when it was true.
+    """
+
+    id: str
+    by: str | None
+    at: datetime | None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutLink:
+    """Link two memories of one user; the same link again takes the new strength and reason."""
+
+    link: Link
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropLink:
+    """Remove the links from one memory to another, of one type or of all."""
+
+    source: str
+    target: str
+    type: LinkType | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive:
+    """Take a record out of every search; it stays reachable by id and can be restored."""
+
+    id: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restore:
+    """Bring an archived record back to the status it had."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Promotion:
+    """A memory that becomes long-term and stands for others from then on. ``content`` replaces its text, if given."""
+
+    id: str
+    importance: float
+    absorbed: tuple[str, ...] = ()
+    revised: Revise | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidate:
+    """The outcome of one cycle: all of it or nothing.
+
+    Refused as a whole when one of the memories was archived, replaced or changed meanwhile. ``weighed`` is the importance of
+    every seed as it was recomputed.
+    """
+
+    id: str
+    promotions: tuple[Promotion, ...]
+    contradictions: tuple[Link, ...]
+    weighed: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Mark memories as being worked on, or with ``done`` as no longer."""
+
+    ids: tuple[str, ...]
+    done: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undo:
+    """Take back a consolidation: who was promoted, archived and linked is as it was before."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feel:
+    """What messages feel like, by id."""
+
+    emotions: Mapping[str, Emotion]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Touch:
+    """Count uses of records, by doc, at a moment (microseconds since 1970)."""
+
+    uses: Mapping[int, int]
+    at: int
+
+
+Change: TypeAlias = (
+    AddMessage
+    | AddEpisode
+    | AddMemory
+    | Settle
+    | Revise
+    | Supersede
+    | PutLink
+    | DropLink
+    | Archive
+    | Restore
+    | Consolidate
+    | Work
+    | Undo
+    | Touch
+    | Feel
+)
+"""A write as data. Applying the same list twice changes nothing the second time."""

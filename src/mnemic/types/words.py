@@ -1,0 +1,30 @@
+"""The words of fixed meaning."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+__all__ = ["Evidence", "Kind", "LinkType", "MemoryType", "Outcome", "Reach", "Source", "Status"]
+
+Kind = Literal["message", "episode", "memory"]
+
+
+Status = Literal["short_term", "consolidating", "long_term", "archived"]
+
+
+MemoryType = Literal["episodic", "semantic", "procedural", "emotional"]
+
+
+Reach = Literal["session", "project", "project+global", "user", "auto"]
+
+
+Outcome = Literal["stored", "duplicate", "superseded", "rejected"]
+
+
+Evidence = Literal["strong", "weak", "none"]
+
+
+LinkType = Literal["extends", "contradicts", "implements", "references", "supersedes"]
+
+
+Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]

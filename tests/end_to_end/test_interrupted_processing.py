@@ -1,0 +1,271 @@
+"""Processing that is interrupted, or done by two at once, ends where an undisturbed run ends."""
+
+import random
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from mnemic import Memory, Message, StoreFull
+from mnemic.flows import processing
+
+PROCESSOR = Path(__file__).with_name("process_until.py")
+DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
+PLACES = ("Lisbon", "Porto", "Faro", "Braga", "Evora", "Sintra", "Coimbra")
+LINES = (
+    "I live in {place}.", "My favourite dish is {dish}.", "What do you think of {place}?", "My cat is called {cat}.",
+    "I work as a {job} in {place}.", "How nice!", "My phone number is {number}.", "The {cat} show is on {day} May.",
+)  # fmt: skip
+
+
+def talk(session, count, seed):
+    """A conversation in which values change again and again."""
+    chance = random.Random(seed)
+    moment = DAY + timedelta(days=seed)
+    messages = []
+    for n in range(count):
+        moment += timedelta(minutes=chance.choice([1, 2, 3, 90]))
+        line = chance.choice(LINES).format(
+            place=chance.choice(PLACES), dish=chance.choice(["soup", "rice", "cod"]), number=chance.randrange(100, 110),
+            cat=chance.choice(["Miso", "Tofu"]), job=chance.choice(["nurse", "cook"]), day=chance.randrange(1, 29),
+        )  # fmt: skip
+        messages.append(
+            Message(
+                role=chance.choice(["user", "user", "assistant", "tool"]), name=chance.choice(["Ana", "Bo"]), content=line,
+                id=f"{session}-{n}", sent_at=moment, session=session,
+            )
+        )  # fmt: skip
+    return messages
+
+
+def fill(memory):
+    """Three conversations, one of them in a project, each of several steps."""
+    for n, session in enumerate("stu"):
+        handle = memory.scoped(project="p") if session == "u" else memory
+        handle.add(talk(session, 60, n))
+
+
+def state(memory):
+    records = memory.list(order="oldest", limit=None, include_expired=True, reach="user")
+    links = [link for r in records for link in memory.graph(r.id, depth=1).links]
+    return {
+        "memories": sorted((r.id, r.content, r.source_ids, r.project, r.expired_at is None, str(r.invalid_at)) for r in records),
+        "episodes": sorted((e.id, e.message_ids, e.title, e.content, e.version) for e in memory.episodes(reach="user")),
+        "links": sorted({(link.source, link.target, link.type) for link in links}),
+    }  # fmt: skip
+
+
+def sound(memory):
+    """What must be true whatever happened."""
+    report = memory.verify()
+    assert report.ok, report.findings
+    told = [id_ for episode in memory.episodes(reach="user") for id_ in episode.message_ids]
+    assert len(told) == len(set(told))
+    live = [(r.project, r.content) for r in memory.list(limit=None, reach="user")]
+    assert len(live) == len(set(live))
+    return memory.stats()
+
+
+@pytest.fixture(autouse=True)
+def small_steps(monkeypatch):
+    monkeypatch.setattr(processing, "STEP", 16)
+
+
+@pytest.fixture
+def undisturbed():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        fill(memory)
+        report = memory.process()
+        assert report.waiting == 0
+        assert report.memories > 20
+        assert report.updated > 5
+        sound(memory)
+        return state(memory)
+
+
+def failing_at(memory, number):
+    """The store refuses the n-th write from now on, before or after it reached the disk."""
+    store = memory._engine.store
+    real, count = store.apply, 0
+
+    def apply(*arguments, **options):
+        nonlocal count
+        count += 1
+        if count == number:
+            store.apply = real
+            raise StoreFull("No room, says the test.")
+        return real(*arguments, **options)
+
+    store.apply = apply
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 5, 8, 13])
+def test_a_write_that_fails_and_another_run(undisturbed, number):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        fill(memory)
+        failing_at(memory, number)
+        with pytest.raises(StoreFull):
+            memory.process()
+        before = memory.stats().pending["process"]
+        sound(memory)
+        report = memory.process()
+        assert (report.messages, report.waiting) == (before, 0)
+        assert state(memory) == undisturbed
+
+
+def test_failing_at_every_write(undisturbed):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        fill(memory)
+        for _ in range(200):
+            failing_at(memory, 2)
+            try:
+                memory.process()
+            except StoreFull:
+                sound(memory)
+                continue
+            break
+        assert "process" not in memory.stats().pending
+        assert state(memory) == undisturbed
+
+
+def test_a_failure_after_the_write_was_stored(undisturbed):
+    """The store wrote and the answer was lost: nothing is made twice."""
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        fill(memory)
+        store = memory._engine.store
+        real = store.apply
+        for _ in range(3):
+
+            def apply(*arguments, **options):
+                real(*arguments, **options)
+                store.apply = real
+                raise StoreFull("Stored, and the answer is lost.")
+
+            store.apply = apply
+            with pytest.raises(StoreFull):
+                memory.process()
+        memory.process()
+        sound(memory)
+        assert state(memory) == undisturbed
+
+
+def test_interrupted_by_the_keyboard(undisturbed):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        fill(memory)
+
+        def stop(done, total):
+            if done > 40:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            memory.process(progress=stop)
+        memory.process()
+        assert state(memory) == undisturbed
+
+
+def test_in_small_portions(undisturbed):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        fill(memory)
+        for _ in range(100):
+            if not memory.process(limit=1).waiting:
+                break
+        sound(memory)
+        assert state(memory) == undisturbed
+
+
+def run(folder, last=0, starter="-"):
+    command = [sys.executable, str(PROCESSOR), str(folder), str(last), str(starter)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def big(folder):
+    with Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory:
+        memory.add([message for n in range(3) for message in talk("stu"[n], 260, n)])
+
+
+@pytest.fixture(scope="module")
+def big_state(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("big") / "memory"
+    big(folder)
+    process = run(folder)
+    assert process.communicate(timeout=120)[0].split() == ["780", "0"]
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        sound(memory)
+        return state(memory)
+
+
+def test_killed_processes_and_a_last_run(tmp_path, big_state):
+    folder = tmp_path / "memory"
+    big(folder)
+    for last in (1, 2, 2, 3):
+        process = run(folder, last)
+        process.communicate(timeout=120)
+        assert process.returncode == 9
+        with Memory(folder, user="ana", embedder="hashing") as memory:
+            sound(memory)
+    process = run(folder)
+    process.communicate(timeout=120)
+    assert process.returncode == 0
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        assert sound(memory).pending.get("process") is None
+        assert state(memory) == big_state
+
+
+def test_two_processes_at_once(tmp_path, big_state):
+    folder, starter = tmp_path / "memory", tmp_path / "go"
+    big(folder)
+    processes = [run(folder, 0, starter) for _ in range(2)]
+    starter.touch()
+    for process in processes:
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        memory.process()
+        assert sound(memory).pending.get("process") is None
+        assert state(memory) == big_state
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_something_is_remembered_between_reading_and_writing(seed):
+    """What a run was about to store is stored by somebody else first: the run goes on, and nothing is lost or doubled."""
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add(talk("s", 60, seed))
+        store = memory._engine.store
+        real = store.apply
+        busy = False
+
+        def apply(user, changes, **options):
+            nonlocal busy
+            if not busy:
+                busy = True
+                for change in changes:
+                    if type(change).__name__ == "AddMemory":
+                        memory.remember(change.record.content)
+                busy = False
+            return real(user, changes, **options)
+
+        store.apply = apply
+        try:
+            memory.process()
+        finally:
+            store.apply = real
+        memory.process()
+        assert "process" not in sound(memory).pending
+
+
+def test_two_remember_the_same_news_at_once():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember("I live in Lisbon.")
+        store = memory._engine.store
+        real = store.apply
+
+        def apply(user, changes, **options):
+            store.apply = real
+            memory.remember("I live in Porto.")
+            return real(user, changes, **options)
+
+        store.apply = apply
+        assert memory.remember("I live in Porto.").outcome == "duplicate"
+        assert [r.content for r in memory.list()] == ["I live in Porto."]
