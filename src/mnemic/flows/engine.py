@@ -48,6 +48,7 @@ class View:
     user: int
     columns: Columns
     matrix: NDArray[np.float32]
+    signs: NDArray[np.uint64] | None
     keyword: KeywordIndex
     model: str | None
 
@@ -84,7 +85,8 @@ class _Cache:
                 except BaseException:  # half of a change is worse than none: begin anew next time
                     self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
                     raise
-            return View(self.user, self.catalog.snapshot(), self.vectors.matrix(), self.keyword, self.model)
+            vectors = self.vectors
+            return View(self.user, self.catalog.snapshot(), vectors.matrix(), vectors.signs(), self.keyword, self.model)
 
 
 Record = Message | Episode | MemoryRecord

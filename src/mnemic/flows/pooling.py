@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mnemic import retrieval
 from mnemic.flows.engine import View
 from mnemic.indexes.catalog import STATUSES, Columns
+from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import HERE, Pool
 from mnemic.text import bm25, cues
 from mnemic.text.clock import from_micros
@@ -36,23 +37,28 @@ class Question:
     terms: Sequence[str]
     corpus: NDArray[np.bool_]
     words: Floats
-    meaning: Floats | None
+    cosines: Cosines | None
     speakers: Sequence[int]
 
+    @property
+    def meaning(self) -> Floats | None:
+        """The cosine of every row with the query."""
+        return None if self.cosines is None else self.cosines.values
 
-def asked(view: View, query: Query, meaning: Floats | None, wordings: Sequence[str] = ()) -> Question:
+
+def asked(view: View, query: Query, cosines: Cosines | None, wordings: Sequence[str] = ()) -> Question:
     """A query with what the searches need.
 
     Args:
         view: the user's records.
         query: what is asked.
-        meaning: the cosine of every row with it, if there are vectors.
+        cosines: of every row with it, if there are vectors.
         wordings: other ways to ask it.
     """
     corpus = view.columns.corpus(query.filters.kinds)
     terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
-    return Question(query, terms, corpus, words, meaning, _named_speakers(view, query.text))
+    return Question(query, terms, corpus, words, cosines, _named_speakers(view, query.text))
 
 
 def candidates(view: View, question: Question, allowed: NDArray[np.bool_], size: int) -> Rows:
@@ -90,6 +96,8 @@ def pooled(
     c = view.columns
     around = retrieval.neighbours(rows, c.previous, c.following)
     at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
+    if question.cosines is not None:
+        question.cosines.sharpen(np.union1d(rows, around[:, HERE - 1][around[:, HERE - 1] >= 0]))
     asked = _asked_periods(c, query)
     counts, in_session, idf = _counted(view, question, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))

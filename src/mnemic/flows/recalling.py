@@ -17,7 +17,7 @@ from mnemic.flows.feeling import moods, strength
 from mnemic.flows.linked import nearby
 from mnemic.flows.pooling import Question, asked, candidates, pooled
 from mnemic.flows.standing import Behind, current_first, stand
-from mnemic.indexes.vector import similarities
+from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import Pool, hit_from
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
@@ -106,15 +106,15 @@ def _probability(result: SearchResult) -> float:
 def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchResult:
     allowed = _allowed(engine, scope, query.filters, view)
     wordings = _other_wordings(engine, query)
-    meaning = _meaning(engine, view, (query.text, *wordings))
+    cosines = _cosines(engine, view, (query.text, *wordings), allowed)
     if query.min_similarity is not None:
-        if meaning is None:
+        if cosines is None:
             raise EmbedderUnavailable(
                 "min_similarity compares vectors, and there are none: the embedder cannot be had at present. Search "
                 "without it, or see the warning for how to get the embedder."
             )
-        allowed &= meaning >= query.min_similarity
-    question = asked(view, query, meaning, wordings)
+        allowed &= cosines.values >= query.min_similarity
+    question = asked(view, query, cosines, wordings)
     standing = stand(view, allowed)
     rows = candidates(view, question, standing.shown, query.recipe.candidates)
     behind = standing.behind(view, question, rows)
@@ -136,7 +136,7 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
         first = _ranking(view, question, pool)
     if engine.reranker is not None:
         first = _reranked(engine, view, query.text, first)
-    grade = retrieval.grade(pool, first.order, model=engine.embedder.id if meaning is not None else None)
+    grade = retrieval.grade(pool, first.order, model=engine.embedder.id if cosines is not None else None)
     first = replace(first, order=current_first(first.order, _positions(pool.rows, behind.instead)))
     pages = itertools.chain([first], _further(view, question, standing.shown, pool.rows))
     return SearchResult(_hits(engine, scope.user, view, query.k, pages, behind), grade.evidence, grade.probability)
@@ -152,15 +152,14 @@ def _felt(engine: Engine, view: View, query: Query, rows: Rows, mood: Emotion | 
     }
 
 
-def _meaning(engine: Engine, view: View, wordings: Sequence[str]) -> Floats | None:
+def _cosines(engine: Engine, view: View, wordings: Sequence[str], allowed: NDArray[np.bool_]) -> Cosines | None:
     """The cosine of every row with a query, the highest where it has several wordings; None without vectors."""
     vectors = [vector for text in wordings if (vector := engine.embed_query(text, view)) is not None]
     if not vectors:
         return None
-    meaning = similarities(view.matrix, vectors[0])
-    for vector in vectors[1:]:
-        meaning = np.maximum(meaning, similarities(view.matrix, vector))
-    return meaning
+    cosines = Cosines(view.matrix, view.signs, vectors)
+    cosines.settle(allowed)
+    return cosines
 
 
 def _other_wordings(engine: Engine, query: Query) -> tuple[str, ...]:

@@ -61,14 +61,17 @@ class Standing:
         """The derived memories nearest to the query, by the row of their evidence."""
         via: dict[int, list[int]] = {}
         lifted: dict[int, float] = {}
-        if question.meaning is None or not self.represented.any():
+        if question.cosines is None or not self.represented.any():
             return via, lifted
-        best = retrieval.top(question.meaning, self.represented, DERIVED, above=BEARS)
+        meaning = question.cosines.values
+        best = retrieval.top(meaning, self.represented, DERIVED, above=BEARS)
         evidence = self._evidence(view, best)
+        shown = [parent for parents in evidence.values() for parent in parents]
+        question.cosines.sharpen(np.array([*best.tolist(), *shown], np.intp))
         for row in best.tolist():
             for parent in evidence.get(row, ()):
                 via.setdefault(parent, []).append(int(view.columns.doc[row]))
-                nearer = LIFT * float(question.meaning[row]) + (1 - LIFT) * float(question.meaning[parent])
+                nearer = LIFT * float(meaning[row]) + (1 - LIFT) * float(meaning[parent])
                 lifted[parent] = max(lifted.get(parent, -1.0), nearer)
         return via, lifted
 
@@ -109,10 +112,11 @@ class Standing:
         """Of a record and the memories made of it, the memory that bears on the query most."""
         columns = view.columns
         memories = [doc for doc in docs if doc in columns.beliefs.origins or doc in columns.beliefs.successors]
-        if len(memories) < 2 or question.meaning is None:
+        if len(memories) < 2 or question.cosines is None:
             return memories[0] if memories else None
         rows = columns.rows_of(sorted(memories))
-        return int(columns.doc[rows[int(np.argmax(question.meaning[rows]))]]) if len(rows) else None
+        question.cosines.sharpen(rows)
+        return int(columns.doc[rows[int(np.argmax(question.cosines.values[rows]))]]) if len(rows) else None
 
 
 def stand(view: View, allowed: Mask) -> Standing:

@@ -41,10 +41,12 @@ class Codes(Generic[Value]):
     def __init__(self) -> None:
         self._code: dict[Value | None, int] = {None: 0}
 
-    def encode(self, values: Iterable[Value | None]) -> list[int]:
+    def encode(self, values: Sequence[Value | None]) -> list[int]:
         """The codes of values, new ones made."""
         code = self._code
-        return [code.setdefault(value, len(code)) for value in values]
+        for value in dict.fromkeys(values):
+            code.setdefault(value, len(code))
+        return list(map(code.__getitem__, values))
 
     def get(self, value: Value | None) -> int:
         """The code of a value, or -1 when no row has it."""
@@ -67,6 +69,12 @@ class Names:
     speaker: Codes[str] = field(default_factory=Codes[str])
     label: Codes[str] = field(default_factory=Codes[str])
     group: Codes[int] = field(default_factory=Codes[int])
+
+
+def _folded(names: Sequence[str | None]) -> list[str | None]:
+    """Names in one case; there are far fewer names than rows."""
+    folded = {name: name.casefold() if name else None for name in dict.fromkeys(names)}
+    return list(map(folded.__getitem__, names))
 
 
 def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
@@ -256,7 +264,7 @@ class Catalog:
             "project": names.project.encode(project),
             "time": time,
             "label": names.label.encode(label),
-            "speaker": names.speaker.encode(s.casefold() if s else None for s in speaker),
+            "speaker": names.speaker.encode(_folded(speaker)),
             "length": length,
             "importance": importance,
             "traits": traits,

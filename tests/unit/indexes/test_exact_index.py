@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.vector import similarities
+from mnemic.indexes.vector import Cosines, cosines
 from mnemic.text.render import searchable
 
 RUN = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -43,4 +43,57 @@ def test_every_row_has_its_own_vector_or_none(followed, steps):
 def test_cosines():
     matrix = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
     query = np.array([1, 0], np.float32)
-    np.testing.assert_allclose(similarities(matrix, query), [1, 0, 0.6])
+    np.testing.assert_allclose(Cosines(matrix, None, [query]).values, [1, 0, 0.6])
+    other = np.array([0, 1], np.float32)
+    np.testing.assert_allclose(Cosines(matrix, None, [query, other]).values, [1, 1, 0.8])
+
+
+def unit(rows):
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+
+
+def test_signs_choose_and_products_decide(monkeypatch):
+    rng = np.random.default_rng(0)
+    centres = unit(rng.normal(size=(40, 384)))
+    matrix = unit(centres[rng.integers(0, 40, 4_000)] + 0.08 * rng.normal(size=(4_000, 384)))
+    monkeypatch.setattr(cosines, "KEPT", 200)
+    signs = cosines.signs_of(matrix)
+    assert signs.shape == (6, 4_000)
+    found = 0
+    for centre in centres[:20]:
+        query = unit(centre[None] + 0.05 * rng.normal(size=(1, 384)))[0]
+        exact = Cosines(matrix, None, [query]).values
+        rough = Cosines(matrix, signs, [query])
+        allowed = rng.random(4_000) < 0.9
+        rough.settle(allowed)
+        best = np.argsort(-np.where(allowed, exact, -2))[:20]
+        found += np.isin(best, np.argsort(-np.where(allowed, rough.values, -2))[:20]).sum()
+        some = rng.choice(4_000, 50)
+        rough.sharpen(some)
+        np.testing.assert_allclose(rough.values[some], exact[some], atol=1e-5)
+    assert found >= 0.95 * 20 * 20
+
+
+def test_few_allowed_rows_are_all_multiplied():
+    rng = np.random.default_rng(1)
+    matrix = unit(rng.normal(size=(300, 70)))  # not a multiple of 64
+    query = unit(rng.normal(size=(1, 70)))[0]
+    rough = Cosines(matrix, cosines.signs_of(matrix), [query])
+    rough.settle(np.ones(300, np.bool_))
+    np.testing.assert_allclose(rough.values, matrix @ query, atol=1e-5)
+
+
+def test_signs_follow_what_is_added_and_changed(followed, monkeypatch):
+    from mnemic.indexes.vector import exact
+
+    monkeypatch.setattr(exact, "LARGE", 3)
+    world = followed()
+    world.follow()
+    assert world.vectors.signs() is None
+    for size in (5, 7):
+        world.apply(*[world.message(f"text {world.made} {n}") for n in range(size)])
+        world.follow()
+        world.vectors.signs()  # the first search of a state that is large enough goes without
+        signs = world.vectors.signs()
+        assert signs is not None
+        np.testing.assert_array_equal(signs, cosines.signs_of(world.vectors.matrix()))

@@ -1,5 +1,6 @@
 """Search by meaning."""
 
-from mnemic.indexes.vector.exact import ExactIndex, similarities
+from mnemic.indexes.vector.cosines import Cosines
+from mnemic.indexes.vector.exact import ExactIndex
 
-__all__ = ["ExactIndex", "similarities"]
+__all__ = ["Cosines", "ExactIndex"]

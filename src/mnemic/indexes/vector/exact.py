@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import Columns
+from mnemic.indexes.vector.cosines import LARGE, signs_of
 from mnemic.types import CatalogDelta
 
 __all__ = ["ExactIndex"]
@@ -18,19 +19,21 @@ __all__ = ["ExactIndex"]
 class ExactIndex:
     """The vectors of one user, row for row beside the catalog's columns; rows without a vector are zero.
 
-    Not thread-safe: the owner locks around ``apply``; ``similarities`` works on the array it was given.
+    Not thread-safe: the owner locks around ``apply``; ``Cosines`` work on the array it was given.
     """
 
     def __init__(self) -> None:
         self._matrix: NDArray[np.float32] = np.empty((0, 0), np.float32)
         self._size = 0
+        self._signs: NDArray[np.uint64] | None = None
+        self._searched = False
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Take in new, replaced and rebuilt vectors."""
         known, size = self._size, len(columns)
         dimension = delta.dimension or (self._matrix.shape[1] if self._matrix.ndim == 2 else 0)
         if delta.reembedded or dimension != self._matrix.shape[1]:
-            self._matrix, known = np.zeros((size, dimension), np.float32), 0
+            self._matrix, known, self._signs = np.zeros((size, dimension), np.float32), 0, None
         if size > len(self._matrix):
             grown = np.zeros((max(size, len(self._matrix) + len(self._matrix) // 4), dimension), np.float32)
             grown[:known] = self._matrix[:known]
@@ -44,22 +47,27 @@ class ExactIndex:
         held = columns.doc[rows] == wanted
         fresh = np.frombuffer(b"".join(blobs), "<f2").reshape(len(docs), -1)
         if (rows[held] < known).any():
+            self._signs = None
             self._matrix = self._matrix.copy()  # a search may still read the old one
         if held.all() and len(rows) == rows[-1] - rows[0] + 1:
             self._matrix[rows[0] : rows[-1] + 1] = fresh
         else:
             self._matrix[rows[held]] = fresh[held]
 
+    def signs(self) -> NDArray[np.uint64] | None:
+        """The signs of the vectors as bits, where there are so many rows that they pay; None where there are not.
+
+        The first search goes without: it is answered sooner than the signs are made.
+        """
+        if self._size <= LARGE or not self._searched:
+            self._searched = True
+            return None
+        if self._signs is None:
+            self._signs = signs_of(self.matrix())
+        elif self._signs.shape[1] < self._size:
+            self._signs = np.hstack([self._signs, signs_of(self._matrix[self._signs.shape[1] : self._size])])
+        return self._signs
+
     def matrix(self) -> NDArray[np.float32]:
         """The vectors as they are now: shape (rows, dimension)."""
         return self._matrix[: self._size]
-
-
-def similarities(matrix: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Cosines of a unit query with unit vectors, shape (rows,).
-
-    Row by row on one thread: as fast as a matrix product on one, while a product on all cores can be many times slower on
-    a machine that is busy.
-    """
-    with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
-        return np.vecdot(matrix, query)

@@ -40,6 +40,7 @@ CATALOG_EPISODES = """SELECT doc, 'episode', status, session, project, started_a
     traits, started_at, utc_offset, told FROM episodes WHERE user = ?"""
 CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, ifnull(said_at, created_at), type, NULL, length,
     importance, traits, coalesce(valid_at, said_at, created_at), utc_offset, told FROM memories WHERE user = ?"""
+_CATALOG = (CATALOG_MESSAGES, CATALOG_EPISODES, CATALOG_MEMORIES)
 _BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
     ifnull(min(invalid_at, delete_after), ifnull(invalid_at, delete_after)), expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
@@ -58,8 +59,12 @@ def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) 
     Rows are those of ``CatalogDelta``, ascending by doc.
     """
     found: list[tuple[Any, ...]] = []
-    for select in (CATALOG_MESSAGES, CATALOG_EPISODES, CATALOG_MEMORIES):
-        found += _after_or_among(db, select, user, after, docs)
+    parts = [_after_or_among(db, select, user, after, docs) for select in _CATALOG]
+    parts = [part for part in parts if part]
+    if len(parts) == 1 and not docs:
+        return parts[0]  # sorted by the database
+    for part in parts:
+        found += part
     found.sort(key=_first)
     return found
 
