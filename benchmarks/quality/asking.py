@@ -43,6 +43,7 @@ def ask(
     recipe: str | None = None,
     tokenizer: str | Callable[[str], int] = "cl100k_base",
     budgets: Sequence[int] = BUDGETS,
+    processed: bool = False,
 ) -> Answers:
     """Store a conversation and ask its questions.
 
@@ -52,6 +53,7 @@ def ask(
         recipe: a recipe by name; without one the library's default.
         tokenizer: as for ``Memory``.
         budgets: token budgets of the contexts.
+        processed: ask after ``Memory.process``; the evidence in budget is then also looked for in ``to_prompt()``.
     """
     options = {"now": conversation.asked_at} | ({"recipe": recipe} if recipe else {})
     answers = Answers(conversation.name)
@@ -59,6 +61,8 @@ def ask(
         place = Path(folder) / "memory"
         with Memory(place, embedder=embedder, tokenizer=tokenizer, durability="NORMAL") as memory:
             memory.add(conversation.messages)
+            if processed:
+                memory.process()
             of = _Record(memory, conversation, options)
             for question in conversation.questions:
                 ranking = memory.search(question.text, k=DEPTH, **options)
@@ -109,6 +113,8 @@ class _Record:
         for budget in budgets:
             context = self.memory.get_memory_context(question.text, max_tokens=budget, **self.options)
             values[f"budget.{budget}"] = metrics.in_text(passages, context.text)
+            if context.prompt:
+                values[f"prompt.{budget}"] = metrics.in_text(passages, context.prompt)
             values[f"tokens.{budget}"] = context.token_count / budget
         return values
 

@@ -45,6 +45,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
     )
+    parser.add_argument("--processed", action="store_true", help="ask after Memory.process()")
     parser.add_argument("--json", type=Path, help="write the result to this file")
     return parser.parse_args(given)
 
@@ -123,7 +124,11 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     hashing = options.embedder == "hashing"
     embedder = HashingEmbedder() if hashing else default_embedder(options.vectors_cache)
     budgets = [int(text) for text in options.budgets.split(",") if text]
-    answers = [ask(c, embedder, recipe=options.recipe, budgets=budgets) for c in conversations if c.questions]
+    answers = [
+        ask(c, embedder, recipe=options.recipe, budgets=budgets, processed=options.processed)
+        for c in conversations
+        if c.questions
+    ]
     recipe = options.recipe or inspect.signature(Memory.search).parameters["recipe"].default
     result = reporting.document(
         "quality.locomo", given, data=described(options.data, conversations),

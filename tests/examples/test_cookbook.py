@@ -10,7 +10,7 @@ import pytest
 
 COOKBOOK = Path(__file__).parents[2] / "cookbook"
 NUMBERED = sorted(COOKBOOK.glob("[0-9][0-9]_*.py"))
-NEEDS = {"langchain": "langchain_mnemic", "llamaindex": "llama_index.memory.mnemic"}
+NEEDS = {"langchain": "langchain_mnemic", "llamaindex": "llama_index.memory.mnemic", "_llm": "pydantic_ai"}
 
 
 def run(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:
@@ -62,8 +62,8 @@ class TestConversation:
 class TestDemo:
     @pytest.fixture(autouse=True)
     def frameworks(self):
-        for module in NEEDS.values():
-            pytest.importorskip(module)
+        for word in ("langchain", "llamaindex"):
+            pytest.importorskip(NEEDS[word])
 
     def demo(self, path: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
         words = (COOKBOOK / "demo.py", path, "--dir", tmp_path / "memory", "--embedder", "hashing")

@@ -64,6 +64,7 @@ def test_a_document_carries_the_hit(filled: Memory) -> None:
 
 def test_documents_of_both_kinds_are_json(filled: Memory) -> None:
     found = MnemicRetriever(memory=filled).invoke("Where does Ana live?")
+    found += MnemicRetriever(memory=filled, search_kwargs={"kinds": ("memory",)}).invoke("Where does Ana live?")
     assert {d.metadata["kind"] for d in found} == {"message", "memory"}
     assert all(d.model_dump_json() for d in found)
 
@@ -190,3 +191,16 @@ def test_callbacks_see_the_run_and_its_error(filled: Memory) -> None:
 def test_what_histories_keep_for_themselves_is_not_shown(memory: Memory) -> None:
     MnemicChatMessageHistory(memory, "s1").add_user_message("I moved to Lisbon.")
     assert MnemicRetriever(memory=memory).invoke("Lisbon")[0].metadata["metadata"] == {}
+
+
+async def test_documents_say_what_was_made_of_them_and_what_replaced_them(memory: Memory) -> None:
+    memory.add_message("The API runs on port 8080.", id="m1")
+    memory.remember("The API runs on port 8080.", id="old", source_ids=["m1"])
+    retriever = MnemicRetriever(memory=memory)
+    (before,) = await retriever.ainvoke("Which port does the API run on?")
+    assert (before.id, before.metadata["via"]) == ("m1", ["old"])
+    assert "superseded_by" not in before.metadata
+    memory.remember("The API runs on port 9000.", id="new")
+    after = {document.id: document.metadata for document in retriever.invoke("Which port does the API run on?")}
+    assert after["m1"]["superseded_by"] == ["new"]
+    assert not {"superseded_by", "via"} & set(after["new"])

@@ -85,3 +85,17 @@ async def test_async_search_is_not_on_the_event_loop(known, monkeypatch):
     assert len(await MnemicRetriever(known).aretrieve(QueryBundle("Lisbon"))) == 2
     assert threads
     assert threading.current_thread() not in threads
+
+
+async def test_nodes_say_what_was_made_of_them_and_what_replaced_them(memory):
+    memory.add_message("The API runs on port 8080.", id="m1")
+    memory.remember("The API runs on port 8080.", id="old", source_ids=["m1"])
+    retriever = MnemicRetriever(memory)
+    (before,) = await retriever.aretrieve("Which port does the API run on?")
+    assert (before.node.node_id, before.node.metadata["via"]) == ("m1", ["old"])
+    assert "superseded_by" not in before.node.metadata
+    memory.remember("The API runs on port 9000.", id="new")
+    after = {n.node.node_id: n.node for n in retriever.retrieve("Which port does the API run on?")}
+    assert after["m1"].metadata["superseded_by"] == ["new"]
+    assert "superseded_by" not in after["new"].metadata
+    assert "new" not in after["m1"].get_content(MetadataMode.LLM)

@@ -1,4 +1,4 @@
-"""Mnemic for LangChain: memory for agents, a retriever, a chat history, and the memory of classic chains.
+"""Mnemic for LangChain: memory and tools for agents, LangGraph's store, a retriever, a history, and classic chains.
 
 Names are loaded when they are first used; ``MnemicMemory`` alone needs ``langchain-classic``.
 """
@@ -11,19 +11,34 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from langchain_mnemic.classic import MnemicMemory
     from langchain_mnemic.history import MnemicChatMessageHistory
+    from langchain_mnemic.idle import IdleConsolidation
     from langchain_mnemic.middleware import MnemicMiddleware
     from langchain_mnemic.retriever import MnemicRetriever
+    from langchain_mnemic.store import MnemicStore
+    from langchain_mnemic.tools import mnemic_tools
 
 _MODULE_OF = {
+    "IdleConsolidation": "langchain_mnemic.idle",
     "MnemicChatMessageHistory": "langchain_mnemic.history",
     "MnemicMemory": "langchain_mnemic.classic",
     "MnemicMiddleware": "langchain_mnemic.middleware",
     "MnemicRetriever": "langchain_mnemic.retriever",
+    "MnemicStore": "langchain_mnemic.store",
+    "mnemic_tools": "langchain_mnemic.tools",
 }
 
 __version__ = "0.1.0"
 
-__all__ = ["MnemicChatMessageHistory", "MnemicMemory", "MnemicMiddleware", "MnemicRetriever", "__version__"]
+__all__ = [
+    "IdleConsolidation",
+    "MnemicChatMessageHistory",
+    "MnemicMemory",
+    "MnemicMiddleware",
+    "MnemicRetriever",
+    "MnemicStore",
+    "__version__",
+    "mnemic_tools",
+]
 
 
 def __getattr__(name: str) -> object:

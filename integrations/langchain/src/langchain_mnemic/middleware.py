@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware
@@ -19,7 +20,17 @@ from langgraph.runtime import Runtime
 
 from langchain_mnemic.binding import Handle, ScopeSource, bound, unknown_options
 from langchain_mnemic.messages import evidence, id_prefix, key_of, record_ids, text_of, typed_by_user
-from mnemic import AsyncMemory, ConfigurationError, EmbedderError, Memory, Message, Receipts, Scope, StoreError
+from mnemic import (
+    AsyncMemory,
+    ConfigurationError,
+    EmbedderError,
+    Memory,
+    MemoryContext,
+    Message,
+    Receipts,
+    Scope,
+    StoreError,
+)
 
 __all__ = ["MnemicMiddleware", "MnemicState"]
 
@@ -92,6 +103,24 @@ def _thread(runtime: Runtime[Any]) -> str | None:
     return None if thread is None else str(thread)
 
 
+class _Texts:
+    """The texts for one run, and what they hold."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._ids: list[str] = []
+
+    def add(self, context: MemoryContext) -> None:
+        self._texts.append(context.to_prompt())
+        self._ids += [hit.id for hit in context.hits] + [memory.id for memory in context.memories]
+
+    def shown(self, more: Sequence[str]) -> list[str]:
+        return [*dict.fromkeys([*more, *self._ids])]
+
+    def __str__(self) -> str:
+        return "\n\n".join(filter(None, self._texts))
+
+
 def _report(receipts: Receipts) -> None:
     for receipt in receipts.rejected:
         logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)
@@ -125,6 +154,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         inject: ``"user"`` puts the recalled text at the head of a copy of the last human message; ``"system"`` behind
             the system prompt, where it has more authority than recalled text should have.
         store_tools: also store the results of tools.
+        start_tokens: most tokens that the beginning of a thread may take to say what a new session should know: important
+            memories and the latest messages, whatever was asked. 0: nothing.
+        idle: arm ``memory.idle``: after a quiet time new messages are processed and consolidated, in a thread of its own.
 
     Raises:
         ConfigurationError: ``inject`` or ``recall_kwargs`` is not understood.
@@ -141,6 +173,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         recall_kwargs: Mapping[str, Any] | None = None,
         inject: Literal["user", "system"] = "user",
         store_tools: bool = False,
+        start_tokens: int = 0,
+        idle: bool = True,
     ) -> None:
         super().__init__()
         self.tools = []
@@ -151,39 +185,58 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
         self._memory, self._face, self._scope = memory, AsyncMemory.over(memory), scope
         self._options: dict[str, Any] = {**options, "max_tokens": max_tokens}
-        self._inject, self._store_tools = inject, store_tools
+        self._inject, self._store_tools, self._start, self._idle = inject, store_tools, start_tokens, idle
 
     # Before the run
 
     def before_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message."""
         handle = self._here(self._memory, runtime)
-        context = ""
-        if question := _question(state["messages"]):
-            try:
-                shown = self._shown(state, handle.scope)
-                context = handle.get_memory_context(question, exclude=shown, **self._options).to_prompt()
-            except (StoreError, EmbedderError):
-                logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
-        return self._begin(state, context)
+        texts, shown = _Texts(), self._shown(state, handle.scope)
+        try:
+            for asked in self._asked(state):
+                texts.add(handle.get_memory_context(exclude=texts.shown(shown), **asked))
+        except (StoreError, EmbedderError):
+            logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
+        self._arm(handle)
+        return self._begin(state, str(texts))
 
     async def abefore_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message, off the event loop."""
         handle = self._here(self._face, runtime)
-        context = ""
-        if question := _question(state["messages"]):
-            try:
-                shown = self._shown(state, handle.scope)
-                context = (await handle.get_memory_context(question, exclude=shown, **self._options)).to_prompt()
-            except (StoreError, EmbedderError):
-                logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
-        return self._begin(state, context)
+        texts, shown = _Texts(), self._shown(state, handle.scope)
+        try:
+            for asked in self._asked(state):
+                texts.add(await handle.get_memory_context(exclude=texts.shown(shown), **asked))
+        except (StoreError, EmbedderError):
+            logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
+        self._arm(handle)
+        return self._begin(state, str(texts))
 
     def _here(self, memory: Handle, runtime: Runtime[Any]) -> Handle:
         """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
         handle = bound(memory, self._scope, runtime)
         thread = _thread(runtime) if handle.scope.session is None else None
         return handle if thread is None else handle.scoped(session=thread)
+
+    def _asked(self, state: MnemicState) -> list[dict[str, Any]]:
+        """What is asked of the memory before a run: at the beginning of a thread what is worth knowing anyway."""
+        messages, asked = state["messages"], list[dict[str, Any]]()
+        new = state.get("mnemic_mark") is None and not any(isinstance(m, AIMessage) for m in messages)
+        if self._start and new:
+            asked.append({**self._options, "max_tokens": self._start})
+        if question := _question(messages):
+            asked.append({**self._options, "query": question})
+        return asked
+
+    def _arm(self, handle: Memory | AsyncMemory) -> None:
+        """The quiet time begins anew."""
+        if self._idle:
+            handle.idle.arm()
+
+    def _busy(self, runtime: Runtime[Any]) -> AbstractContextManager[None]:
+        """A model call must not be disturbed, however long it takes or however it ends."""
+        return self._here(self._memory, runtime).idle.run() if self._idle else nullcontext()
 
     def _shown(self, state: MnemicState, scope: Scope) -> list[str]:
         """The ids of what the model sees of the thread anyway."""
@@ -205,13 +258,15 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Show the recalled text to the model."""
-        return handler(self._informed(request))
+        with self._busy(request.runtime):
+            return handler(self._informed(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         """Show the recalled text to the model."""
-        return await handler(self._informed(request))
+        with self._busy(request.runtime):
+            return await handler(self._informed(request))
 
     def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         context = cast("MnemicState", request.state).get("mnemic_context")
@@ -228,6 +283,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         handle = self._here(self._memory, runtime)
         if new := self._new(state, handle.scope):
             _report(handle.add(new))
+        self._arm(handle)
         return self._end(state)
 
     async def aafter_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
@@ -235,6 +291,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         handle = self._here(self._face, runtime)
         if new := self._new(state, handle.scope):
             _report(await handle.add(new))
+        self._arm(handle)
         return self._end(state)
 
     def _new(self, state: MnemicState, scope: Scope) -> list[Message]:

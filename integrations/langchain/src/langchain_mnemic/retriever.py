@@ -32,6 +32,7 @@ def _document(hit: Hit) -> Document:
             "role": hit.role,
             "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
             "message_ids": list(hit.message_ids),
+            **{name: list(ids) for name, ids in (("via", hit.via), ("superseded_by", hit.superseded_by)) if ids},
             "metadata": {name: value for name, value in hit.metadata.items() if name != KEPT},
         },
     )
@@ -43,6 +44,9 @@ def _documents(found: SearchResult) -> list[Document]:
 
 class MnemicRetriever(BaseRetriever):
     """Finds messages and memories that bear on a query.
+
+    The metadata of a document says where and when it was said; ``via`` names memories made from it that bear on the query,
+    ``superseded_by`` those that replaced what it says. Both are there only when a hit has them.
 
     Arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.
 

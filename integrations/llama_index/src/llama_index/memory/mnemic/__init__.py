@@ -1,4 +1,4 @@
-"""Mnemic in LlamaIndex: a chat memory with recall, a block for ``Memory``, and a retriever.
+"""Mnemic in LlamaIndex: a chat memory with recall, a block for ``Memory``, a retriever, tools, and an idle handler.
 
 Names are loaded when they are first used.
 """
@@ -10,18 +10,29 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llama_index.memory.mnemic.chat_memory import MnemicChatMemory
+    from llama_index.memory.mnemic.idle import IdleConsolidation
     from llama_index.memory.mnemic.memory_block import MnemicMemoryBlock
     from llama_index.memory.mnemic.retriever import MnemicRetriever
+    from llama_index.memory.mnemic.tool_spec import MnemicToolSpec
 
 _MODULE_OF = {
+    "IdleConsolidation": "idle",
     "MnemicChatMemory": "chat_memory",
     "MnemicMemoryBlock": "memory_block",
     "MnemicRetriever": "retriever",
+    "MnemicToolSpec": "tool_spec",
 }
 
 __version__ = "0.1.0"
 
-__all__ = ["MnemicChatMemory", "MnemicMemoryBlock", "MnemicRetriever", "__version__"]
+__all__ = [
+    "IdleConsolidation",
+    "MnemicChatMemory",
+    "MnemicMemoryBlock",
+    "MnemicRetriever",
+    "MnemicToolSpec",
+    "__version__",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -48,6 +48,8 @@ class MnemicChatMemory(BaseMemory):
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
             to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
+        idle: arm ``memory.idle`` at every call: after a quiet time new messages are processed and consolidated, in a thread
+            of its own.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``. Recalled text keeps
             its budget by the handle's tokenizer, too.
 
@@ -77,6 +79,7 @@ class MnemicChatMemory(BaseMemory):
     insert_method: Literal["user", "system"] = "user"
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
+    idle: bool = True
     buffer: list[ChatMessage] | None = None
     record: str | None = Field(default=None, repr=False)
     tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
@@ -158,6 +161,7 @@ class MnemicChatMemory(BaseMemory):
             initial_token_count: tokens of the prompt that are not the memory's.
             **_: what other memories take.
         """
+        self._arm()
         with self._lock:
             query = _messages.text_of(input) or self._asked()
             budget = self.token_limit - initial_token_count
@@ -182,6 +186,7 @@ class MnemicChatMemory(BaseMemory):
             self._store_said(mine)
             self._messages.extend(mine)
             self._turn += any(m.role == MessageRole.USER for m in mine)
+        self._arm()
 
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
@@ -193,6 +198,7 @@ class MnemicChatMemory(BaseMemory):
                 self._handle.add(_messages.evidence(self._session, stored, words, new))
             self.buffer = mine
             self._turn += 1
+        self._arm()
 
     def reset(self) -> None:
         """End the session: the buffer is empty and a new session begins. Long-term memory keeps everything."""
@@ -237,6 +243,11 @@ class MnemicChatMemory(BaseMemory):
     def _messages(self) -> list[ChatMessage]:
         assert self.buffer is not None  # since model_post_init
         return self.buffer
+
+    def _arm(self) -> None:
+        """The quiet time begins anew."""
+        if self.idle:
+            self._handle.idle.arm()
 
     def _begin(self, memory: Memory, session: str) -> None:
         self.session_id = session

@@ -45,6 +45,8 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
+        idle: arm ``memory.idle`` when something is stored: after a quiet time new messages are processed and consolidated,
+            in a thread of its own.
         name: the tag the text stands in.
         priority: blocks are cut when the limit is passed, 1 first, larger ones later, 0 never.
 
@@ -64,6 +66,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     max_tokens: int = Field(default=2_000, gt=0)
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict, exclude=True)
+    idle: bool = True
     tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
 
     _bound: Binding = PrivateAttr()
@@ -141,6 +144,8 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         starts_again = not ejected and len(words) == 1 and stored[-1:] != words  # a session name that is used again
         new = [0] if starts_again else _messages.news(stored, words)
         self._bound.memory.add(_messages.evidence(session, stored, history, new))
+        if self.idle:
+            self._bound.memory.idle.arm()
         if not ejected:
             self._fed = (session, words)
 

@@ -23,7 +23,8 @@ class MnemicRetriever(BaseRetriever):
 
     The nodes carry the verbatim text, the id of the record, and as metadata ``kind``, ``session``, ``project``,
     ``speaker``, ``role``, ``sent_at``, ``valid_at``, ``status``, ``type``, ``importance``, ``tags``, ``message_ids``,
-    ``similar`` and ``via`` where the hit has them, beside the record's own metadata. A prompt shows ``speaker`` and
+    ``similar``, ``via`` (memories made from it) and ``superseded_by`` (what replaced what it says) where the hit has them,
+    beside the record's own metadata. A prompt shows ``speaker`` and
     ``sent_at`` only; none of it is embedded.
 
     Args:
@@ -83,6 +84,7 @@ def _node(hit: Hit) -> NodeWithScore:
         "message_ids": [*hit.message_ids] or None,
         "similar": [*hit.similar] or None,
         "via": [*hit.via] or None,
+        "superseded_by": [*hit.superseded_by] or None,
     }
     metadata = {**hit.metadata, **{key: value for key, value in own.items() if value is not None}}
     node = TextNode(

@@ -1,0 +1,178 @@
+"""The file of a store: its tables, one connection, and every foreign error as one of Mnemic's."""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import apsw
+
+from mnemic import (
+    SchemaTooNew,
+    StoreClosed,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+__all__ = ["IN_MEMORY", "Db", "File", "now"]
+
+IN_MEMORY = ":memory:"
+VERSION = 1
+BUSY_MS = 30_000
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS items (
+    id INTEGER PRIMARY KEY, path TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+    created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, ttl REAL, expires_at INTEGER, UNIQUE (path, key)
+);
+CREATE INDEX IF NOT EXISTS items_expiring ON items (expires_at) WHERE expires_at IS NOT NULL;
+CREATE TABLE IF NOT EXISTS texts (
+    id INTEGER PRIMARY KEY, item INTEGER NOT NULL REFERENCES items ON DELETE CASCADE,
+    text TEXT NOT NULL, length INTEGER NOT NULL, vector BLOB
+);
+CREATE INDEX IF NOT EXISTS texts_of_item ON texts (item);
+CREATE TABLE IF NOT EXISTS postings (
+    term TEXT NOT NULL, text INTEGER NOT NULL REFERENCES texts ON DELETE CASCADE, count INTEGER NOT NULL,
+    PRIMARY KEY (term, text)
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS postings_of_text ON postings (text);
+"""
+
+
+class Db(Protocol):
+    """What is used of an apsw connection, whose own types are partly unknown."""
+
+    execute: Callable[..., Any]
+    executemany: Callable[..., Any]
+    changes: Callable[[], int]
+    last_insert_rowid: Callable[[], int]
+    set_busy_timeout: Callable[[int], None]
+    close: Callable[[], None]
+    in_transaction: bool
+
+
+_INHERITED: list[Db] = []
+"""Connections of a parent process: closing one here would take away what the parent holds."""
+
+
+def now() -> int:
+    """Microseconds since 1970."""
+    return time.time_ns() // 1_000
+
+
+def _translated(error: apsw.Error, where: str) -> StoreError:
+    kinds: tuple[tuple[type[apsw.Error], type[StoreError], str], ...] = (
+        (apsw.ConnectionClosedError, StoreClosed, "it was closed; open a new one"),
+        (apsw.BusyError, StoreUnavailable, "another process has been writing for 30 seconds; try again"),
+        (apsw.FullError, StoreFull, "the disk is full; free some space"),
+        (apsw.ReadOnlyError, StoreReadOnly, "it may only be read; check the rights of file and folder"),
+        (apsw.CorruptError, StoreCorrupt, "it is damaged; restore it from a copy"),
+        (apsw.NotADBError, StoreCorrupt, "it is not a SQLite file; move it away"),
+        (apsw.CantOpenError, StoreUnavailable, "it cannot be opened; check the rights of file and folder"),
+    )
+    for known, kind, advice in kinds:
+        if isinstance(error, known):
+            return kind(f"The store {where}: {advice} ({error}).")
+    return StoreError(f"The store {where} failed: {error}.")
+
+
+class File:
+    """One connection, shared by threads one at a time. A forked child opens its own.
+
+    Args:
+        file: the SQLite file, made when missing, or ``":memory:"``.
+
+    Raises:
+        StoreError: it cannot be opened, is damaged, or was written by a newer version.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self._open()
+
+    def _open(self) -> None:
+        if self.file != IN_MEMORY:
+            _prepared(Path(self.file))
+        self._process, self._lock = os.getpid(), threading.RLock()
+        with self._errors():
+            self._db = cast("Db", apsw.Connection(self.file))
+            self._db.set_busy_timeout(BUSY_MS)
+            _write_ahead(self._db)
+            for statement in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+                self._db.execute(f"PRAGMA {statement}").fetchall()
+            found = _version(self._db)
+        if found > VERSION:
+            raise SchemaTooNew(f"The store {self.file} has version {found}, this program knows {VERSION}: update it.")
+        if found < VERSION:
+            with self.transaction() as db:
+                db.execute(_SCHEMA)
+                db.execute(f"PRAGMA user_version={VERSION}")
+
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        try:
+            yield
+        except apsw.Error as error:
+            raise _translated(error, self.file) from error
+
+    @contextmanager
+    def transaction(self, *, write: bool = True) -> Generator[Db]:
+        """Everything inside is seen and stored together, or not at all."""
+        if self._process != os.getpid() and self.file != IN_MEMORY:
+            _INHERITED.append(self._db)
+            self._open()
+        with self._lock, self._errors():
+            self._db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+            try:
+                yield self._db
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def close(self) -> None:
+        """Close the file. Closing twice is harmless."""
+        with self._lock, self._errors():
+            self._db.close()
+
+
+def _version(db: Db) -> int:
+    return int(db.execute("PRAGMA user_version").fetchall()[0][0])
+
+
+def _write_ahead(db: Db) -> None:
+    """Switch to write-ahead logging. SQLite asks no timeout here, so openers of a new file wait for each other."""
+    until = time.monotonic() + BUSY_MS / 1_000
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL").fetchall()
+        except apsw.BusyError:
+            if time.monotonic() > until:
+                raise
+            time.sleep(random.uniform(0.001, 0.02))  # noqa: S311
+        else:
+            return
+
+
+def _prepared(file: Path) -> None:
+    """Make the folder and the file, for its owner alone."""
+    try:
+        if not file.parent.exists():
+            file.parent.mkdir(mode=0o700, parents=True)
+            (file.parent / ".gitignore").write_text("*\n")
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The store {file} cannot be opened: {error}. Check the folder and its rights."
+        ) from error

@@ -1,0 +1,246 @@
+"""When the quiet time begins: the callback handler and the middleware, in every way a run can begin and end."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelRequest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langchain_mnemic import IdleConsolidation, MnemicMiddleware, MnemicRetriever
+from mnemic import Idle, InvalidInput, Memory
+
+WAYS = ["sync", "async", "stream", "astream"]
+every_way = pytest.mark.parametrize("way", WAYS)
+
+
+@tool
+def failing(text: str) -> str:
+    """Fail."""
+    raise RuntimeError(text)
+
+
+@tool
+def told(text: str) -> str:
+    """Tell."""
+    return text
+
+
+class Watched:
+    """Counts what is told to a trigger, and notes whether it was armed at certain moments."""
+
+    def __init__(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.trigger, self.begun, self.ended = memory.idle, 0, 0
+        begin, end = self.trigger.begin, self.trigger.end
+
+        def begins() -> None:
+            self.begun += 1
+            begin()
+
+        def ends() -> None:
+            self.ended += 1
+            end()
+
+        monkeypatch.setattr(self.trigger, "begin", begins)
+        monkeypatch.setattr(self.trigger, "end", ends)
+
+    @property
+    def armed(self) -> bool:
+        return self.trigger.wait() is not None
+
+
+@pytest.fixture
+def watched(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> Watched:
+    return Watched(memory, monkeypatch)
+
+
+async def run(runnable: Any, given: Any, way: str, **options: Any) -> None:
+    match way:
+        case "sync":
+            runnable.invoke(given, **options)
+        case "async":
+            await runnable.ainvoke(given, **options)
+        case "stream":
+            for _ in runnable.stream(given, **options):
+                pass
+        case _:
+            async for _ in runnable.astream(given, **options):
+                pass
+
+
+@every_way
+async def test_one_run_however_much_is_inside(memory: Memory, watched: Watched, way: str) -> None:
+    armed: list[bool] = []
+    inner = ChatPromptTemplate.from_template("{x}") | GenericFakeChatModel(messages=iter([AIMessage("Hi.")]))
+
+    def look(value: Any) -> Any:
+        armed.append(watched.armed)
+        return value
+
+    chain = RunnableLambda(look) | inner | RunnableLambda(look)
+    await run(chain, {"x": "hello"}, way, config={"callbacks": [IdleConsolidation(memory)]})
+    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
+    assert not any(armed)
+
+
+@every_way
+async def test_a_run_that_fails_ends_too(memory: Memory, watched: Watched, way: str) -> None:
+    def fail(_: Any) -> Any:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        await run(RunnableLambda(fail), 1, way, config={"callbacks": [IdleConsolidation(memory)]})
+    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
+
+
+@every_way
+async def test_an_agent_with_tools_is_one_run(memory: Memory, watched: Watched, scripted: Any, way: str) -> None:
+    calls = AIMessage("", tool_calls=[{"name": "failing", "args": {"text": "x"}, "id": "c1"}])
+    agent = create_agent(scripted(calls, "Hm."), [failing])
+    with pytest.raises(RuntimeError):
+        await run(agent, {"messages": [HumanMessage("Go.")]}, way, config={"callbacks": [IdleConsolidation(memory)]})
+    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
+
+
+@pytest.mark.parametrize("make", ["model", "tool", "retriever"])
+async def test_a_model_a_tool_and_a_retriever_alone(memory: Memory, watched: Watched, make: str) -> None:
+    made: dict[str, tuple[Any, Any]] = {
+        "model": (GenericFakeChatModel(messages=iter([AIMessage("a"), AIMessage("b")])), "hello"),
+        "tool": (told, {"text": "x"}),
+        "retriever": (MnemicRetriever(memory=memory), "hello"),
+    }
+    runnable, given = made[make]
+    for way in ("sync", "async"):
+        await run(runnable, given, way, config={"callbacks": [IdleConsolidation(memory)]})
+    assert (watched.begun, watched.ended, watched.armed) == (2, 2, True)
+
+
+async def test_a_stream_that_is_left(memory: Memory, watched: Watched) -> None:
+    model = GenericFakeChatModel(messages=iter([AIMessage("a b c")] * 3))
+    chain = model | RunnableLambda(lambda message: message)
+    config: Any = {"callbacks": [IdleConsolidation(memory)]}
+    stream = model.stream("x", config)
+    next(stream)
+    assert not watched.armed
+    stream.close()
+    live = chain.astream("x", config)
+    await anext(live)
+    await live.aclose()
+    agent: Any = create_agent(model, middleware=[])
+    flow = agent.astream({"messages": [HumanMessage("x")]}, config, stream_mode="messages")
+    await anext(flow)
+    await flow.aclose()
+    for _ in range(50):  # generators inside are closed by the event loop
+        await asyncio.sleep(0)
+    assert watched.begun == 3
+    assert watched.begun == watched.ended
+    assert watched.armed
+
+
+def test_two_users_each_have_their_quiet(memory: Memory) -> None:
+    handler = IdleConsolidation(memory, scope=lambda metadata: {"user": metadata["user_id"]})
+    config: Any = {"callbacks": [handler], "metadata": {"user_id": "bo"}}
+    RunnableLambda(lambda x: x).invoke(1, config)
+    assert memory.scoped(user="bo").idle.wait() is not None
+    assert memory.idle.wait() is None
+
+
+def test_in_the_quiet_the_messages_are_processed(scripted: Any) -> None:
+    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=1e-6)) as memory:
+        agent: Any = create_agent(scripted("Lovely city!"), middleware=[MnemicMiddleware(memory)])
+        agent.invoke({"messages": [HumanMessage("I moved to Lisbon.")]})
+        for _ in range(100_000):
+            memory.idle.poll()
+            if not memory.stats().pending.get("process"):
+                break
+        assert memory.stats().pending.get("process", 0) == 0
+        assert memory.idle.last_error is None
+
+
+# The middleware
+
+
+@every_way
+async def test_the_middleware_arms_it(memory: Memory, watched: Watched, scripted: Any, way: str) -> None:
+    armed: list[bool] = []
+
+    class Looking(MnemicMiddleware):
+        def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
+            armed.append(watched.armed)
+            return super()._informed(request)
+
+    agent = create_agent(scripted("Hi."), middleware=[Looking(memory)], checkpointer=InMemorySaver())
+    await run(agent, {"messages": [HumanMessage("Hello.")]}, way, config={"configurable": {"thread_id": "t"}})
+    assert armed == [False]
+    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
+
+
+@every_way
+async def test_a_model_that_fails_leaves_it_armed(memory: Memory, watched: Watched, way: str) -> None:
+    class Broken(GenericFakeChatModel):
+        def _generate(self, *args: Any, **kwargs: Any) -> Any:
+            raise RuntimeError("down")
+
+    agent = create_agent(Broken(messages=iter([])), middleware=[MnemicMiddleware(memory)])
+    with pytest.raises(RuntimeError):
+        await run(agent, {"messages": [HumanMessage("Hello.")]}, way)
+    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
+
+
+def test_the_middleware_can_leave_it_alone(memory: Memory, watched: Watched, scripted: Any) -> None:
+    agent: Any = create_agent(scripted("Hi."), middleware=[MnemicMiddleware(memory, idle=False)])
+    agent.invoke({"messages": [HumanMessage("Hello.")]})
+    assert (watched.begun, watched.armed) == (0, False)
+
+
+# The beginning of a thread
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, int]]:
+    """What was asked of the memory: (query, budget)."""
+    questions: list[tuple[str | None, int]] = []
+    real = Memory.get_memory_context
+
+    def noted(self: Memory, query: str | None = None, *, max_tokens: int = 0, **options: Any) -> Any:
+        questions.append((query, max_tokens))
+        return real(self, query, max_tokens=max_tokens, **options)
+
+    monkeypatch.setattr(Memory, "get_memory_context", noted)
+    return questions
+
+
+@pytest.mark.parametrize("way", ["sync", "async"])
+async def test_a_new_thread_begins_with_what_matters(
+    memory: Memory, scripted: Any, asked: list[tuple[str | None, int]], way: str
+) -> None:
+    memory.remember("Ana is allergic to peanuts", importance=1.0)
+    memory.remember("Ana lives in Lisbon", importance=0.9)
+    model = scripted("Hi.", "Yes.", "Hi.")
+    agent = create_agent(model, middleware=[MnemicMiddleware(memory, start_tokens=200)], checkpointer=InMemorySaver())
+    for name, text in (("t1", "Hello."), ("t1", "And now?"), ("t2", "Where in Lisbon?")):
+        given = {"messages": [HumanMessage(text)]}
+        await run(agent, given, way, config={"configurable": {"thread_id": name}})
+    assert asked == [(None, 200), ("Hello.", 1000), ("And now?", 1000), (None, 200), ("Where in Lisbon?", 1000)]
+    for shown in (model.seen[0][-1].text, model.seen[2][-1].text):
+        assert shown.count("peanuts") == shown.count("Ana lives in Lisbon") == 1
+
+
+def test_a_history_that_is_handed_over_is_no_new_thread(
+    memory: Memory, scripted: Any, asked: list[tuple[str | None, int]]
+) -> None:
+    agent: Any = create_agent(scripted("Hi."), middleware=[MnemicMiddleware(memory, start_tokens=200)])
+    agent.invoke({"messages": [HumanMessage("Hello."), AIMessage("Hello!"), HumanMessage("And now?")]})
+    assert asked == [("And now?", 1000)]
+
+
+def test_a_budget_that_is_none_is_refused(memory: Memory, scripted: Any) -> None:
+    agent: Any = create_agent(scripted("Hi."), middleware=[MnemicMiddleware(memory, start_tokens=-5)])
+    with pytest.raises(InvalidInput, match="max_tokens"):
+        agent.invoke({"messages": [HumanMessage("Hello.")]})

@@ -1,0 +1,162 @@
+"""When the quiet time begins: the event handler, the chat memory and the block."""
+
+import pytest
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.chat_engine import SimpleChatEngine
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.llms import ChatMessage, MockLLM
+from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.prompts import PromptTemplate
+from llama_index.core.query_engine import RetrieverQueryEngine
+
+from llama_index.memory.mnemic import IdleConsolidation, MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever
+from mnemic import Idle, Memory
+
+pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
+
+
+@pytest.fixture
+def handler(memory):
+    dispatcher = get_dispatcher()
+    made = IdleConsolidation(memory=memory)
+    dispatcher.add_event_handler(made)
+    yield made
+    dispatcher.event_handlers.remove(made)
+
+
+def armed(memory):
+    return memory.idle.wait() is not None
+
+
+class Looking:
+    """Notes whether the quiet time had begun when the model was called."""
+
+    def __init__(self, memory):
+        self.memory, self.seen = memory, []
+
+    def answer(self, messages, **kwargs):
+        self.seen.append(armed(self.memory))
+        if messages[-1].content == "fail":
+            raise RuntimeError("down")
+        return ChatMessage(role="assistant", content="Hi.")
+
+
+@pytest.fixture
+def looking(memory):
+    return Looking(memory)
+
+
+@pytest.fixture
+def llm(looking):
+    return MockFunctionCallingLLM(response_generator=looking.answer, is_chat_model=True)
+
+
+@pytest.mark.parametrize("method", ["chat", "achat"])
+async def test_a_chat_engine(memory, handler, looking, llm, method):
+    engine = SimpleChatEngine.from_defaults(llm=llm, memory=MnemicChatMemory(memory=memory, idle=False))
+    _ = engine.chat("Hello.") if method == "chat" else await engine.achat("Hello.")
+    assert looking.seen == [False]
+    assert armed(memory)
+    assert handler._known() == []
+
+
+@pytest.mark.parametrize("method", ["chat", "achat"])
+async def test_a_model_that_fails(memory, handler, llm, method):
+    with pytest.raises(RuntimeError):
+        _ = llm.chat([ChatMessage("fail")]) if method == "chat" else await llm.achat([ChatMessage("fail")])
+    assert armed(memory)
+    assert handler._known() == []
+
+
+@pytest.mark.parametrize("method", ["stream_chat", "stream_complete"])
+def test_a_stream_read_and_a_stream_left(memory, handler, method):
+    model = MockLLM(max_tokens=5)
+    given = "a b c d e f" if method == "stream_complete" else [ChatMessage("a b c d e f")]
+    for _ in getattr(model, method)(given):
+        pass
+    assert armed(memory)
+    assert handler._known() == []
+    stream = getattr(model, method)(given)
+    next(stream)
+    assert not armed(memory)
+    stream.close()
+    assert armed(memory)
+    assert handler._known() == []
+
+
+async def test_an_asynchronous_stream(memory, handler):
+    stream = await MockLLM(max_tokens=5).astream_complete("a b c d e f")
+    async for _ in stream:
+        pass
+    assert armed(memory)
+    assert handler._known() == []
+
+
+@pytest.mark.parametrize("method", ["query", "aquery"])
+async def test_a_query_engine_is_one_run(memory, handler, looking, llm, method):
+    memory.add_message("I moved to Lisbon.")
+    engine = RetrieverQueryEngine.from_args(MnemicRetriever(memory), llm=llm)
+    _ = engine.query("Where?") if method == "query" else await engine.aquery("Where?")
+    assert looking.seen == [False]
+    assert armed(memory)
+    assert handler._known() == []
+
+
+def test_predictions(memory, handler, llm):
+    llm.predict(PromptTemplate("Say {x}"), x="hi")
+    assert armed(memory)
+    assert handler._known() == []
+
+
+async def test_an_agent(memory, handler, looking, llm):
+    await FunctionAgent(name="bo", llm=llm, streaming=False).run(user_msg="Hello.")
+    assert looking.seen == [False]
+    assert armed(memory)
+    assert handler._known() == []
+
+
+def test_it_looks_after_one_user(memory):
+    handler = IdleConsolidation(memory=memory, user="bo")
+    handler._end([])
+    assert memory.scoped(user="bo").idle.wait() is not None
+    assert not armed(memory)
+    assert handler.class_name() == "IdleConsolidation"
+    assert handler.model_dump() == {"user": "bo"}
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_the_chat_memory_arms_it(memory, asynchronous):
+    chat = MnemicChatMemory(memory=memory)
+    assert not armed(memory)
+    if asynchronous:
+        await chat.aput(ChatMessage("Hello."))
+    else:
+        chat.put(ChatMessage("Hello."))
+    assert armed(memory)
+
+
+def test_the_chat_memory_can_leave_it_alone(memory):
+    chat = MnemicChatMemory(memory=memory, idle=False)
+    chat.put(ChatMessage("Hello."))
+    chat.get()
+    chat.set([ChatMessage("Hello again.")])
+    assert not armed(memory)
+    assert MnemicChatMemory.from_dict(chat.to_dict()).idle is False
+
+
+async def test_the_block_arms_it(memory):
+    for idle in (False, True):
+        block = MnemicMemoryBlock(memory=memory, idle=idle)
+        await block.aput([ChatMessage(f"Hello {idle}.")], session_id=f"s{idle}")
+        assert armed(memory) is idle
+
+
+def test_in_the_quiet_the_messages_are_processed():
+    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=1e-6)) as memory:
+        MnemicChatMemory(memory=memory).put(ChatMessage("I moved to Lisbon in March."))
+        for _ in range(100_000):
+            memory.idle.poll()
+            if not memory.stats().pending.get("process"):
+                break
+        assert memory.stats().pending.get("process", 0) == 0
+        assert memory.idle.last_error is None

@@ -1,0 +1,118 @@
+"""MnemicToolSpec: what a model sees, what the tools do, in agents that share a memory."""
+
+import json
+
+import pytest
+from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
+from llama_index.core.llms import ChatMessage
+from llama_index.core.llms.llm import ToolSelection
+
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicToolSpec
+from mnemic import ConfigurationError, InvalidInput, Memory
+
+# Workflows look at every attribute of an agent, deprecated ones of pydantic included.
+pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
+
+
+def call(name, **kwargs):
+    selection = ToolSelection(tool_id=f"call_{name}", tool_name=name, tool_kwargs=kwargs)
+    return ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [selection]})
+
+
+def answers_of_tools(llm):
+    return [m.content for m in llm.shown[-1] if m.role.value == "tool"]
+
+
+def test_no_model_sees_whose_memory_it_is(memory):
+    tools = {tool.metadata.name: tool.metadata for tool in MnemicToolSpec(memory).to_tool_list()}
+    assert [*tools] == ["remember", "recall", "forget"]
+    arguments = {name: set(meta.get_parameters_dict()["properties"]) for name, meta in tools.items()}
+    assert arguments == {
+        "remember": {"content", "category", "tags"}, "recall": {"query", "limit"}, "forget": {"description", "ids"},
+    }  # fmt: skip
+    assert all(len(meta.description) < 1024 for meta in tools.values())
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+async def test_the_three_tools(memory, asynchronous):
+    tools = {tool.metadata.name: tool for tool in MnemicToolSpec(memory, max_results=1).to_tool_list()}
+
+    async def use(name, **arguments):
+        tool = tools[name]
+        return (await tool.acall(**arguments) if asynchronous else tool.call(**arguments)).content
+
+    assert (await use("remember", content="The API runs on port 8080.", tags=["api"])).startswith("Remembered (id ")
+    assert (await use("remember", content="The API runs on port 8080.")).startswith("Known already")
+    assert (await use("remember", content="The API runs on port 9000.")).startswith("Remembered, in place of")
+    memory.remember("The office is in Lisbon.", id="m2")
+    found = json.loads(await use("recall", query="port of the API", limit=50))
+    (hit,) = found["results"]
+    assert hit["text"] == "The API runs on port 9000."
+    assert await use("forget", ids=[hit["id"]]) == f"{hit['id']}: forgotten"
+    assert "m2: forgotten" in await use("forget", description="the office in Lisbon")
+    assert memory.list() == []
+    assert "'nowhere'" in await use("forget", ids=["nowhere"])
+    assert (await use("remember", content=" ")).startswith("Not remembered")
+    with pytest.raises(InvalidInput):
+        await use("forget")
+
+
+def test_two_users_of_one_process(memory):
+    MnemicToolSpec(memory, user="bo").remember("Bo lives in Oslo.")
+    assert json.loads(MnemicToolSpec(memory, user="cy").recall("Oslo")) == {"evidence": "none", "results": []}
+    assert memory.list() == []
+    assert [m.content for m in memory.scoped(user="bo").list()] == ["Bo lives in Oslo."]
+
+
+def test_a_folder_serves_as_well(folder):
+    spec = MnemicToolSpec(folder, user="ana", options={"embedder": "hashing"})
+    spec.remember("Ana lives in Lisbon.")
+    spec._memory.close()
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        assert [m.content for m in memory.list()] == ["Ana lives in Lisbon."]
+    with pytest.raises(ConfigurationError):
+        MnemicToolSpec(3)
+
+
+def test_long_texts_are_cut(memory):
+    memory.add_message("port " * 2_000)
+    (hit,) = json.loads(MnemicToolSpec(memory).recall("port"))["results"]
+    assert len(hit["text"]) <= 2_003
+
+
+async def test_three_agents_share_memory_and_tools(memory, scripted, said):
+    tools = MnemicToolSpec(memory).to_tool_list()
+    writer = scripted(
+        call("remember", content="The release is on Friday."), call("handoff", to_agent="reader", reason="ask")
+    )
+    reader = scripted(call("recall", query="When is the release?"), call("handoff", to_agent="closer", reason="done"))
+    closer = scripted("On Friday.")
+    agents = [
+        FunctionAgent(name=name, description=name, llm=llm, tools=tools, streaming=False, system_prompt=name)
+        for name, llm in (("writer", writer), ("reader", reader), ("closer", closer))
+    ]
+    chat = MnemicChatMemory(memory=memory, session_id="now")
+    answer = await AgentWorkflow(agents=agents, root_agent="writer").run(user_msg="Plan the release.", memory=chat)
+    assert str(answer) == "On Friday."
+    assert any("The release is on Friday." in (m.content or "") for m in reader.shown[-1])
+    assert [m.content for m in memory.list()] == ["The release is on Friday."]
+    assert said(memory, session="now") == ["Plan the release.", "On Friday."]
+
+
+@pytest.mark.filterwarnings("ignore:is_running called from within a step")
+async def test_an_agent_that_reasons_in_text(memory, scripted):
+    memory.remember("Ana lives in Lisbon.")
+    llm = scripted(
+        'Thought: look\nAction: recall\nAction Input: {"query": "Where does Ana live?"}',
+        "Thought: I can answer.\nAnswer: Lisbon.",
+    )
+    agent = ReActAgent(name="bo", llm=llm, tools=MnemicToolSpec(memory).to_tool_list(), streaming=False)
+    assert "Lisbon" in str(await agent.run(user_msg="Where do I live?"))
+    assert any("Ana lives in Lisbon." in (m.content or "") for m in llm.shown[-1])
+
+
+async def test_a_mistake_is_told_to_the_model(memory, scripted):
+    llm = scripted(call("forget"), "Sorry.")
+    agent = FunctionAgent(name="bo", llm=llm, tools=MnemicToolSpec(memory).to_tool_list(), streaming=False)
+    await agent.run(user_msg="Forget it.")
+    assert any("ids" in text for text in answers_of_tools(llm))

@@ -1,0 +1,244 @@
+"""What the tools of all profiles do: a call of the memory, and its answer in the shape of the protocol."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from mnemic import AsyncMemory, ConsolidationReport, Hit, InvalidInput, Link, MemoryRecord, Receipt, Receipts, Stats
+from mnemic_mcp.answers import (
+    Advice,
+    Cluster,
+    Context,
+    Counts,
+    Edge,
+    Found,
+    GraphAnswer,
+    Hub,
+    MemoryContextAnswer,
+    MemoryLine,
+    Overview,
+    Project,
+    Recalled,
+    Removed,
+    Report,
+    Spared,
+    Stored,
+)
+
+__all__ = [
+    "ALL_TEXT",
+    "advised",
+    "consolidated",
+    "context",
+    "forgotten",
+    "graph",
+    "memory_context",
+    "recalled",
+    "record_lines",
+    "start",
+    "stored",
+]
+
+ALL_TEXT = 40_000
+"""Characters of all texts of one answer: clients refuse answers that are much longer."""
+
+SHORTEST = 400
+LINE = 240
+CHARACTERS_PER_TOKEN = 4
+TOKENS_OF_A_FRAME = 45
+MOST_LINES = 10
+
+
+def _cut(text: str, characters: int) -> tuple[str, bool]:
+    return (text, False) if len(text) <= characters else (f"{text[:characters].rstrip()}…", True)
+
+
+def _share(count: int) -> int:
+    """Characters that each of so many texts may have."""
+    return max(SHORTEST, ALL_TEXT // max(count, 1))
+
+
+def _hit_line(hit: Hit, characters: int) -> Found:
+    text, cut = _cut(hit.text, characters)
+    return Found(
+        id=hit.id, kind=hit.kind, text=text, date=hit.valid_at or hit.sent_at, speaker=hit.speaker, type=hit.type,
+        importance=hit.importance, tags=[*hit.tags], replaced_by=[*hit.superseded_by], cut=cut,
+    )  # fmt: skip
+
+
+def _record_line(record: MemoryRecord, characters: int) -> Found:
+    text, cut = _cut(record.content, characters)
+    return Found(
+        id=record.id, kind="memory", text=text, date=record.said_at or record.created_at, type=record.type,
+        importance=round(record.importance, 3), tags=[*record.tags], cut=cut,
+    )  # fmt: skip
+
+
+def record_lines(records: Sequence[MemoryRecord]) -> list[Found]:
+    """Memories as lines of an answer."""
+    share = _share(len(records))
+    return [_record_line(record, share) for record in records]
+
+
+def stored(receipt: Receipt) -> Stored:
+    """A receipt.
+
+    Raises:
+        InvalidInput: the write was refused.
+    """
+    if receipt.outcome == "rejected":
+        raise InvalidInput(receipt.reason)
+    return Stored(id=receipt.id, outcome=receipt.outcome, reason=receipt.reason)
+
+
+def forgotten(receipts: Receipts) -> Removed:
+    """What was removed, and what was not."""
+    return Removed(
+        removed=[r.id for r in receipts if r.outcome != "rejected"],
+        kept=[Spared(id=r.id, reason=r.reason) for r in receipts.rejected],
+    )
+
+
+async def recalled(
+    memory: AsyncMemory,
+    query: str,
+    limit: int,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    tags: Sequence[str] | None = None,
+) -> Recalled:
+    """What is found for a query."""
+    result = await memory.search(query, k=limit, since=since, until=until, tags=tags)
+    return Recalled(evidence=result.evidence, found=[_hit_line(hit, _share(len(result))) for hit in result])
+
+
+async def context(memory: AsyncMemory, query: str, max_tokens: int) -> Context:
+    """What is found for a query, as text that fits a budget."""
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens)
+    return Context(
+        text=packed.to_prompt(), token_count=packed.token_count, truncated=packed.truncated, evidence=packed.evidence
+    )
+
+
+async def memory_context(memory: AsyncMemory, query: str, max_tokens: int) -> MemoryContextAnswer:
+    """What is found for a query: as memories, and as text that fits the budget."""
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens)
+    lines = [
+        MemoryLine(id=m.id, summary=m.summary, content=m.content, importance=round(m.importance, 3))
+        for m in packed.memories
+    ]
+    return MemoryContextAnswer(
+        memories=lines, token_count=packed.token_count, truncated=packed.truncated, text=packed.to_prompt()
+    )
+
+
+def _tokens(lines: Sequence[Found]) -> int:
+    return sum(len(line.text) // CHARACTERS_PER_TOKEN + TOKENS_OF_A_FRAME for line in lines)
+
+
+def _fitting(records: Iterable[MemoryRecord], max_tokens: int) -> list[Found]:
+    """The first lines that fit about so many tokens."""
+    lines: list[Found] = []
+    for line in (_record_line(record, LINE) for record in records):
+        if _tokens([*lines, line]) > max_tokens:
+            break
+        lines.append(line)
+    return lines
+
+
+async def start(memory: AsyncMemory, max_tokens: int) -> Context:
+    """What a new session should know, in about so many tokens.
+
+    A third is for what is important, a third for what came last, and the rest for the latest messages, verbatim.
+    """
+    stats = await memory.stats()
+    first = await memory.list(order="importance", limit=MOST_LINES)
+    important = _fitting(first, max_tokens // 3)
+    shown = {line.id for line in important}
+    latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1)
+    recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 3)
+    listed = _tokens([*important, *recent])
+    said = await memory.get_memory_context(kinds=("message",), max_tokens=max(max_tokens - listed, 1))
+    return Context(
+        text=said.to_prompt(),
+        token_count=said.token_count + listed,
+        truncated=said.truncated or len(latest) > len(important) + len(recent),
+        evidence="strong" if important or said else "none",
+        project=Project(name=memory.scope.project, user=memory.scope.user, counts=_counts(stats)),
+        important=important,
+        recent=recent,
+        graph=await _overview(memory, first),
+    )
+
+
+def _counts(stats: Stats) -> Counts:
+    """How much there is."""
+    tiers = stats.memories
+    return Counts(
+        messages=stats.messages,
+        episodes=stats.episodes,
+        short_term=tiers.get("short_term", 0) + tiers.get("consolidating", 0),
+        long_term=tiers.get("long_term", 0),
+        archived=tiers.get("archived", 0),
+        links=stats.links,
+    )
+
+
+async def _overview(memory: AsyncMemory, records: Sequence[MemoryRecord]) -> Overview:
+    """The links around the most important memories."""
+    known = {record.id: record.content for record in records}
+    links: set[Link] = set()
+    for record in records:
+        near = await memory.graph(record.id, depth=1)
+        links |= {*near.links}
+        known |= {other.id: other.content for other in near.memories if other.expired_at is None}
+    ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
+    central = [Hub(id=id_, text=_cut(known[id_], LINE)[0], links=n) for id_, n in ends.most_common(5)]
+    return Overview(links=dict(Counter(link.type for link in links)), central=central)
+
+
+async def graph(memory: AsyncMemory, id: str, depth: int) -> GraphAnswer:
+    """What a memory is linked to."""
+    found = await memory.graph(id, depth=depth)
+    return GraphAnswer(
+        memories=record_lines(found.memories),
+        links=[
+            Edge(source=k.source, target=k.target, type=k.type, strength=k.strength, reason=k.reason)
+            for k in found.links
+        ],
+    )
+
+
+async def consolidated(
+    memory: AsyncMemory, importance_threshold: float | None = None, similarity_threshold: float | None = None
+) -> Report:
+    """One cycle of consolidation, after what waits was processed."""
+    await memory.process()
+    return _report(
+        await memory.consolidate(importance_threshold=importance_threshold, similarity_threshold=similarity_threshold)
+    )
+
+
+def _report(report: ConsolidationReport) -> Report:
+    clusters = [
+        Cluster(
+            promoted_id=c.promoted_id, source_ids=[*c.source_ids], cluster_size=c.cluster_size,
+            avg_importance=round(c.avg_importance, 3), dominant_type=c.dominant_type,
+        )
+        for c in report.cluster_summaries
+    ]  # fmt: skip
+    return Report(
+        id=report.id, clusters_formed=report.clusters_formed, memories_promoted=report.memories_promoted,
+        memories_archived=report.memories_archived, memories_skipped=report.memories_skipped,
+        contradictions=report.contradictions, duration_seconds=round(report.duration_seconds, 3),
+        cluster_summaries=clusters,
+    )  # fmt: skip
+
+
+async def advised(memory: AsyncMemory) -> Advice:
+    """Whether consolidation has work to do."""
+    return Advice(**dataclasses.asdict(await memory.should_consolidate()))

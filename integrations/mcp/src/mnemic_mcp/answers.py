@@ -1,0 +1,194 @@
+"""What the tools answer: their output schemas. A field with a default is left out of an answer that has nothing for it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from pydantic import BaseModel
+
+__all__ = [
+    "Advice",
+    "Cluster",
+    "Context",
+    "Counts",
+    "Edge",
+    "Found",
+    "GraphAnswer",
+    "Hub",
+    "Listed",
+    "MemoryContextAnswer",
+    "MemoryLine",
+    "Overview",
+    "Project",
+    "Recalled",
+    "Removed",
+    "Report",
+    "Spared",
+    "Stored",
+]
+
+
+class Stored(BaseModel):
+    """What became of one write."""
+
+    id: str
+    outcome: Literal["stored", "duplicate", "superseded", "rejected"]
+    reason: str = ""
+
+
+class Found(BaseModel):
+    """One thing that was found: what somebody said, or a memory. ``cut`` says that the text goes on."""
+
+    id: str
+    kind: Literal["message", "episode", "memory"]
+    text: str
+    date: datetime | None = None
+    speaker: str | None = None
+    type: str | None = None
+    importance: float | None = None
+    tags: list[str] = []
+    replaced_by: list[str] = []
+    cut: bool = False
+
+
+class Recalled(BaseModel):
+    """What was found, best first; ``evidence`` grades it as a whole."""
+
+    evidence: Literal["strong", "weak", "none"]
+    found: list[Found]
+
+
+class Spared(BaseModel):
+    """What resembles a description and was kept."""
+
+    id: str
+    reason: str
+
+
+class Removed(BaseModel):
+    """What is no longer found; ``kept`` is what was not removed, and why."""
+
+    removed: list[str]
+    kept: list[Spared] = []
+
+
+class MemoryLine(BaseModel):
+    """One memory, short."""
+
+    id: str
+    summary: str
+    content: str
+    importance: float
+
+
+class MemoryContextAnswer(BaseModel):
+    """Memories that fit a budget of tokens."""
+
+    memories: list[MemoryLine]
+    token_count: int
+    truncated: bool
+    text: str
+
+
+class Counts(BaseModel):
+    """How much there is."""
+
+    messages: int
+    episodes: int
+    short_term: int
+    long_term: int
+    archived: int
+    links: int
+
+
+class Project(BaseModel):
+    """Where this is."""
+
+    name: str | None = None
+    user: str
+    counts: Counts
+
+
+class Hub(BaseModel):
+    """A memory that others are linked to."""
+
+    id: str
+    text: str
+    links: int
+
+
+class Overview(BaseModel):
+    """The graph of what matters most: how many links of each type, and the memories with the most."""
+
+    links: dict[str, int]
+    central: list[Hub]
+
+
+class Context(BaseModel):
+    """Text for the prompt. Without a query also what a new session should know."""
+
+    text: str
+    token_count: int
+    truncated: bool
+    evidence: Literal["strong", "weak", "none"]
+    project: Project | None = None
+    important: list[Found] = []
+    recent: list[Found] = []
+    graph: Overview | None = None
+
+
+class Cluster(BaseModel):
+    """One memory that became long-term, and those it stands for."""
+
+    promoted_id: str
+    source_ids: list[str]
+    cluster_size: int
+    avg_importance: float
+    dominant_type: str
+
+
+class Report(BaseModel):
+    """What one cycle of consolidation did. ``id`` is for undoing it; it is empty when nothing was changed."""
+
+    id: str
+    clusters_formed: int
+    memories_promoted: int
+    memories_archived: int
+    memories_skipped: int
+    contradictions: int
+    duration_seconds: float
+    cluster_summaries: list[Cluster]
+
+
+class Advice(BaseModel):
+    """Whether consolidation has work to do."""
+
+    should_consolidate: bool
+    reason: str
+    short_term_count: int
+    long_term_count: int
+
+
+class Listed(BaseModel):
+    """Memories in order. ``more`` says whether there are others behind them."""
+
+    memories: list[Found]
+    more: bool
+
+
+class Edge(BaseModel):
+    """A link from one memory to another."""
+
+    source: str
+    target: str
+    type: str
+    strength: float
+    reason: str
+
+
+class GraphAnswer(BaseModel):
+    """Memories and the links between them."""
+
+    memories: list[Found]
+    links: list[Edge]

@@ -1,0 +1,83 @@
+"""The words of the command line, with nothing but argparse."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import mnemic_mcp
+
+__all__ = ["PROFILES", "Options", "parsed"]
+
+PROFILES = {
+    "default": "remember, recall, forget, context, consolidate",
+    "memory-server": "store_memory, search_memories, consolidate_memories, should_consolidate, get_memory_context",
+    "ooda": "recall, list, graph, context, remember, consolidate, update, delete; importance from 1 to 10",
+}
+"""The tools of each profile."""
+
+DESCRIPTION = "Serve the memory in one folder over MCP, on stdin and stdout."
+
+ENDING = """\
+profiles:
+{profiles}
+
+Several servers may share one folder. The user and the project are set here and nowhere else: no tool can change them.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line says.
+
+    Attributes:
+        persist_dir: the folder.
+        user: whose memory is served.
+        project: the level that is remembered at, or the user's own.
+        profile: which tools there are.
+        embedder: as ``Memory`` takes it; None for the default model, loaded in the background.
+        timezone: of times that are given without one.
+        consolidate: whether quiet moments are used.
+    """
+
+    persist_dir: Path
+    user: str = "default"
+    project: str | None = None
+    profile: str = "default"
+    embedder: str | None = None
+    timezone: str | None = None
+    consolidate: bool = True
+
+
+def _parser() -> ArgumentParser:
+    listed = "\n".join(f"  {name:<15}{tools}" for name, tools in PROFILES.items())
+    parser = ArgumentParser(
+        prog="mnemic-mcp", description=DESCRIPTION, epilog=ENDING.format(profiles=listed), allow_abbrev=False,
+        formatter_class=RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--version", action="version", version=f"mnemic-mcp {mnemic_mcp.__version__}")
+    parser.add_argument(
+        "--persist-dir", type=Path, default=Path("~/.mnemic"), metavar="DIR",
+        help="the folder of the memory, made when missing (default: ~/.mnemic)",
+    )  # fmt: skip
+    parser.add_argument("--user", default="default", help="whose memory (default: default)")
+    parser.add_argument("--project", help="remember for this project; what the user knows everywhere is seen as well")
+    parser.add_argument("--profile", choices=[*PROFILES], default="default", help="which tools there are")
+    parser.add_argument(
+        "--embedder", metavar="NAME",
+        help='a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2 on this machine)',
+    )  # fmt: skip
+    parser.add_argument("--timezone", metavar="ZONE", help="of times without one (default: UTC)")
+    parser.add_argument(
+        "--no-consolidation", dest="consolidate", action="store_false",
+        help="do nothing in quiet moments; consolidating when asked still works",
+    )  # fmt: skip
+    return parser
+
+
+def parsed(arguments: Sequence[str] | None = None) -> Options:
+    """The options of a command line; None is that of the process."""
+    values = vars(_parser().parse_args(arguments))
+    return Options(**{**values, "persist_dir": values["persist_dir"].expanduser()})

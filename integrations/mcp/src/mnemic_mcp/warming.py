@@ -1,0 +1,74 @@
+"""The default model, loaded in the background: questions asked before it is there are answered by keyword."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from mnemic import EmbedderError, EmbedderUnavailable, OnnxEmbedder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["WarmingEmbedder"]
+
+logger = logging.getLogger(__name__)
+
+PATIENCE = 10.0
+"""Seconds that a write waits for the model, so that it is compared with what is known by meaning as well."""
+
+
+class WarmingEmbedder:
+    """An embedder whose model is loaded by a thread.
+
+    Until it is loaded, queries are refused at once, which makes a search go by keyword, and documents wait a moment.
+
+    Args:
+        inner: the embedder; its ``id`` and ``dimension`` must be known before it is loaded.
+        patience: seconds that documents wait at most.
+    """
+
+    def __init__(self, inner: OnnxEmbedder, *, patience: float = PATIENCE) -> None:
+        self._inner, self._patience = inner, patience
+        self._settled = threading.Event()
+
+    @property
+    def id(self) -> str:
+        """The id of the inner embedder."""
+        return self._inner.id
+
+    @property
+    def dimension(self) -> int | None:
+        """The dimension of the inner embedder."""
+        return self._inner.dimension
+
+    def warm(self, then: Callable[[], object]) -> threading.Thread:
+        """Load the model on a thread of its own, and call ``then`` there once it is loaded."""
+        thread = threading.Thread(target=self._load, args=(then,), name="mnemic-warming", daemon=True)
+        thread.start()
+        return thread
+
+    def _load(self, then: Callable[[], object]) -> None:
+        try:
+            self._inner.load()
+        except EmbedderError as error:
+            logger.warning("Searching by keyword only: %s", error)
+            return
+        finally:
+            self._settled.set()
+        then()
+
+    def embed(self, texts: Sequence[str], *, kind: Literal["query", "document"] = "document") -> NDArray[np.float32]:
+        """Embed texts.
+
+        Raises:
+            EmbedderUnavailable: the model is not loaded yet, or cannot be had.
+            EmbedderError: the model failed on these texts.
+        """
+        if not self._settled.wait(0 if kind == "query" else self._patience):
+            raise EmbedderUnavailable("The model is still being loaded; what is stored now gets its vector later.")
+        vectors: Any = self._inner.embed(texts, kind=kind)
+        return vectors

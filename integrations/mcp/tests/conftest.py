@@ -1,0 +1,69 @@
+"""A memory that is gone after the test, and clients of servers over it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, StdioServerParameters, stdio_client
+
+from mnemic import Idle, Memory
+from mnemic_mcp import memory_server
+
+Call = Callable[..., Any]
+
+
+class Caller:
+    """A client whose calls give the structured answer, or raise what the tool said."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    async def __call__(self, tool: str, **arguments: Any) -> Any:
+        result = await self.client.call_tool(tool, arguments)
+        if result.is_error:
+            raise AssertionError(result.content[0].text)
+        return result.structured_content
+
+    async def error(self, tool: str, **arguments: Any) -> str:
+        """What the tool complains about."""
+        result = await self.client.call_tool(tool, arguments)
+        assert result.is_error, result.structured_content
+        return result.content[0].text
+
+
+@pytest.fixture
+def memory() -> Iterator[Memory]:
+    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=3600)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def served() -> Callable[..., AbstractAsyncContextManager[Caller]]:
+    """A client of a server in this process."""
+
+    @asynccontextmanager
+    async def connect(memory: Memory, profile: str = "default", **options: Any) -> AsyncIterator[Caller]:
+        async with Client(memory_server(memory, profile=profile, **options)) as client:
+            yield Caller(client)
+
+    return connect
+
+
+@pytest.fixture
+def spoken(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Caller]]:
+    """A client of a server in a process of its own, over stdio."""
+
+    @asynccontextmanager
+    async def connect(*options: str, folder: Path = tmp_path / "memory") -> AsyncIterator[Caller]:
+        arguments = ["-m", "mnemic_mcp", "--persist-dir", str(folder), "--embedder", "hashing", *options]
+        server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ})
+        async with Client(stdio_client(server)) as client:
+            yield Caller(client)
+
+    return connect

@@ -1,0 +1,215 @@
+"""Servers in processes of their own, as clients start them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnemic import Memory
+from mnemic_mcp.options import parsed
+
+NOISY = """
+import ctypes, os, subprocess, sys
+from mnemic import HashingEmbedder
+quiet = HashingEmbedder.embed
+def noisy(self, texts, **options):
+    print("noise of Python")
+    os.write(1, b"noise of descriptor 1\\n")
+    ctypes.CDLL(None).puts(b"noise of C")
+    subprocess.run(["echo", "noise of a child"], check=True)
+    return quiet(self, texts, **options)
+HashingEmbedder.embed = noisy
+from mnemic_mcp.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+INITIALIZE = {
+    "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+}  # fmt: skip
+
+
+def request(number: int, method: str, **params: object) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}) + "\n"
+
+
+def tool(number: int, name: str, **arguments: object) -> str:
+    return request(number, "tools/call", name=name, arguments=arguments)
+
+
+def converse(command: list[str], *requests: str) -> tuple[list[dict], str, int]:
+    """What a server answers to requests, each sent when the one before is answered: stdout, stderr, exit code."""
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
+    ) as server:
+        lines = []
+        for line in requests:
+            server.stdin.write(line)
+            server.stdin.flush()
+            lines.append(server.stdout.readline())
+        rest, errors = server.communicate(timeout=60)
+        lines += rest.splitlines()
+    return [json.loads(line) for line in lines], errors, server.returncode
+
+
+def command(folder: Path, *options: str, code: str | None = None) -> list[str]:
+    start = ["-m", "mnemic_mcp"] if code is None else ["-c", code]
+    return [sys.executable, *start, "--persist-dir", str(folder), "--embedder", "hashing", *options]
+
+
+async def test_default_over_stdio(spoken):
+    async with spoken("--user", "ana", "--project", "site") as call:
+        assert call.client.server_info.name == "mnemic"
+        assert "Long-term memory" in call.client.instructions
+        kept = await call("remember", content="Ana lives in Lisbon.")
+        assert (await call("recall", query="Where does Ana live?"))["found"][0]["id"] == kept["id"]
+        assert "Lisbon" in (await call("context", query="Ana"))["text"]
+        assert (await call("context"))["project"]["name"] == "site"
+        assert (await call("consolidate"))["memories_promoted"] == 0
+        assert (await call("forget", ids=[kept["id"]]))["removed"] == [kept["id"]]
+
+
+async def test_memory_server_over_stdio(spoken):
+    async with spoken("--profile", "memory-server") as call:
+        await call("store_memory", content="Ana lives in Lisbon.")
+        assert (await call("search_memories", query="Where does Ana live?"))["found"]
+        assert (await call("should_consolidate"))["short_term_count"] == 1
+        assert (await call("get_memory_context", query="Ana"))["memories"]
+        assert (await call("consolidate_memories"))["clusters_formed"] == 0
+
+
+async def test_ooda_over_stdio(spoken):
+    async with spoken("--profile", "ooda", "--no-consolidation") as call:
+        kept = await call("remember", content="Ana lives in Lisbon.", importance=8)
+        assert (await call("update", id=kept["id"], importance=9))["id"] == kept["id"]
+        assert (await call("recall", query="Where does Ana live?"))["found"][0]["importance"] == 9
+        assert (await call("list"))["memories"][0]["id"] == kept["id"]
+        assert (await call("graph", id=kept["id"]))["links"] == []
+        assert (await call("context"))["important"]
+        assert (await call("consolidate"))["clusters_formed"] == 0
+        assert (await call("delete", ids=[kept["id"]]))["removed"] == [kept["id"]]
+
+
+async def test_a_thousand_mixed_calls(spoken, tmp_path):
+    chance = random.Random(7)
+    kept: list[str] = []
+    answers = {"stored": 0, "errors": 0, "found": 0}
+    async with spoken() as call:
+        for number in range(1_000):
+            match chance.choice(["remember", "recall", "recall", "context", "forget", "wrong", "start", "unknown"]):
+                case "remember":
+                    content = f"Service {number} listens on port {9000 + number}."
+                    kept.append((await call("remember", content=content))["id"])
+                    answers["stored"] += 1
+                case "recall":
+                    found = (await call("recall", query=f"Which port has service {chance.randrange(1_000)}?"))["found"]
+                    answers["found"] += bool(found)
+                case "context":
+                    assert (await call("context", query="ports", max_tokens=100))["token_count"] <= 100
+                case "start":
+                    await call("context", max_tokens=200)
+                case "forget" if kept:
+                    assert (await call("forget", ids=[kept.pop(chance.randrange(len(kept)))]))["removed"]
+                case "unknown":
+                    await call.error("no_such_tool", anything=1)
+                    answers["errors"] += 1
+                case _:
+                    await call.error("recall", query="x", limit=-1)
+                    answers["errors"] += 1
+    assert min(answers.values()) > 80
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        assert {record.id for record in memory.list(limit=None)} == {*kept}
+        assert memory.verify().ok
+
+
+async def test_calls_at_once_over_one_connection(spoken):
+    async with spoken() as call:
+        stored = await asyncio.gather(*(call("remember", content=f"Town {n} lies by the sea.") for n in range(40)))
+        assert len({answer["id"] for answer in stored}) == 40
+        assert len((await call("recall", query="Which towns lie by the sea?", limit=100))["found"]) > 1
+
+
+async def test_several_servers_on_one_folder_at_once(spoken, tmp_path):
+    async def one(number: int) -> list[str]:
+        async with spoken("--user", "ana") as call:
+            ids = [(await call("remember", content=f"Door {number}{step} is painted red."))["id"] for step in range(5)]
+            assert (await call("recall", query=f"What colour is door {number}4?"))["found"]
+            await call("consolidate")
+            return ids
+
+    stored = await asyncio.gather(*(one(number) for number in range(1, 5)))
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        assert {id_ for ids in stored for id_ in ids} == {record.id for record in memory.list()}
+        assert memory.verify().ok
+
+
+def test_nothing_but_the_protocol_reaches_stdout(tmp_path):
+    answers, errors, code = converse(
+        command(tmp_path, code=NOISY),
+        request(1, "initialize", **INITIALIZE),
+        tool(2, "remember", content="Ana lives in Lisbon."),
+        tool(3, "recall", query="Where does Ana live?"),
+        tool(4, "no such tool"),
+    )
+    assert [answer["id"] for answer in answers] == [1, 2, 3, 4]
+    assert "Lisbon" in answers[2]["result"]["content"][0]["text"]
+    for noise in ("Python", "descriptor 1", "C", "a child"):
+        assert f"noise of {noise}" in errors
+    assert code == 0
+
+
+def test_a_broken_request_is_answered_and_survived(tmp_path):
+    answers, _, code = converse(
+        command(tmp_path),
+        request(1, "initialize", **INITIALIZE),
+        request(2, "no/such/method"),
+        tool(3, "recall", query="x"),
+    )
+    assert [("error" in answer, answer["id"]) for answer in answers] == [(False, 1), (True, 2), (False, 3)]
+    assert code == 0
+
+
+def test_the_end_of_stdin_ends_the_server(tmp_path):
+    done = subprocess.run(command(tmp_path), input="", capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signal")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_server_and_keeps_what_was_stored(tmp_path, number):
+    with subprocess.Popen(command(tmp_path), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+        for line in (request(1, "initialize", **INITIALIZE), tool(2, "remember", content="Ana lives in Lisbon.")):
+            server.stdin.write(line)
+            server.stdin.flush()
+            assert "error" not in json.loads(server.stdout.readline())
+        server.send_signal(number)
+        assert server.wait(timeout=60) == 0
+    with Memory(tmp_path, embedder="hashing") as memory:
+        assert [record.content for record in memory.list()] == ["Ana lives in Lisbon."]
+
+
+def test_a_folder_that_cannot_be_is_told_on_stderr(tmp_path):
+    (tmp_path / "file").write_text("x")
+    answers, errors, code = converse(command(tmp_path / "file"))
+    assert (answers, code) == ([], 2)
+    assert errors.startswith("mnemic-mcp: ")
+    assert "Traceback" not in errors
+
+
+def test_help_is_for_people(capsys):
+    with pytest.raises(SystemExit) as end:
+        parsed(["--help"])
+    assert end.value.code == 0
+    assert "memory-server" in capsys.readouterr().out
+
+
+def test_the_command_line():
+    options = parsed(["--persist-dir", "~/there", "--user", "ana", "--no-consolidation", "--profile", "ooda"])
+    assert options.persist_dir == Path("~/there").expanduser()
+    assert (options.user, options.project, options.consolidate, options.profile) == ("ana", None, False, "ooda")
+    assert parsed([]).consolidate is True

@@ -1,0 +1,278 @@
+"""Every tool of every profile, in this process."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from mnemic import AsyncMemory, ConfigurationError, Memory, StoreFull
+from mnemic_mcp import memory_server
+
+PROFILES = {
+    "default": ["remember", "recall", "forget", "context", "consolidate"],
+    "memory-server": [
+        "store_memory", "search_memories", "consolidate_memories", "should_consolidate", "get_memory_context",
+    ],
+    "ooda": ["recall", "list", "graph", "context", "remember", "consolidate", "update", "delete"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+async def test_the_tools_of_a_profile(memory, served, profile):
+    async with served(memory, profile) as call:
+        tools = (await call.client.list_tools()).tools
+    assert [tool.name for tool in tools] == PROFILES[profile]
+    assert all(tool.description and tool.output_schema and tool.annotations for tool in tools)
+    arguments = {name for tool in tools for name in tool.input_schema["properties"]}
+    assert not arguments & {"user", "user_id", "project", "session", "scope", "ctx", "source"}
+    assert all("description" in p for tool in tools for p in tool.input_schema["properties"].values() if "$ref" in p)
+
+
+async def test_default(memory, served):
+    async with served(memory) as call:
+        first = await call("remember", content="The API runs on port 8080.", tags=["api"], importance=0.4)
+        assert first["outcome"] == "stored"
+        assert (await call("remember", content="The API runs on port 8080."))["outcome"] == "duplicate"
+        second = await call("remember", content="The API runs on port 9000.", type="semantic", category="configuration")
+        assert second["outcome"] == "superseded"
+        assert first["id"] in second["reason"]
+        recalled = await call("recall", query="Which port does the API use?", limit=3)
+        assert [hit["text"] for hit in recalled["found"]] == ["The API runs on port 9000."]
+        assert recalled["found"][0]["id"] == second["id"]
+        context = await call("context", query="Which port does the API use?", max_tokens=200)
+        assert "port 9000" in context["text"]
+        assert context["token_count"] <= 200
+        report = await call("consolidate", importance_threshold=0.1, similarity_threshold=0.9)
+        assert report["memories_promoted"] == 0  # too young
+        gone = await call("forget", ids=[second["id"], "nothing"])
+        assert gone["removed"] == [second["id"]]
+        assert [kept["id"] for kept in gone["kept"]] == ["nothing"]
+        assert (await call("recall", query="Which port does the API use?"))["found"] == []
+    assert memory.get(second["id"]).source == "model_inference"
+
+
+@pytest.mark.parametrize(("profile", "name"), [("default", "forget"), ("ooda", "delete")])
+async def test_forgetting_by_description(memory, served, profile, name):
+    tea = memory.remember("My favourite tea is Assam.")
+    port = memory.remember("The API runs on port 8080.")
+    async with served(memory, profile) as call:
+        gone = await call(name, description="my favourite tea", ids=[])
+        assert gone["removed"] == [tea.id]
+        assert "ids" in await call.error(name)
+        assert "ids" in await call.error(name, description="my favourite tea", ids=[port.id])
+        assert "nothing in particular" in await call.error(name, description="everything")
+    assert [record.id for record in memory.list()] == [port.id]
+
+
+async def test_a_client_may_filter_by_time_and_tags(memory, served):
+    memory.remember("The lease ends in May.", tags=["flat"])
+    async with served(memory) as call:
+        assert len((await call("recall", query="lease", tags=["flat"]))["found"]) == 1
+        assert (await call("recall", query="lease", tags=["car"]))["found"] == []
+        assert (await call("recall", query="lease", until="2020-01-01T00:00:00Z"))["found"] == []
+        assert len((await call("recall", query="lease", since="2020-01-01"))["found"]) == 1
+
+
+async def test_context_without_a_query_is_the_start_of_a_session(memory, served):
+    here = memory.scoped(project="site", session="s1")
+    low = here.remember("The footer is grey.", importance=0.1)
+    here.remember("Deploys need two approvals.", importance=0.9)
+    top = here.remember("The deploy script is run from main.", importance=0.8)
+    here.link(top.id, low.id, "references")
+    here.add_message("Let us deploy on Friday.")
+    async with served(here) as call:
+        start = await call("context")
+    assert start["project"]["name"] == "site"
+    assert start["project"]["user"] == "ana"
+    assert start["project"]["counts"]["short_term"] == 3
+    assert [line["text"] for line in start["important"]][:2] == [
+        "Deploys need two approvals.", "The deploy script is run from main.",
+    ]  # fmt: skip
+    assert "Let us deploy on Friday." in start["text"]
+    assert start["graph"]["links"] == {"references": 1}
+    assert {hub["id"] for hub in start["graph"]["central"]} == {top.id, low.id}
+    assert start["truncated"] is False
+
+
+@pytest.mark.parametrize("max_tokens", [60, 300, 2000])
+async def test_the_start_of_a_session_keeps_to_its_budget(memory, served, max_tokens):
+    for number in range(60):
+        memory.remember(f"Service {number} listens on port {8000 + number} behind the proxy.")
+        memory.add_message(f"I restarted service {number} today.")
+    async with served(memory) as call:
+        start = await call("context", max_tokens=max_tokens)
+    shown = [line["text"] for name in ("important", "recent") for line in start.get(name, [])]
+    assert len({*shown}) == len(shown)
+    assert start["token_count"] <= max_tokens
+    assert start["truncated"] is True
+    assert (len(shown) > 10) == (max_tokens == 2000)
+
+
+async def test_memory_server(memory, served):
+    async with served(memory, "memory-server") as call:
+        stored = await call("store_memory", content="Ana drinks tea.", importance=0.7, metadata={"from": "chat"})
+        assert memory.get(stored["id"]).metadata == {"from": "chat"}
+        assert memory.get(stored["id"]).importance == 0.7
+        (hit,) = (await call("search_memories", query="What does Ana drink?", limit=1))["found"]
+        assert hit["importance"] == 0.7
+        advice = await call("should_consolidate")
+        assert {*advice} == {"should_consolidate", "reason", "short_term_count", "long_term_count"}
+        assert (advice["should_consolidate"], advice["short_term_count"], advice["long_term_count"]) == (False, 1, 0)
+        context = await call("get_memory_context", query="What does Ana drink?", max_tokens=300)
+        assert {"memories", "token_count", "truncated"} <= {*context}
+        assert [line["content"] for line in context["memories"]] == ["Ana drinks tea."]
+        assert {"id", "summary", "content", "importance"} == {*context["memories"][0]}
+        report = await call("consolidate_memories", importance_threshold=0.6, similarity_threshold=0.85)
+        assert {
+            "clusters_formed", "memories_promoted", "memories_archived", "memories_skipped", "duration_seconds",
+            "cluster_summaries",
+        } <= {*report}  # fmt: skip
+
+
+async def test_ooda(memory, served):
+    async with served(memory, "ooda") as call:
+        low = await call("remember", content="The footer is grey.", importance=1, tags=["ui"])
+        top = await call("remember", content="Deploys need two approvals.", importance=9, type="procedural")
+        assert memory.get(top["id"]).importance == 0.9
+        memory.link(top["id"], low["id"], "references", reason="both are rules")
+        listed = await call("list", order="importance", limit=1)
+        assert ([line["importance"] for line in listed["memories"]], listed["more"]) == ([9], True)
+        assert [line["id"] for line in (await call("list", type="semantic"))["memories"]] == [low["id"]]
+        assert [line["id"] for line in (await call("list", order="oldest", offset=1))["memories"]] == [top["id"]]
+        graph = await call("graph", id=top["id"], depth=1)
+        assert {line["id"] for line in graph["memories"]} == {low["id"], top["id"]}
+        assert graph["links"] == [
+            {"source": top["id"], "target": low["id"], "type": "references", "strength": 1, "reason": "both are rules"}
+        ]
+        assert (await call("recall", query="How many approvals?", limit=1))["found"][0]["importance"] == 9
+        assert (await call("context"))["important"][0]["importance"] == 9
+        changed = await call("update", id=low["id"], content="The footer is blue.", importance=10)
+        assert memory.get(changed["id"]).content == "The footer is blue."
+        assert memory.get(changed["id"]).importance == 1.0
+        assert (await call("delete", ids=[low["id"]]))["removed"] == [low["id"]]
+        assert [line["id"] for line in (await call("list"))["memories"]] == [top["id"]]
+        assert (await call("consolidate"))["clusters_formed"] == 0
+
+
+WRONG = [
+    ("default", "remember", {}, "content"),
+    ("default", "remember", {"content": 7}, "content"),
+    ("default", "remember", {"content": "   "}, ""),
+    ("default", "remember", {"content": "x", "importance": 1.5}, "importance"),
+    ("default", "remember", {"content": "x", "type": "odd"}, "type"),
+    ("default", "remember", {"content": "lone \ud800 surrogate", "tags": ["\x00"]}, ""),
+    ("default", "recall", {"query": "x", "limit": 0}, "limit"),
+    ("default", "recall", {"query": None}, "query"),
+    ("default", "recall", {"query": "x", "since": "yesterday-ish"}, "since"),
+    ("default", "recall", {"query": "x" * 200_000}, "characters"),
+    ("default", "context", {"max_tokens": -1}, "max_tokens"),
+    ("default", "consolidate", {"importance_threshold": 7}, "importance_threshold"),
+    ("default", "forget", {"ids": "not a list"}, "ids"),
+    ("default", "nonsense", {}, "nonsense"),
+    ("ooda", "remember", {"content": "x", "importance": 11}, "importance"),
+    ("ooda", "remember", {"content": "x", "importance": 0}, "importance"),
+    ("ooda", "graph", {"id": "nobody"}, "nobody"),
+    ("ooda", "update", {"id": "nobody", "content": "x"}, "nobody"),
+    ("ooda", "list", {"offset": -1}, "offset"),
+    ("memory-server", "store_memory", {"content": "x", "metadata": "no object"}, "metadata"),
+]
+
+
+@pytest.mark.parametrize(("profile", "tool", "arguments", "said"), WRONG)
+async def test_wrong_arguments_are_an_answer(memory, served, profile, tool, arguments, said):
+    async with served(memory, profile) as call:
+        if said:
+            assert said in await call.error(tool, **arguments)
+        else:
+            await call.client.call_tool(tool, arguments)
+        assert (await call.client.list_tools()).tools  # the server is well
+
+
+async def test_a_failing_store_is_an_answer(memory, served, monkeypatch):
+    async def full(self, *args, **kwargs):
+        raise StoreFull("There is no room left; free some and try again.")
+
+    monkeypatch.setattr(AsyncMemory, "remember", full)
+    async with served(memory) as call:
+        assert "free some and try again" in await call.error("remember", content="x")
+
+
+async def test_two_users_of_one_record(memory, served):
+    async with served(memory.scoped(user="bea")) as bea, served(memory.scoped(user="bob"), "ooda") as bob:
+        mine = await bea("remember", content="The safe code is 4711.")
+        assert (await bob("recall", query="safe code"))["found"] == []
+        assert "no" in await bob.error("graph", id=mine["id"])
+        assert (await bob("delete", ids=[mine["id"]]))["removed"] == []
+        assert len((await bea("recall", query="safe code"))["found"]) == 1
+
+
+async def test_one_answer_is_never_huge(memory, served):
+    for number in range(30):
+        memory.add_message(f"lisbon {number} " + "word " * 5_000)
+    async with served(memory) as call:
+        result = await call.client.call_tool("recall", {"query": "lisbon", "limit": 30})
+    found = result.structured_content["found"]
+    assert len(found) > 5
+    assert all(hit["cut"] for hit in found)
+    assert len(result.content[0].text) < 60_000
+
+
+async def test_the_text_of_an_answer_says_what_its_structure_says(memory, served):
+    memory.remember("Ana lives in Lisbon.")
+    async with served(memory) as call:
+        result = await call.client.call_tool("recall", {"query": "Where does Ana live?"})
+    assert json.loads(result.content[0].text) == result.structured_content
+
+
+async def test_resources(memory, served):
+    kept = memory.remember("Ana lives in Lisbon.", id="note 1")
+    async with served(memory) as call:
+        listed = {str(resource.uri) for resource in (await call.client.list_resources()).resources}
+        assert listed == {"memory://stats", "memory://recent"}
+        read = {uri: json.loads((await call.client.read_resource(uri)).contents[0].text) for uri in sorted(listed)}
+        assert read["memory://stats"]["memories"] == {"short_term": 1}
+        assert [line["id"] for line in read["memory://recent"]] == [kept.id]
+        whole = json.loads((await call.client.read_resource("memory://records/note%201")).contents[0].text)
+        assert whole["content"] == "Ana lives in Lisbon."
+        with pytest.raises(Exception, match="no record"):
+            await call.client.read_resource("memory://records/nobody")
+
+
+async def test_the_prompt_of_a_session(memory, served):
+    async with served(memory) as call:
+        assert [prompt.name for prompt in (await call.client.list_prompts()).prompts] == ["session_start"]
+        empty = await call.client.get_prompt("session_start")
+        assert empty.messages[0].content.text == "Nothing is remembered yet."
+        memory.remember("Ana lives in Lisbon.")
+        memory.remember("The build takes nine minutes.")
+        start = await call.client.get_prompt("session_start")
+        assert "Lisbon" in start.messages[0].content.text
+        topic = await call.client.get_prompt("session_start", {"topic": "How long does the build take?"})
+        assert "nine minutes" in topic.messages[0].content.text
+
+
+async def test_quiet_moments_are_used_unless_they_are_not_to_be(memory, served):
+    async with served(memory, consolidate=False) as call:
+        await call("recall", query="x")
+        assert memory.idle.wait() is None
+    async with served(memory) as call:
+        await call("recall", query="x")
+        assert memory.idle.wait() > 0
+
+
+def test_an_unknown_profile_is_refused(memory):
+    with pytest.raises(ConfigurationError, match="memory-server"):
+        memory_server(memory, profile="odd")
+
+
+async def test_an_asynchronous_handle(served):
+    async with AsyncMemory(":memory:", embedder="hashing") as memory, served(memory) as call:
+        assert (await call("remember", content="x y z"))["outcome"] == "stored"
+
+
+async def test_the_memory_stays_open(served, tmp_path):
+    with Memory(tmp_path, embedder="hashing") as memory:
+        async with served(memory, consolidate=False) as call:
+            await call("remember", content="Ana lives in Lisbon.")
+        assert len(memory.list()) == 1

@@ -1,0 +1,157 @@
+"""MnemicCapability: an agent recalls before it answers, and remembers what was said."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import nullcontext
+from typing import Any, Literal
+
+from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai.capabilities import AbstractCapability
+from pydantic_ai.capabilities.abstract import WrapRunHandler
+from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.run import AgentRunResult
+
+from mnemic import AsyncMemory, ConfigurationError, EmbedderError, Memory, StoreError
+from pydantic_ai_mnemic.binding import ScopeSource, bound, unknown_options
+from pydantic_ai_mnemic.messages import evidence, id_prefix, question, unanswered, with_data
+from pydantic_ai_mnemic.toolset import mnemic_toolset
+
+__all__ = ["MnemicCapability"]
+
+logger = logging.getLogger(__name__)
+
+
+class MnemicCapability(AbstractCapability[Any]):
+    """Long-term memory for an ``Agent``.
+
+    In a run it recalls, once, what bears on the user's prompt, without what the message history shows anyway; every
+    request of the run sees that text, fenced as data. After the run it stores what the user and the agent said, each
+    message once, with or without a message history. System prompts, tool calls, their results, reasoning and structured
+    output are not stored. A run that fails stores nothing.
+
+    The session is the ``conversation_id`` unless the handle or the scope has one. A recall that fails is logged and the
+    agent answers without it; a write that fails raises, and so does a scope that is not usable.
+
+    Args:
+        memory: where it is kept; blocking calls run on worker threads.
+        scope: whose memory: a value, or a function of the ``RunContext``; names it leaves out are those of ``memory``.
+        max_tokens: most tokens that recalled text may take; 0 recalls nothing.
+        inject: where the model sees it: ``instructions``, which pydantic-ai also keeps in the ``instructions`` of the run's
+            requests, or ``user``: at the head of the user's prompt, in the request only.
+        tools: offer ``remember``, ``recall`` and ``forget``.
+        store: store what was said.
+        idle: process and consolidate in quiet moments after runs.
+        id: of the capability.
+        options: further arguments of ``Memory.get_memory_context``.
+
+    Raises:
+        ConfigurationError: an argument is not understood.
+
+    Example:
+        >>> from pydantic_ai import Agent
+        >>> memory = Memory(":memory:", embedder="hashing")
+        >>> agent = Agent("test", capabilities=[MnemicCapability(memory, tools=False)])
+        >>> _ = agent.run_sync("I moved to Lisbon.")
+        >>> [message.content for message in memory.messages()]
+        ['I moved to Lisbon.', 'success (no tool calls)']
+    """
+
+    def __init__(
+        self,
+        memory: Memory | AsyncMemory,
+        *,
+        scope: ScopeSource = None,
+        max_tokens: int = 1000,
+        inject: Literal["instructions", "user"] = "instructions",
+        tools: bool = True,
+        store: bool = True,
+        idle: bool = True,
+        id: str | None = None,
+        **options: Any,
+    ) -> None:
+        if inject not in ("instructions", "user"):
+            raise ConfigurationError(f'inject must be "instructions" or "user", not {inject!r:.40}.')
+        if wrong := unknown_options(
+            Memory.get_memory_context, options, reserved=("query", "max_tokens", "exclude", "session")
+        ):
+            raise ConfigurationError(wrong)
+        self.id = id
+        self._face = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
+        self._scope, self._max_tokens, self._inject = scope, max_tokens, inject
+        self._options: Mapping[str, Any] = options
+        self._toolset = mnemic_toolset(self._face, scope=scope) if tools else None
+        self._store, self._idle = store, idle
+        self._contexts: dict[str, str] = {}  # of the runs under way
+
+    @classmethod
+    def get_serialization_name(cls) -> str | None:
+        """A handle cannot be written into a spec."""
+        return None
+
+    def get_toolset(self) -> FunctionToolset[Any] | None:
+        """``remember``, ``recall`` and ``forget``."""
+        return self._toolset
+
+    # Before the answer
+
+    def get_instructions(self) -> Callable[[RunContext[Any]], Coroutine[Any, Any, str]] | None:
+        """What is recalled; asked for at every request, recalled at the first."""
+        return self._recalled if self._inject == "instructions" and self._max_tokens else None
+
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
+        """Show what is recalled at the head of the user's prompt, in this request only."""
+        if self._inject == "user" and self._max_tokens and (context := await self._recalled(ctx)):
+            request_context.messages = with_data(request_context.messages, context)
+        return request_context
+
+    async def _recalled(self, ctx: RunContext[Any]) -> str:
+        if ctx.run_id is None:
+            return await self._recall(ctx)
+        if ctx.run_id not in self._contexts:
+            self._contexts[ctx.run_id] = await self._recall(ctx)
+        return self._contexts[ctx.run_id]
+
+    async def _recall(self, ctx: RunContext[Any]) -> str:
+        handle = self._here(ctx)
+        asked = question(ctx.prompt, ctx.messages)
+        if not asked:
+            return ""
+        shown = [message.id for message in evidence(ctx.messages, prefix=id_prefix(handle.scope)) if message.id]
+        try:
+            packed = await handle.get_memory_context(asked, max_tokens=self._max_tokens, exclude=shown, **self._options)
+        except (StoreError, EmbedderError):
+            logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
+            return ""
+        return packed.to_prompt()
+
+    def _here(self, ctx: RunContext[Any]) -> AsyncMemory:
+        """The handle of this run: the user and project of the scope, the session of the conversation unless one is given."""
+        handle = bound(self._face, self._scope, ctx)
+        if handle.scope.session is not None or ctx.conversation_id is None:
+            return handle
+        return handle.scoped(session=ctx.conversation_id)
+
+    # After the answer
+
+    async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
+        """Quiet moments begin when no run is under way; what was recalled for a run is forgotten with it."""
+        try:
+            with self._here(ctx).idle.run() if self._idle else nullcontext():
+                return await handler()
+        finally:
+            self._contexts.pop(ctx.run_id or "", None)
+
+    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+        """Store what was said."""
+        if not self._store:
+            return result
+        handle = self._here(ctx)
+        said = unanswered(result.all_messages(), len(result.new_messages()))
+        if new := evidence(said, prefix=id_prefix(handle.scope)):
+            for receipt in (await handle.add(new)).rejected:
+                logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)
+        return result

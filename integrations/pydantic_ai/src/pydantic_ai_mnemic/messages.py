@@ -1,0 +1,138 @@
+"""pydantic-ai messages to Mnemic messages. Pure: no memory is touched here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from urllib.parse import quote
+
+from pydantic_ai.messages import (
+    AudioUrl,
+    BinaryContent,
+    CachePoint,
+    ImageUrl,
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextContent,
+    TextPart,
+    UserContent,
+    UserPromptPart,
+    VideoUrl,
+)
+
+from mnemic import Message, Scope
+
+__all__ = ["evidence", "id_prefix", "question", "unanswered", "with_data"]
+
+MAX_PIECE = 500_000
+MAX_ID = 1_000
+MAX_QUESTION = 8_000
+
+
+def _item(item: UserContent) -> str:
+    """Text, or a word for what is none; markers of caching say nothing."""
+    match item:
+        case str():
+            return item
+        case TextContent():
+            return item.content
+        case CachePoint():
+            return ""
+        case ImageUrl():
+            return "[image]"
+        case AudioUrl():
+            return "[audio]"
+        case VideoUrl():
+            return "[video]"
+        case BinaryContent():
+            kind = item.media_type.partition("/")[0]
+            return f"[{kind}]" if kind in ("image", "audio", "video") else "[file]"
+        case _:
+            return "[file]"
+
+
+def _text(content: str | Sequence[UserContent]) -> str:
+    """What the user said, media as a word in brackets."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(text for text in map(_item, content) if text)
+
+
+def _said(message: ModelMessage) -> list[tuple[str, str, datetime]]:
+    """Role, text and time of what was said; system prompts, tool calls, their results and reasoning were not."""
+    if isinstance(message, ModelResponse):
+        text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
+        return [("assistant", text, message.timestamp)] if text.strip() else []
+    prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
+    return [("user", text, part.timestamp) for part in prompts if (text := _text(part.content)).strip()]
+
+
+def id_prefix(scope: Scope) -> str:
+    """Sets the ids of one conversation apart from those of all others of its user."""
+    place = "" if scope.session is None else quote(scope.session, safe="")
+    return place if scope.project is None else f"{quote(scope.project, safe='')}/{place}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def _record_id(prefix: str, sent_at: datetime, text: str) -> str:
+    """pydantic-ai's messages have no ids: a message is known by its moment and its words, also after a round trip."""
+    whole = f"{prefix}:{sent_at.timestamp():.6f}:{_digest(text)}"
+    return whole if len(whole) <= MAX_ID else f"pai:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
+
+
+def evidence(messages: Iterable[ModelMessage], *, prefix: str) -> list[Message]:
+    """What was said, as messages to remember: each has the same id whenever it is met; very long ones become several.
+
+    Args:
+        messages: of a run.
+        prefix: see ``id_prefix``.
+    """
+    return [
+        Message(
+            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, piece),
+            metadata={"run_id": message.run_id} if message.run_id else {},
+        )
+        for message in messages
+        for role, text, sent_at in _said(message)
+        for start in range(0, len(text), MAX_PIECE)
+        if (piece := text[start : start + MAX_PIECE]).strip()
+    ]  # fmt: skip
+
+
+def unanswered(messages: Sequence[ModelMessage], new: int) -> Sequence[ModelMessage]:
+    """What a run adds: its last ``new`` messages, and what the user said before them that nobody had answered yet."""
+    first = len(messages) - new
+    while first > 0 and isinstance(messages[first - 1], ModelRequest):
+        first -= 1
+    return messages[first:]
+
+
+def question(prompt: str | Sequence[UserContent] | None, messages: Sequence[ModelMessage]) -> str:
+    """The last words of the user; of a very long text its beginning and its end."""
+    text = "" if prompt is None else _text(prompt).strip()
+    if not text:
+        said = (text for message in reversed(messages) for role, text, _ in reversed(_said(message)) if role == "user")
+        text = next(said, "").strip()
+    return text if len(text) <= MAX_QUESTION else f"{text[: MAX_QUESTION // 2]}\n{text[-MAX_QUESTION // 2 :]}"
+
+
+def with_data(messages: Sequence[ModelMessage], context: str) -> list[ModelMessage]:
+    """The messages with the context at the head of a copy of the user's last prompt."""
+    for at in range(len(messages) - 1, -1, -1):
+        message = messages[at]
+        if not isinstance(message, ModelRequest):
+            continue
+        for place in range(len(message.parts) - 1, -1, -1):
+            part = message.parts[place]
+            if isinstance(part, UserPromptPart):
+                content = part.content
+                more = f"{context}\n\n{content}" if isinstance(content, str) else [context, *content]
+                parts = [*message.parts[:place], replace(part, content=more), *message.parts[place + 1 :]]
+                return [*messages[:at], replace(message, parts=parts), *messages[at + 1 :]]
+    return [*messages]

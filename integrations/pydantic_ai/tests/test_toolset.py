@@ -1,0 +1,118 @@
+"""The tools alone."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
+
+from mnemic import AsyncMemory, StoreFull
+from pydantic_ai_mnemic import mnemic_toolset
+
+
+@dataclass
+class Deps:
+    user_id: str
+
+
+def returned(model):
+    """What the tools gave the model, in order."""
+    last = [message for message in model.seen[-1] if isinstance(message, ModelRequest)]
+    return [part for m in last for part in m.parts if isinstance(part, ToolReturnPart)]
+
+
+def run(memory, model, **kwargs):
+    return Agent(model, toolsets=[mnemic_toolset(memory, **kwargs)], deps_type=Deps)
+
+
+def test_remember_recall_forget(memory, scripted):
+    model = scripted(ToolCallPart("remember", {"content": "Ana lives in Lisbon.", "importance": 0.9}), "ok")
+    run(memory, model).run_sync("go")
+    (record,) = memory.list()
+    assert (record.content, record.importance, record.source) == ("Ana lives in Lisbon.", 0.9, "model_inference")
+    model = scripted(
+        ToolCallPart("recall", {"query": "Where does Ana live?"}),
+        ToolCallPart("forget", {"ids": [record.id, "x"]}),
+        "ok",
+    )
+    run(memory, model).run_sync("go")
+    recalled, forgotten = returned(model)
+    assert recalled.content["found"][0]["id"] == record.id
+    assert recalled.content["found"][0]["text"] == "Ana lives in Lisbon."
+    assert forgotten.content.startswith("1 forgotten. x: ")
+    assert memory.list() == []
+
+
+def test_forgetting_by_description(memory, scripted):
+    memory.remember("My favourite tea is Assam.")
+    memory.remember("The API runs on port 8080.")
+    model = scripted(ToolCallPart("forget", {}), ToolCallPart("forget", {"description": "my favourite tea"}), "ok")
+    run(memory, model).run_sync("go")
+    assert "ids" in str(returned(model)[0].content)
+    assert returned(model)[1].content == "1 forgotten."
+    assert [record.content for record in memory.list()] == ["The API runs on port 8080."]
+
+
+def test_the_schema_knows_no_scope(memory, scripted):
+    model = scripted("ok")
+    run(memory, model, scope={"user": "bea", "project": "site"}).run_sync("go")
+    (tools,) = model.tools
+    assert {name: sorted(schema["properties"]) for name, schema in tools.items()} == {
+        "remember": ["content", "importance", "type"],
+        "recall": ["limit", "query", "since", "until"],
+        "forget": ["description", "ids"],
+    }
+    assert not {"user", "project", "session", "scope"} & {*json.dumps(tools).replace('"', " ").split()}
+
+
+def test_the_scope_comes_from_deps(memory, scripted):
+    def per_user(ctx):
+        return {"user": ctx.deps.user_id}
+
+    for user in ("bea", "bob"):
+        model = scripted(ToolCallPart("remember", {"content": f"I am {user}."}), "ok")
+        run(memory, model, scope=per_user).run_sync("go", deps=Deps(user))
+    assert [record.content for record in memory.scoped(user="bea").list()] == ["I am bea."]
+    model = scripted(ToolCallPart("recall", {"query": "Who am I?"}), "ok")
+    run(memory, model, scope=per_user).run_sync("go", deps=Deps("bob"))
+    assert [hit["text"] for hit in returned(model)[0].content["found"]] == ["I am bob."]
+
+
+def test_what_a_model_gets_wrong_it_is_told(memory, scripted):
+    model = scripted(
+        ToolCallPart("remember", {"content": " ", "importance": 2}), ToolCallPart("remember", {"content": "Yes."}), "ok"
+    )
+    run(memory, model).run_sync("go")
+    assert "0 to 1" in str(returned(model)[0].content)
+    assert [record.content for record in memory.list()] == ["Yes."]
+
+
+def test_a_full_disk_does_not_end_the_run(memory, scripted, monkeypatch):
+    async def full(self, *args, **kwargs):
+        raise StoreFull("There is no room left.")
+
+    monkeypatch.setattr(AsyncMemory, "remember", full)
+    model = scripted(ToolCallPart("remember", {"content": "Yes."}), "I could not.")
+    assert run(memory, model).run_sync("go").output == "I could not."
+    assert "no room left" in str(returned(model)[0].content)
+
+
+async def test_an_asynchronous_handle(scripted):
+    async with AsyncMemory(":memory:", embedder="hashing") as memory:
+        model = scripted(ToolCallPart("remember", {"content": "Yes."}), "ok")
+        await run(memory, model).run("go")
+        assert len(await memory.list()) == 1
+
+
+@pytest.mark.parametrize("limit", [1, 3])
+def test_a_long_text_is_cut_and_the_limit_holds(memory, scripted, limit):
+    for number in range(5):
+        memory.add_message(f"lisbon {number} " * 2000)
+    model = scripted(ToolCallPart("recall", {"query": "lisbon", "limit": limit}), "ok")
+    run(memory, model).run_sync("go")
+    found = returned(model)[0].content["found"]
+    assert len(found) == limit
+    assert all(len(hit["text"]) == 4_001 for hit in found)
