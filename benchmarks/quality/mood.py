@@ -4,7 +4,7 @@ Every subject has memories in each of the four quadrants, and some that state a 
 with a mood: given by the caller, or read from the query's own words. The ranking is cosine + weight x similarity of the
 moods, with the moods as the library estimates them; nothing of the set was used to fit that.
 
-    python -m benchmarks.quality.mood [--seed 0] [--weight 0.3] [--json OUT] [--vectors-cache FILE]
+    python -m benchmarks.quality.mood [--seed 0] [--weight 0.3] [--via memory] [--json OUT] [--vectors-cache FILE]
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.vectors import default_embedder
-from mnemic import Emotion
+from mnemic import Emotion, Memory
 from mnemic.emotion import emotions, has_affect, similarity
 from mnemic.emotion.weights import SHA256
 
@@ -172,6 +172,44 @@ def run(embedder: Any, *, seed: int, weight: float) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def searched(
+    memory: Memory, queries: Sequence[Line], moods: Sequence[Emotion | None], memories: Sequence[Line], weight: float
+) -> dict[str, Any]:
+    """The shares of the first five that a memory finds, without and with the weight."""
+    at = {line.text: place for place, line in enumerate(memories)}
+    found: dict[str, Any] = {}
+    for name, share in (("without", 0.0), ("with", weight)):
+        orders: list[np.ndarray] = []
+        for line, mood in zip(queries, moods, strict=True):
+            hits = memory.search(line.text, k=FIRST, kinds=["memory"], mood=mood, emotion_weight=share)
+            orders.append(np.array([at[hit.text] for hit in hits]))
+        assert all(len(order) == FIRST for order in orders)
+        found[name] = shares(queries, orders, memories)
+        parts = {q: [i for i, line in enumerate(queries) if line.quadrant == q] for q in QUADRANTS}
+    found["by_quadrant"] = {
+        q: shares([queries[i] for i in part], [orders[i] for i in part], memories)["congruent"]
+        for q, part in parts.items()
+    }
+    return found
+
+
+def run_via_memory(embedder: Any, *, seed: int, weight: float) -> dict[str, Any]:
+    """The same set through ``Memory.search``: the whole ranking, of which cosine and mood are a part."""
+    memories, plain, felt = made(seed)
+    with Memory(":memory:", embedder=embedder) as memory:
+        for line in memories:
+            memory.remember(line.text)
+        memory.process()
+        given: list[Emotion | None] = [
+            Emotion(valence=v, arousal=a) for v, a in (QUADRANTS[line.quadrant] for line in plain)
+        ]
+        return {
+            "memories": len(memories), "queries": len(plain) + len(felt),
+            "given": searched(memory, plain, given, memories, weight),
+            "read": searched(memory, felt, [None] * len(felt), memories, weight),
+        }  # fmt: skip
+
+
 def show(found: dict[str, Any]) -> None:
     names = ("congruent", "same_valence", "on_subject")
     rows = [
@@ -180,10 +218,8 @@ def show(found: dict[str, Any]) -> None:
         for how in ("without", "with")
     ]
     reporting.print_table("the first five, %", ("mood is", *names), rows)
-    rows = [
-        (q, found["given"]["by_quadrant"][q], found["read"]["by_quadrant"][q], *found["recognised"][q])
-        for q in QUADRANTS
-    ]
+    known = found.get("recognised", dict.fromkeys(QUADRANTS, (None, None)))
+    rows = [(q, found["given"]["by_quadrant"][q], found["read"]["by_quadrant"][q], *known[q]) for q in QUADRANTS]
     reporting.print_table("by quadrant, %", ("quadrant", "given", "read", "recognised", "right valence"), rows)
 
 
@@ -192,16 +228,20 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.mood", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--weight", type=float, default=0.3)
+    parser.add_argument(
+        "--via", choices=("function", "memory"), default="function", help="memory: through Memory.search"
+    )
     parser.add_argument("--vectors-cache", type=Path)
     parser.add_argument("--json", type=Path)
     options = parser.parse_args(given)
     embedder = default_embedder(options.vectors_cache)
-    found = run(embedder, seed=options.seed, weight=options.weight)
+    ranking = run_via_memory if options.via == "memory" else run
+    found = ranking(embedder, seed=options.seed, weight=options.weight)
     embedder.close()
     result = reporting.document(
         "quality.mood", given, data={"file": "made by the benchmark", "weights_sha256": SHA256},
         settings={
-            "seed": options.seed, "weight": options.weight, "embedder": embedder.id, "vaderSentiment": version("vaderSentiment"),
+            "seed": options.seed, "weight": options.weight, "via": options.via, "embedder": embedder.id, "vaderSentiment": version("vaderSentiment"),
         },
         definitions=DEFINITIONS, figures=found,
     )  # fmt: skip

@@ -547,7 +547,9 @@ def generated(attribute: Attribute, number: int, seed: int) -> Sequence_:
         timeline.append((START + (when - START) * draw.random(), None, text))
     steps: list[Step] = []
     for at, (moment, value, text) in enumerate(sorted(timeline, key=lambda each: each[0])):
-        steps.append(Step(Message(role="user", content=text, sent_at=moment, id=f"u{at}", session=f"s{moment:%Y%m%d}"), value))
+        steps.append(
+            Step(Message(role="user", content=text, sent_at=moment, id=f"u{at}", session=f"s{moment:%Y%m%d}"), value)
+        )
         reply = Message(role="assistant", content=draw.choice(REPLIES), sent_at=moment + timedelta(seconds=20), id=f"a{at}",
                         session=f"s{moment:%Y%m%d}")  # fmt: skip
         steps.append(Step(reply, None))
@@ -585,7 +587,9 @@ def main(given: Sequence[str]) -> dict[str, Any]:
         bars=BARS, figures=figures,
     )  # fmt: skip
     for family, found in figures.items():
-        reporting.print_table(f"updates, {family}", ("figure", "value"), [(k, v) for k, v in found.items() if not isinstance(v, dict)])
+        reporting.print_table(
+            f"updates, {family}", ("figure", "value"), [(k, v) for k, v in found.items() if not isinstance(v, dict)]
+        )
     if options.json:
         reporting.write(options.json, result)
     return result

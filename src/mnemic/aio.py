@@ -12,7 +12,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
 from weakref import WeakKeyDictionary
 
 from mnemic.memory import Memory
@@ -423,6 +423,16 @@ class AsyncMemory:
     async def flush(self, *, process: bool = True) -> int:
         """See ``Memory.flush``."""
         return await self._run(self._memory.flush, process=process)
+
+    async def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
+        """See ``Memory.export``."""
+        return await self._run(self._memory.export, file, vectors=vectors)
+
+    async def import_from(
+        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, int]:
+        """See ``Memory.import_from``; ``progress`` is called on a worker thread."""
+        return await self._run(self._memory.import_from, file, progress=progress)
 
     async def close(self) -> None:
         """See ``Memory.close``."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal
 
 from mnemic import scopes
 from mnemic.errors import InvalidInput
@@ -682,6 +682,36 @@ class Memory:
         """Do the work that is pending: embed what has no vector, and ``process`` what waits; returns how many were done."""
         embedded = maintaining.embed_pending(self._engine)
         return embedded + self.process().messages if process else embedded
+
+    def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
+        """Write all that this user has, at every level, into a JSONL file that ``import_from`` reads back.
+
+        Args:
+            file: a path, or a text file open for writing.
+            vectors: take the vectors along, so that reading it in needs no embedder.
+
+        Returns:
+            How many of each kind; ``left_out`` counts links between two forgotten memories.
+
+        Raises:
+            Conflict: others kept changing the record.
+            StoreUnavailable: the file cannot be written.
+        """
+        from mnemic.flows import exporting
+
+        return exporting.export(self._engine, self._scope, file, vectors=vectors)
+
+    def import_from(
+        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, int]:
+        """Read what ``export`` wrote into a user who has nothing yet: all of it or nothing.
+
+        Raises:
+            InvalidInput: the file is damaged or no export, or this user has records.
+        """
+        from mnemic.flows import exporting
+
+        return exporting.restore_from(self._engine, self._scope, file, progress=progress)
 
     def close(self) -> None:
         """Close the record for this handle and all handles made from it. Closing twice is harmless."""

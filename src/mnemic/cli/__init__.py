@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
 
 from mnemic.cli.output import complain
 from mnemic.cli.parser import make_parser
@@ -20,6 +21,18 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
 __all__ = ["main"]
+
+_MODULES = {
+    "context": "asking", "search": "asking", "stats": "asking",
+    "add": "storing", "import": "storing", "remember": "storing",
+    "episodes": "knowledge", "graph": "knowledge", "link": "knowledge", "list": "knowledge", "show": "knowledge",
+    "unlink": "knowledge",
+    "consolidate": "lifecycle", "forget": "lifecycle", "log": "lifecycle", "process": "lifecycle",
+    "restore": "lifecycle", "undo": "lifecycle",
+    "export": "keeping", "reembed": "keeping",
+    "doctor": "doctor", "keys": "keys",
+}  # fmt: skip
+"""The module of each command."""
 
 FINE, NOT_FINE, FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 
@@ -62,17 +75,8 @@ def _guarded(arguments: Namespace) -> int:
 
 def _command(name: str) -> Callable[[Namespace], bool]:
     """The function behind a command; importing it loads the memory itself."""
-    if name == "doctor":
-        from mnemic.cli.doctor import doctor
-
-        return doctor
-    if name == "keys":
-        from mnemic.cli.keys import keys
-
-        return keys
-    from mnemic.cli.commands import COMMANDS
-
-    return COMMANDS[name]
+    module = import_module(f"mnemic.cli.{_MODULES[name]}")
+    return cast("Mapping[str, Callable[[Namespace], bool]]", module.COMMANDS)[name]
 
 
 def _drop_output() -> None:

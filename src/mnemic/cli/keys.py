@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import sys
 import warnings
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from mnemic.cli.output import say, say_json
@@ -14,17 +15,7 @@ from mnemic.llm.keys import store_key
 if TYPE_CHECKING:
     from argparse import ArgumentParser, Namespace
 
-__all__ = ["KEYS", "add_keys", "keys"]
-
-KEYS = """\
-Store the API key of a provider of language models in the keyring of this machine. The key is asked for without echo, or read
-from a pipe; it is never written to a file, logged or shown. A key in the environment (OPENAI_API_KEY and the like) comes first.
-Needs: pip install "mnemic[keyring]"
-
-examples:
-  mnemic keys set anthropic
-  pass show openai | mnemic keys set openai
-"""
+__all__ = ["COMMANDS", "add_keys", "keys"]
 
 
 def add_keys(parser: ArgumentParser) -> None:
@@ -63,3 +54,6 @@ def _asked(provider: str) -> str:
         if shown
         else "No key was typed. Nothing was stored."
     )
+
+
+COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"keys": keys}

@@ -10,9 +10,25 @@ from dataclasses import fields, is_dataclass
 from datetime import datetime
 from typing import cast
 
-from mnemic.types import Hit
+from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 
-__all__ = ["complain", "hit_lines", "jsonable", "say", "say_json", "size", "table"]
+__all__ = [
+    "complain",
+    "counted",
+    "event_line",
+    "heading",
+    "hit_lines",
+    "indented",
+    "jsonable",
+    "moment",
+    "one_line",
+    "plain",
+    "receipt_line",
+    "say",
+    "say_json",
+    "size",
+    "table",
+]
 
 # Stored text may hold escape sequences, which must not reach the terminal as such.
 _CONTROL = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -54,11 +70,25 @@ def jsonable(value: object) -> object:
     return value
 
 
+def plain(value: object) -> dict[str, object]:
+    """A dataclass as a JSON object."""
+    return cast("dict[str, object]", jsonable(value))
+
+
 def table(rows: Iterable[tuple[str, object]]) -> list[str]:
     """Names and values in two columns."""
     pairs = [(name, str(value)) for name, value in rows]
     width = max((len(name) for name, _ in pairs), default=0)
     return [f"{name:<{width}}  {value}" for name, value in pairs]
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """Numbers of things: ``3 memories, 1 link``."""
+    return ", ".join(f"{count} {name if count == 1 else _plural(name)}" for name, count in counts.items())
+
+
+def _plural(name: str) -> str:
+    return f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
 
 
 def size(count: float) -> str:
@@ -72,12 +102,65 @@ def size(count: float) -> str:
 
 def hit_lines(rank: int, hit: Hit) -> list[str]:
     """One hit: a line that says what it is, then its text."""
-    when = f"{hit.sent_at:%Y-%m-%d %H:%M}" if hit.sent_at else "undated"
-    who = _one_line(hit.speaker or hit.type or hit.kind)
-    place = f"  in {_one_line(hit.session)}" if hit.session else ""
-    text = hit.text.strip().replace("\n", "\n    ")
-    return [f"{rank:>2}. {when}  {who}{place}  [{_one_line(hit.id)}]  {hit.score:.3f}", f"    {text}"]
+    who = one_line(hit.speaker or hit.type or hit.kind)
+    place = f"  in {one_line(hit.session)}" if hit.session else ""
+    ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
+    head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{place}  [{one_line(hit.id)}]  {hit.score:.3f}"
+    return [head, indented(hit.text), *([ended] if hit.superseded_by else [])]
 
 
-def _one_line(text: str) -> str:
+def heading(record: Message | Episode | MemoryRecord) -> str:
+    """One line that says what a record is, its id in brackets."""
+    name = f"[{one_line(str(record.id))}]"
+    match record:
+        case Message():
+            place = f"  in {one_line(record.session)}" if record.session else ""
+            return f"{moment(record.sent_at)}  {one_line(record.name or record.role)}{place}  {name}"
+        case Episode():
+            place = f"  in {one_line(record.session)}" if record.session else ""
+            count = counted({"message": len(record.message_ids)})
+            return f"{moment(record.started_at)}  {one_line(record.title)}{place}  {count}  {name}"
+        case MemoryRecord():
+            tags = "".join(f"  #{one_line(tag)}" for tag in record.tags)
+            what = f"{record.type}  {record.status}  {record.importance:.2f}"
+            return f"{moment(record.said_at or record.created_at)}  {what}{tags}{_ended(record)}  {name}"
+
+
+def _ended(record: MemoryRecord) -> str:
+    if record.expired_at is not None:
+        return f"  believed until {moment(record.expired_at)}"
+    return f"  true until {moment(record.invalid_at)}" if record.invalid_at is not None else ""
+
+
+def receipt_line(receipt: Receipt) -> str:
+    """What became of one write."""
+    reason = f": {one_line(receipt.reason)}" if receipt.reason else ""
+    return f"{receipt.outcome}  [{one_line(receipt.id)}]{reason}"
+
+
+def event_line(event: Event, *, named: bool) -> str:
+    """One line of a history; ``named`` says of which record."""
+    name = f"  [{one_line(event.id)}]" if named else ""
+    version = f"  version {event.version}" if event.version not in (None, 1) else ""
+    details = (f"{key} {_worded(value)}" for key, value in event.detail.items() if value not in (None, "", []))
+    detail = "  ".join(details)
+    return f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}{'  ' + detail if detail else ''}"
+
+
+def _worded(value: object) -> str:
+    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def moment(value: datetime | None) -> str:
+    """A time for people."""
+    return f"{value:%Y-%m-%d %H:%M}" if value else "undated"
+
+
+def indented(text: str, by: str = "    ") -> str:
+    """Text under a heading."""
+    return by + text.strip().replace("\n", f"\n{by}")
+
+
+def one_line(text: str) -> str:
+    """Text with every run of white space as one space."""
     return " ".join(text.split())

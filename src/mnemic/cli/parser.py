@@ -3,84 +3,19 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS, ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import get_args
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.keys import KEYS, add_keys
+from mnemic.cli.keys import add_keys
+from mnemic.cli.texts import ENDING, HELP, OVERVIEW, SUMMARIES
+from mnemic.types import Kind, LinkType, MemoryType, Reach, Source, Status
 
 __all__ = ["FORMATS", "make_parser"]
 
-FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index")
-
-OVERVIEW = """\
-Long-term memory in a folder, from the shell.
-
-examples:
-  mnemic import chat.json                     take a conversation in
-  mnemic search "where does she live?" -k 5   find what was said
-  mnemic context "where does she live?"       the same as text for a prompt
-  mnemic stats                                what is there
-  mnemic doctor --deep                        is everything in order?
-"""
-
-ENDING = """\
-The options of the memory (--dir, --user ...) may stand before or after the command.
-exit codes: 0 fine; 1 nothing found, something not taken in, or findings; 2 wrong usage or an error.
-"""
-
-IMPORT = """\
-Take the messages of a JSON or JSONL file in, verbatim, with their dates.
-
-formats (told by their shape, unless --format names one):
-  messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "metadata"?}
-  langchain    messages_to_dict(messages), or a list of dumpd(message)
-  llama-index  a list of ChatMessage.model_dump(mode="json"), or a stored SimpleChatStore
-  locomo       one LoCoMo conversation, or a list of them
-
-Importing the same file twice stores nothing twice: messages without an id get one made of their text, speaker, time and
-session. Messages that name no session belong to --session, else to one named after the file.
-
-examples:
-  mnemic import chat.json --user ana
-  mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
-"""
-
-SEARCH = """\
-Find messages and memories, best first. Exit code 1 when nothing is found.
-
-examples:
-  mnemic search "what does Ana drink?"
-  mnemic search "the lease" --since 2026-03-01 --until 2026-04-01 -k 3
-  mnemic search "the lease" --session s5 --json
-  mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
-"""
-
-CONTEXT = """\
-Print what is remembered as text for a prompt, within a budget of tokens. Without a query: what a new session
-should know.
-
-examples:
-  mnemic context "plan her birthday" --max-tokens 500
-  mnemic context > memory.txt
-"""
-
-STATS = """\
-Count what one user has, and the size of the whole record.
-
-example:
-  mnemic stats --user ana
-"""
-
-DOCTOR = """\
-Check the installation and the record: versions, embedder and its weights, tokenizer, every invariant of the memory.
-Exit code 1 when something is wrong. Works without a memory, too.
-
-examples:
-  mnemic doctor
-  mnemic doctor --deep        also reads every page and every text, and runs the embedder once
-"""
+FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index", "mnemic")
 
 
 def make_parser() -> ArgumentParser:
@@ -97,12 +32,12 @@ def make_parser() -> ArgumentParser:
     shared = ArgumentParser(add_help=False)
     _memory_options(shared, given_only=True)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    for name, summary, description, options in _COMMANDS:
+    for name, summary in SUMMARIES.items():
         command = commands.add_parser(
-            name, help=summary, description=description, parents=[shared], allow_abbrev=False,
+            name, help=summary, description=HELP[name], parents=[shared], allow_abbrev=False,
             formatter_class=RawDescriptionHelpFormatter,
         )  # fmt: skip
-        options(command)
+        _OPTIONS[name](command)
     return parser
 
 
@@ -117,18 +52,112 @@ def _memory_options(parser: ArgumentParser, *, given_only: bool) -> None:
     group.add_argument("--dir", default=default(folder), help="its folder (default: $MNEMIC_DIR, else ./memory)")
     group.add_argument("--user", default=default("default"), help="whose memory (default: default)")
     group.add_argument("--project", default=default(None), help="the project")
-    group.add_argument("--session", default=default(None), help="the conversation: what to search, where to import to")
+    group.add_argument("--session", default=default(None), help="the conversation: what to search, where to store to")
     group.add_argument(
         "--embedder", metavar="NAME", default=default(None),
         help='a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2 on this machine)',
+    )  # fmt: skip
+    group.add_argument(
+        "--llm", metavar="NAME", default=default(None),
+        help='a language model for process and consolidate, "provider:model" (default: none, by rule)',
     )  # fmt: skip
     group.add_argument("--timezone", metavar="ZONE", default=default(None), help="of times without one (default: UTC)")
     group.add_argument("--json", action="store_true", default=default(None), help="answer with one JSON document")
 
 
+# Options that several commands share
+
+
+def _reach(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--reach", choices=get_args(Reach), default="project+global",
+        help="how far to look from --project and --session (default: project+global)",
+    )  # fmt: skip
+
+
+def _span(parser: ArgumentParser, what: str) -> None:
+    parser.add_argument("--since", type=_moment, metavar="ISO", help=f"{what} at this time or later: 2026-03-01T18:00")
+    parser.add_argument("--until", type=_moment, metavar="ISO", help=f"{what} before this time")
+
+
+def _clocks(parser: ArgumentParser) -> None:
+    parser.add_argument("--at", type=_moment, metavar="ISO", help="what was true then (default: what is true now)")
+    parser.add_argument(
+        "--known-at", type=_moment, metavar="ISO", help="what was believed then, whatever came to be known later"
+    )
+
+
+def _marks(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--type", action="append", choices=get_args(MemoryType), help="memories of this type; give it again for more"
+    )
+    parser.add_argument("--tag", action="append", metavar="TAG", help="memories with this tag; again: or with that one")
+
+
+def _expired(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--include-expired", action="store_true", help="also memories that are no longer true or no longer believed"
+    )
+
+
+def _asking(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--recipe", metavar="NAME", default="conversation",
+        help="how to rank: conversation (default), facts, coding, rrf, vector",
+    )  # fmt: skip
+    parser.add_argument(
+        "--kinds", type=_kinds, metavar="KINDS", default=("message", "memory"),
+        help="what may be found: message, memory, episode, with commas (default: message,memory)",
+    )  # fmt: skip
+    _marks(parser)
+    _span(parser, "said")
+    _clocks(parser)
+    _reach(parser)
+
+
+def _limit(parser: ArgumentParser, default: int | None, what: str) -> None:
+    shown = "all" if default is None else default
+    parser.add_argument("--limit", type=int, default=default, metavar="N", help=f"{what} (default: {shown})")
+
+
+def _text(parser: ArgumentParser) -> None:
+    parser.add_argument("text", metavar="TEXT", nargs="?", help="what to store (default, and with -: read from stdin)")
+
+
+# The commands
+
+
+def _add(parser: ArgumentParser) -> None:
+    _text(parser)
+    parser.add_argument("--role", default="user", help="user (default), assistant, system, tool or another word")
+    parser.add_argument("--name", help="who says it")
+    parser.add_argument("--sent-at", type=_moment, metavar="ISO", help="when it was said (default: now)")
+    parser.add_argument("--id", help="a name of your own; the same id and text again is stored once")
+
+
 def _import(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a JSON or JSONL file in UTF-8")
     parser.add_argument("--format", choices=FORMATS, default="auto", help="what the file holds (default: auto)")
+
+
+def _remember(parser: ArgumentParser) -> None:
+    _text(parser)
+    parser.add_argument("--type", choices=get_args(MemoryType), default="semantic", help="default: semantic")
+    parser.add_argument("--category", metavar="WORD", help="preference, architecture_decision, bug_fix ...")
+    parser.add_argument("--tag", action="append", metavar="TAG", default=[], help="give it again for more")
+    parser.add_argument("--importance", type=float, metavar="N", help="0 to 1; given, it is pinned")
+    parser.add_argument(
+        "--source-id", action="append", metavar="ID", default=[], help="what it was made from; give it again for more"
+    )
+    parser.add_argument("--valid-at", type=_moment, metavar="ISO", help="since when it is true (default: now)")
+    parser.add_argument(
+        "--source", choices=get_args(Source), default="direct_user", help="where it comes from (default: direct_user)"
+    )
+    parser.add_argument("--id", help="a name of your own")
+
+
+def _process(parser: ArgumentParser) -> None:
+    _limit(parser, None, "about so many messages, whole episodes at a time")
 
 
 def _search(parser: ArgumentParser) -> None:
@@ -139,6 +168,7 @@ def _search(parser: ArgumentParser) -> None:
         help="find nothing rather than something graded lower (default: none)",
     )  # fmt: skip
     _asking(parser)
+    _expired(parser)
 
 
 def _context(parser: ArgumentParser) -> None:
@@ -147,13 +177,91 @@ def _context(parser: ArgumentParser) -> None:
     _asking(parser)
 
 
-def _asking(parser: ArgumentParser) -> None:
+def _list(parser: ArgumentParser) -> None:
+    parser.add_argument("--order", choices=("newest", "oldest", "importance"), default="newest", help="default: newest")
+    _limit(parser, 20, "at most so many")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out so many first (default: 0)")
+    _marks(parser)
     parser.add_argument(
-        "--recipe", metavar="NAME", default="conversation",
-        help="how to rank: conversation (default), facts, rrf, vector ...",
-    )  # fmt: skip
-    parser.add_argument("--since", type=_moment, metavar="ISO", help="said at this time or later: 2026-03-01T18:00")
-    parser.add_argument("--until", type=_moment, metavar="ISO", help="said before this time")
+        "--status", action="append", choices=get_args(Status), help="default: everything that is not archived"
+    )
+    _span(parser, "made")
+    _clocks(parser)
+    _expired(parser)
+    _reach(parser)
+
+
+def _episodes(parser: ArgumentParser) -> None:
+    _limit(parser, 20, "the latest so many")
+    _span(parser, "begun")
+    _reach(parser)
+
+
+def _one(what: str) -> Callable[[ArgumentParser], None]:
+    def options(parser: ArgumentParser) -> None:
+        parser.add_argument("id", metavar="ID", help=what)
+
+    return options
+
+
+def _graph(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the memory to begin at")
+    parser.add_argument(
+        "--depth", type=int, default=2, metavar="N", help="how many links to follow, 0 to 10 (default: 2)"
+    )
+    parser.add_argument(
+        "--type", action="append", choices=get_args(LinkType), help="links of this type; give it again for more"
+    )
+
+
+def _ends(parser: ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="id of the memory the link begins at")
+    parser.add_argument("target", metavar="TARGET", help="id of the memory it leads to")
+
+
+def _link(parser: ArgumentParser) -> None:
+    _ends(parser)
+    parser.add_argument("type", metavar="TYPE", choices=get_args(LinkType), help=", ".join(get_args(LinkType)))
+    parser.add_argument("--strength", type=float, default=1.0, metavar="N", help="0 to 1 (default: 1)")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why, in a few words")
+
+
+def _unlink(parser: ArgumentParser) -> None:
+    _ends(parser)
+    parser.add_argument("--type", choices=get_args(LinkType), help="links of this type (default: all)")
+
+
+def _forget(parser: ArgumentParser) -> None:
+    parser.add_argument("description", metavar="DESCRIPTION", nargs="?", help="what to forget, in words")
+    parser.add_argument("--id", action="append", metavar="ID", help="this record; give it again for more")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the history of what goes")
+
+
+def _restore(parser: ArgumentParser) -> None:
+    parser.add_argument("ids", metavar="ID", nargs="+", help="what was forgotten")
+
+
+def _consolidate(parser: ArgumentParser) -> None:
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument("--dry-run", action="store_true", help="only say what would be done")
+    only.add_argument("--advice", action="store_true", help="only say whether there is enough to do")
+    parser.add_argument(
+        "--importance-threshold", type=float, metavar="N", help="from which a memory becomes long-term (default: 0.6)"
+    )
+    parser.add_argument(
+        "--similarity-threshold", type=float, metavar="N", help="cosine from which two say the same (default: 0.85)"
+    )
+    parser.add_argument("--min-age-hours", type=float, metavar="N", help="leave younger ones in peace (default: 1)")
+
+
+def _log(parser: ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", nargs="?", help="the record (default: all memories)")
+    _limit(parser, 20, "the newest so many")
+
+
+def _export(parser: ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="where to write to; - is stdout")
+    parser.add_argument("--vectors", action="store_true", help="take the vectors along: bigger, and nothing to embed")
 
 
 def _doctor(parser: ArgumentParser) -> None:
@@ -171,11 +279,34 @@ def _moment(text: str) -> datetime:
         raise ArgumentTypeError(f"{text!r} is not a time; write 2026-03-01 or 2026-03-01T18:00+01:00") from error
 
 
-_COMMANDS: tuple[tuple[str, str, str, Callable[[ArgumentParser], None]], ...] = (
-    ("import", "take a file of messages in", IMPORT, _import),
-    ("search", "find what was said", SEARCH, _search),
-    ("context", "text for a prompt", CONTEXT, _context),
-    ("stats", "count what is there", STATS, _nothing),
-    ("doctor", "check installation and record", DOCTOR, _doctor),
-    ("keys", "store API keys", KEYS, add_keys),
-)
+def _kinds(text: str) -> Sequence[str]:
+    kinds = tuple(word.strip() for word in text.split(","))
+    if unknown := [word for word in kinds if word not in get_args(Kind)]:
+        raise ArgumentTypeError(f"{unknown[0]!r} is not a kind; there are {', '.join(get_args(Kind))}")
+    return kinds
+
+
+_OPTIONS: Mapping[str, Callable[[ArgumentParser], None]] = {
+    "add": _add,
+    "import": _import,
+    "remember": _remember,
+    "process": _process,
+    "search": _search,
+    "context": _context,
+    "list": _list,
+    "episodes": _episodes,
+    "show": _one("the record"),
+    "graph": _graph,
+    "link": _link,
+    "unlink": _unlink,
+    "forget": _forget,
+    "restore": _restore,
+    "consolidate": _consolidate,
+    "undo": _one("of the consolidation"),
+    "log": _log,
+    "stats": _nothing,
+    "reembed": _nothing,
+    "export": _export,
+    "doctor": _doctor,
+    "keys": add_keys,
+}

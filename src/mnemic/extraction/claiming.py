@@ -9,6 +9,7 @@ from datetime import datetime
 from mnemic.extraction import keeping
 from mnemic.extraction.answering import asked_about
 from mnemic.extraction.rewriting import Speaker, third_person
+from mnemic.extraction.stating import is_clause, stated
 from mnemic.text.absolute import absolute_dates, happened
 from mnemic.text.names import names
 from mnemic.types import MemoryType
@@ -19,6 +20,8 @@ LONGEST = 320
 """Characters of a statement: about 300."""
 _LEAST, _LEAST_BESIDE = 0.15, 0.12
 """Weights below which a claim is not kept: alone, and beside the one it leans on."""
+_STATED = 0.3
+"""What a statement of a value weighs at least, however few its words."""
 _TEAM_VERBS = re.compile(
     r"\bwe(?:'re|'ve)?(?: \w+ly| also| always| never| only| now| already| don't| do not| just)? (?:use|"
     r"run|deploy|store|host|have|ship|build|test|write|keep|call|need|follow|"
@@ -109,10 +112,12 @@ def made(
         kept = replace(kept, persistence=kept.persistence - 0.1)
     weight = kept.persistence * keeping.specificity(said)
     declared, kept = kept.declared, replace(kept, declared=kept.declared and turn.to_agent)
+    if turn.to_agent and not turn.agent and not leans and stated(said):
+        weight, kept = max(weight, _STATED), replace(kept, declared=True)
     if weight < (_LEAST_BESIDE if leans else _LEAST):
         return None
     if not leans and not note and not declared and kept.type == "semantic" and not _tells_of(written, speaker):
-        if not _PREDICATE.search(written):
+        if not _PREDICATE.search(written) and not (turn.to_agent and is_clause(said)):
             return None  # no sentence: "Serene and calming", "Cherish those moments"
         written = f"{speaker.name} says: {written}"
     text = ended(_shortened(written, LONGEST - len(note) - 4), note)

@@ -91,7 +91,7 @@ _CHANGED = re.compile(
     r"reassigned|reset|rewrote|rewritten|cancelled|"
     r"canceled|migrated|relocated|promoted|bumped|ditched|traded|slipped|shortened|took over|taken over|(?:up|"
     r"down) to|converted|"
-    r"transitioned|shifted|adjusted|revised|went (?:up|down|from|vegan|to)|gone (?:up|down|from|vegan|to)|no longer)\b",
+    r"transitioned|shifted|adjusted|revised|went (?:up|down|from|vegan|to (?=\d))|gone (?:up|down|from|vegan|to)|no longer)\b",
     re.IGNORECASE,
 )
 _FILLER = re.compile(

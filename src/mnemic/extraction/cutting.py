@@ -11,6 +11,7 @@ from mnemic.extraction import claiming, keeping
 from mnemic.extraction.answering import answered, asked_about, is_fragment
 from mnemic.extraction.claiming import LONGEST, Claim, Turn, made
 from mnemic.extraction.rewriting import Speaker, is_past
+from mnemic.extraction.stating import plainly_stated, stated
 from mnemic.text.absolute import absolute_dates
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
@@ -86,8 +87,12 @@ _TASK = re.compile(
     r"I'm (?:also )?(?:getting an? |seeing an? |wondering|having (?:trouble|issues|problems)|not sure|"
     r"looking for (?:[\w-]+ ){0,4}(?:tips|ideas|recommendations|suggestions|advice|help|ways|information|"
     r"resources|recipes?)\b)|"
+    r"(?!(?:After|Before|Since|From|During|Over|For|With|In|On|At|By|As|When|While|Until|Once|Because|Under|Through|"
+    r"Without|Despite|Like|Unlike|Starting|Per|Given|Both|Half|Is|Are|Was|Except|About|Around|Behind|Beside|Within)\b)"
     r"[A-Z][a-z]+ (?:the|a|an|this|that|these|it|me|my|all)\b"
 )
+_A_CHANGE = re.compile(r"I'm (?:\w+ing) an? new \w+(?:,| named| called) [A-Z]")
+"""I'm seeing a new doctor, Dr. Ito: no error to be looked at."""
 
 
 def speaker_of(message: Message) -> str | None:
@@ -204,12 +209,24 @@ def _claim(turn: Turn, piece: str, companion: str, *, first: bool, followed: boo
             companion,
             note=f"image: {turn.image}",
         )
-    kept = keeping.judged(said)
-    if kept is None or (turn.to_agent and not turn.agent and _is_task(said)):
+    kept = _kept(turn, said)
+    if kept is None:
         return None
     if introduced:
         kept = replace(kept, persistence=max(kept.persistence, 0.9), declared=True)
     return _leaning(turn, said, kept, companion, followed=followed)
+
+
+def _kept(turn: Turn, said: str) -> keeping.Kept | None:
+    """How a sentence fares; what is plainly stated to an agent is kept though its words are those of talk."""
+    if turn.to_agent and _is_task(said):
+        return None
+    kept = keeping.judged(said)
+    return (
+        keeping.Kept("semantic", 0.8, declared=True)
+        if kept is None and turn.to_agent and plainly_stated(said)
+        else kept
+    )
 
 
 def _answers(turn: Turn, said: str) -> bool:
@@ -228,12 +245,14 @@ def _answers(turn: Turn, said: str) -> bool:
 def _is_task(said: str) -> bool:
     """A request of the moment to an agent: "Fix the test", "I need you to"."""
     first = said.split(maxsplit=1)[0]
+    if _A_CHANGE.match(said):
+        return False
     return bool(_TASK.match(said)) and not is_past(first) and first.lower() not in {"all", "is", "on", "in"}
 
 
 def _leaning(turn: Turn, said: str, kept: keeping.Kept, companion: str, *, followed: bool) -> Claim | None:
     """A sentence that stands on another: with the claim before it, the image shared with it, the question it answers."""
-    if not keeping.leans(said):
+    if not keeping.leans(said) or (turn.to_agent and not followed and stated(said)):
         return made(turn, said, kept, companion)
     if followed:
         return made(turn, said, kept, companion, leans=True)

@@ -270,7 +270,9 @@ def _frame(clause: Clause, subject: str, preposition: str, attribute: str, text:
             else re.split(r" (?:at|for|in) ", value)[0]
         )
         if attribute == "employer" and (
-            has_number(value[:1]) or value in {"home", "night", "nights", "least", "the moment"}
+            has_number(value[:1])
+            or value in {"home", "night", "nights", "least", "the moment"}
+            or re.match(r"(?:the |a )?(?:past|last|next|few|whole|same|while|long)\b", value)
         ):
             return []
     if attribute == "address" and not has_number(value):

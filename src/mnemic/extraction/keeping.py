@@ -131,7 +131,7 @@ _PRAISE = re.compile(
 )
 _TRANSIENT = re.compile(
     r"""\b(?:brb|be[ ](?:right|there)\b|running[ ]late|gtg|(?:i'm|i[ ]am)[ ](?:just[ ])?(?:at|in|on)[ ]the[ ](?:bus|
-    train|shop|store|office|phone|airport|car|queue|line|way|stop)|
+    train|shop|store|office|phone|airport|car|queue|line|way|stop)\b|
     ^(?:(?:i'm|i[ ]am)[ ])?on[ ]my[ ]way|^(?:\S+[ ]){0,7}(?:right[ ]now|at[ ]the[ ]moment)[.!]*$|
     (?:i'm|i[ ]am)[ ](?:(?:so|very|just|a[ ]bit|doing|all|pretty|quite)[ ])*(?:(?:tired|hungry|busy|good|fine|great|
     well|ok|okay|back|bored|thirsty|sleepy|curious|sure|listening|jealous|confused|late)\b(?=[.,!]|$|[ ](?:right|today|

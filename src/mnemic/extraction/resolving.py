@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from mnemic.extraction.attributes import PERSONAL, cardinality
 from mnemic.extraction.clauses import is_short, standing, tells_of_change
 from mnemic.extraction.facts import Fact, facts
+from mnemic.extraction.matching import comparable, replacing
 from mnemic.extraction.novelty import distinct_terms, novelty, similarities
 from mnemic.extraction.slots import mentions, people, replaced_values, same_slot
 from mnemic.extraction.values import kind, same_value
@@ -26,8 +27,8 @@ __all__ = ["Resolution", "Resolved", "resolve", "said_when"]
 Resolved: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 _Relation: TypeAlias = Literal["replaces", "opposes"]
 
-_NEAR = 0.65
-"""Lowest cosine at which a statement of a change can mean a known one though their words do not show it."""
+_FAR, _LIKELY = 0.25, 0.5
+"""Cosine below which two statements are of different things, and likelihood from which one takes the other's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,7 @@ def resolve(
     cosines = similarities(vector, vectors, len(known))
     error = novelty(text, [record.content for record in known], cosines).error
     held = list(_seen(text, said, known, cosines))
-    at = None if any(one.relation for one in held) else _nearest(text, facts(text), known, cosines)
-    if at is not None and held[at].said_at < said:
-        held[at] = replace(held[at], relation="replaces", reason="the nearest of its kind, and something changed")
+    held = [*_matched(text, said, held)]
     again = [one for one in held if dedup and _restates(text, said, one, threshold)]
     if same := [one for one in again if one.said_at == said and one.record.content.strip() == text.strip()]:
         return Resolution("duplicate", _ids(same), 0.0, "the same statement, said at the same time")
@@ -231,29 +230,30 @@ def _comparable(last: Fact, first: Fact) -> bool:
     return a == b or (last.change and not (a and b))
 
 
-def _nearest(
-    text: str, new: Sequence[Fact], known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None
-) -> int | None:
-    """Which live statement a change replaces when no word says: the nearest about the same people that has one
-    value.
-    """
-    if cosines is None or not tells_of_change(text) or not is_short(text) or any(f.cardinality == "many" for f in new):
-        return None
-    fitting = [
-        at for at, record in enumerate(known)
-        if record.expired_at is None and cosines[at] >= _NEAR and is_short(record.content) and people(record.content)
-        == people(text)
-        and differs(text, record.content) is not None and _replaceable(new, facts(record.content))
-    ]  # fmt: skip
-    return max(fitting, key=lambda at: cosines[at], default=None)
+def _matched(text: str, said: datetime, held: Sequence[_Known]) -> Iterator[_Known]:
+    """Those whose place the statement takes, or that take its place, as far as likeness tells where no rule reads both."""
+    best: dict[bool, float] = {}
+    open_: list[bool] = []
+    for one in held:
+        last, first = (text, one.record.content) if said >= one.said_at else (one.record.content, text)
+        meets = one.cosine is not None and one.cosine >= _FAR and said != one.said_at and comparable(last, first)
+        if meets and one.cosine is not None:
+            best[said > one.said_at] = max(best.get(said > one.said_at, -1.0), one.cosine)
+        open_.append(meets and one.relation is None and (one.live or said < one.said_at) and not _settled(last, first))
+    for one, matters in zip(held, open_, strict=True):
+        later = said > one.said_at
+        last, first = (text, one.record.content) if later else (one.record.content, text)
+        if matters and one.cosine is not None and replacing(
+            last, first, one.cosine, nearest=one.cosine >= best[later]
+        ) >= _LIKELY:  # fmt: skip
+            yield replace(one, relation="replaces", reason="it is most like it, and something changed")
+        else:
+            yield one
 
 
-def _replaceable(new: Sequence[Fact], old: Sequence[Fact]) -> bool:
-    """Whether nothing speaks against one set of facts taking the place of another: no other attribute, no list."""
-    if not old or any(g.cardinality == "many" or g.tense != "present" for g in old):
-        return False
-    known = {f.attribute for f in new if cardinality(f.attribute) == "one"}
-    return not any(cardinality(g.attribute) == "one" and known and g.attribute not in known for g in old)
+def _settled(last: str, first: str) -> bool:
+    """Whether facts say that the two are not of one attribute of one subject."""
+    return any(_spoken(f, g) for f in facts(last) for g in facts(first))
 
 
 def _exchanged(text: str, record: MemoryRecord, said: datetime, when: datetime) -> str:

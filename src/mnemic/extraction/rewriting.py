@@ -218,13 +218,18 @@ def _group(text: str, speaker: Speaker) -> tuple[str, bool]:
     if seen and not speaker.plural:
         text = re.sub(
             rf"({re.escape(group)}|{re.escape(_inside(group))})((?: (?:{_ADVERBS})\b)*) ([a-z]+(?:n't)?)\b",
-            lambda m: f"{m[1]}{m[2]} {'is' if m[3] in {'are', 'is'} else third_person_verb(m[3])}",
+            lambda m: f"{m[1]}{m[2]} {_of_group(m[3])}",
             text,
         )
     them = "them" if seen else _inside(group)
     if seen:
         text = re.sub(r"\bour\b", "their", text)
     return re.sub(r"\b(?<!let )us\b", them, text), seen
+
+
+def _of_group(verb: str) -> str:
+    """The verb of a team, which is one; what is already said of one stays."""
+    return "is" if verb in {"are", "is"} else verb if verb in {"has", "does"} else third_person_verb(verb)
 
 
 def _listener(text: str, listener: str) -> str:

@@ -12,17 +12,25 @@ from mnemic.text.dates import MONTHS
 from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 
-__all__ = ["mentions", "people", "replaced_values", "same_slot"]
+__all__ = ["Read", "mentions", "people", "read", "replaced_values", "same_slot"]
 
 _LONGEST = 400
 _KIN = frozenset(content_terms(" ".join([*sorted(PERSON_NOUNS), "team company family"])))
 _DATES = frozenset(
     content_terms(" ".join([*MONTHS, "monday tuesday wednesday thursday friday saturday sunday weekday weekend"]))
 )
-_SPEAKERS = re.compile(r"\b[Tt]he user(?:'s team| and others|'s)?(?!\w)|\b[A-Z]\w+ and others\b")
+_SPEAKERS = re.compile(
+    r"\b[Tt]he user(?:'s team| and others|'s)?(?!\w)|\b[A-Z]\w+ and others\b|\b(?:[Tt]he|[Oo]ur) team\b"
+)
 """Who speaks for a group, or without a name: as unowned as what nobody is named for."""
+_OURS = re.compile(r"\b(?:we|our|i|my|us|me)\b", re.IGNORECASE)
 _CAPITAL = re.compile(r"(?<=[\w,;:] )[A-Z][\w.+#-]*")
-_OWNER = re.compile(r"\b([A-Z]\w+)['\u2019]s\b|^([A-Z]\w+) (?=[a-z]+(?:s|ed)\b)")
+_OWNER = re.compile(
+    r"\b([A-Z]\w+)['\u2019]s\b|"
+    r"^([A-Z]\w+) (?!(?:is|was) (?:(?:now|currently|still|also) )?(?:the|our|my|we)\b)(?=[a-z]+(?:s|ed)\b)"
+)
+"""Ana's car, Ana drives; but Ana is our contact says who is."""
+_SAYS = re.compile(r"^(?:The user|I|We) says?: ")
 _REPLACED = re.compile(
     r"\b(?:from|instead of|rather than|in place of|replac(?:ed|ing|es)|ditch(?:ed|ing)|dropp?(?:ed|ing)|swapped|"
     r"traded(?: in)?|left|quit|cancell?ed|"
@@ -43,7 +51,7 @@ _UNITS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class Read:
     """The terms of a sentence by what they are: numbers, times, dates, names, and the words that tell what it is
     about.
     """
@@ -55,6 +63,23 @@ class _Read:
     named: frozenset[str]
     topic: frozenset[str]
     owned: frozenset[str]
+    leading: frozenset[str]
+    ours: bool
+
+    @property
+    def people(self) -> frozenset[str]:
+        """Whose it speaks of, and who begins it."""
+        return self.owned | self.leading
+
+    @property
+    def called(self) -> frozenset[str]:
+        """Names that are values, not owners."""
+        return self.named - self.owned
+
+    @property
+    def values(self) -> frozenset[str]:
+        """Everything that can be a value without being read."""
+        return self.times | self.dates | self.numbers | self.called
 
 
 def _capitalised(text: str) -> set[str]:
@@ -63,33 +88,36 @@ def _capitalised(text: str) -> set[str]:
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> _Read:
-    text = _SPEAKERS.sub("we", text[:_LONGEST])
+def read(text: str) -> Read:
+    """The terms of a sentence, sorted."""
+    text = _SPEAKERS.sub("we", _SAYS.sub("", text[:_LONGEST]))
     called = set(content_terms(" ".join(names(text)))) | _capitalised(text)
     owners = _OWNER.findall(text)
-    whose = {term for pair in owners for word in pair if word for term in content_terms(word)} & called
+    whose = {term for word, _ in owners if word for term in content_terms(word)} & called
+    first = {term for _, word in owners if word for term in content_terms(word)} & called
     terms = frozenset(content_terms(canonical(text)))
     sorts = {term: _sort_of(term, called) for term in terms}
     dates = frozenset(t for t in terms if sorts[t] == "date")
     numbers = frozenset(t for t in terms if sorts[t] == "number")
-    return _Read(
+    return Read(
         terms=terms, times=frozenset(t for t in terms if sorts[t] == "time"),
         dates=dates | numbers if dates else dates, numbers=frozenset() if dates else numbers,
         named=frozenset(t for t in terms if sorts[t] == "name"),
         topic=frozenset(t for t in terms if sorts[t] == "plain") - light_terms() - _UNITS,
-        owned=frozenset(whose | (terms & _KIN)),
+        owned=frozenset(whose | (terms & _KIN)), leading=frozenset(first),
+        ours=_OURS.search(text) is not None,
     )  # fmt: skip
 
 
 def people(text: str) -> frozenset[str]:
     """Whose the sentence speaks of: names that own or begin it, and relatives; nobody when it is the speaker."""
-    return _read(text).owned
+    return read(text).people
 
 
 def mentions(text: str, value: str) -> bool:
     """Whether all terms of a value are in the sentence."""
     terms = frozenset(content_terms(canonical(value)))
-    return bool(terms) and terms <= _read(text).terms
+    return bool(terms) and terms <= read(text).terms
 
 
 def replaced_values(text: str) -> list[str]:
@@ -106,11 +134,11 @@ def same_slot(first: str, second: str) -> bool:
     little: the
     plan costs 9, its price is 12.
     """
-    a, b = _read(first), _read(second)
-    if a.owned != b.owned:
+    a, b = read(first), read(second)
+    if a.people != b.people:
         return False
     topic, more_a, more_b = a.topic & b.topic, a.topic - b.topic, b.topic - a.topic
-    shared = (a.terms & b.terms) - a.owned - _UNITS
+    shared = (a.terms & b.terms) - a.people - _UNITS
     typed = any(
         x and y and x - y and y - x for x, y in ((a.times, b.times), (a.dates, b.dates), (a.numbers, b.numbers))
     )
@@ -118,7 +146,7 @@ def same_slot(first: str, second: str) -> bool:
         return (
             a.named == b.named
             and not (more_a and more_b)
-            and (bool(topic | (a.named - a.owned)) or (not more_a and not more_b and bool(shared)))
+            and (bool(topic | (a.named - a.people)) or (not more_a and not more_b and bool(shared)))
         )
     if a.named - b.named and b.named - a.named:
         told = len(more_a) + len(more_b)

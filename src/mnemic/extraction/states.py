@@ -62,6 +62,7 @@ _NOT_JOBS = frozenset(
     moment
     document component statement element environment requirement agreement plant giant restaurant apartment neighbor
     error color
+    leader model
     factor motor vector editor mirror door floor hamster""".split()
 )
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import consolidation
+from mnemic.errors import StoreError
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.learning import enriched, slots_of
@@ -20,7 +21,7 @@ from mnemic.flows.settings import Consolidator
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differs import differs
 from mnemic.types import (
-    Candidate,
+    Candidates,
     ClusterSummary,
     Consolidate,
     ConsolidationAdvice,
@@ -32,7 +33,6 @@ from mnemic.types import (
     Receipt,
     Revise,
     Scope,
-    Supersede,
     Undo,
     Work,
 )
@@ -45,27 +45,27 @@ ASKED = 3
 """Members of a cluster that the language model is asked about; the rules decide on the others."""
 
 
+TRUSTED = 0.5
+"""Trust from which a memory may become long-term by itself."""
+DIGITS = 3
+"""Importance is weighed in thousandths: what was told in one breath is equal, whenever one looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Bench:
-    """The memories that consolidation weighs: candidates by row, with their vectors and what they are worth now."""
+    """The memories that consolidation weighs: candidates with their rows of the view, and what they are worth now."""
 
     view: View
-    candidates: Sequence[Candidate]
-    worth: NDArray[np.float32]
+    candidates: Candidates
+    worth: NDArray[np.float64]
     rows: NDArray[np.intp]
 
     def seeds(self, settings: Consolidator) -> list[int]:
         """Places of the short-term memories to begin with: the most important that may become long-term."""
-        fresh = [
-            place
-            for place, c in enumerate(self.candidates)
-            if c.status == "short_term"
-            and c.trusted
-            and self.worth[place] >= settings.importance_threshold
-            and (c.judged == 0 or c.last_access > c.judged)
-        ]
-        fresh.sort(key=lambda place: (-float(self.worth[place]), self.candidates[place].doc))
-        return fresh
+        c = self.candidates
+        new = (c.judged == 0) | (c.last_access > c.judged)
+        ready = np.flatnonzero(c.fresh & (c.trust >= TRUSTED) & (self.worth >= settings.importance_threshold) & new)
+        return ready[np.lexsort((ready, -self.worth[ready]))].tolist()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,28 +76,22 @@ class _Plan:
     summaries: tuple[ClusterSummary, ...]
     clusters: int
     skipped: int
-    superseded: tuple[Supersede, ...] = ()
 
 
 def _bench(engine: Engine, scope: Scope, settings: Consolidator) -> _Bench | None:
+    engine.save_uses()
     view = engine.view(scope.user)
     if view is None:
         return None
-    engine.save_uses()
     moment = to_micros(now())
     found = engine.store.lifecycle.candidates(scope.user, moment - int(settings.min_age_hours * HOUR))
-    rows = view.columns.rows_of([c.doc for c in found])
+    rows = view.columns.rows_of(found.doc)
     if len(rows) != len(found):  # made since the snapshot
-        known = set(view.columns.doc[rows].tolist())
-        found = [c for c in found if c.doc in known]
-    idle = np.array([moment - max(c.created_at, c.last_access) for c in found], np.float64)
-    worth = consolidation.importances(
-        np.array([c.salience for c in found]), idle / 1e6, np.array([c.accesses for c in found]),
-        np.array([c.arousal for c in found]),
-    )  # fmt: skip
-    pinned = np.array([c.pinned for c in found], np.bool_)
-    worth = np.where(pinned, np.array([c.importance for c in found]), worth).astype(np.float32)
-    return _Bench(view, found, worth, rows)
+        known = np.isin(found.doc, view.columns.doc[rows])
+        found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
+    idle = (moment - np.maximum(found.created_at, found.last_access)) / 1e6
+    worth = np.round(consolidation.importances(found.salience, idle, found.accesses, found.arousal), DIGITS)
+    return _Bench(view, found, np.where(found.pinned, found.importance, worth), rows)
 
 
 def advise(engine: Engine, scope: Scope, settings: Consolidator) -> ConsolidationAdvice:
@@ -123,27 +117,31 @@ def consolidate(engine: Engine, scope: Scope, settings: Consolidator, *, dry_run
     """One cycle; where another process is at it, nothing."""
     began = time.monotonic()
     if dry_run:
-        plan, _ = _planned(engine, scope, settings, mark=False)
+        plan = _planned(engine, scope, settings, mark=False)
         return _report(plan, began, dry_run=True)
     with engine.processing, engine.store.lifecycle.alone() as alone:
         if not alone:
             return ConsolidationReport(duration_seconds=time.monotonic() - began)
         engine.store.lifecycle.release()
-        plan, marked = _planned(engine, scope, settings, mark=True)
         try:
-            if plan is not None and plan.change.weighed:
-                changes = [*plan.superseded, plan.change]
-                engine.store.apply(scope.user, changes, model=engine.embedder.id)
-        finally:
-            if marked:
-                engine.store.apply(scope.user, [Work(ids=marked, done=True)])
+            plan = _planned(engine, scope, settings, mark=True)
+            if plan is not None:
+                engine.store.apply(scope.user, [plan.change], model=engine.embedder.id)
+        except BaseException:
+            with suppress(StoreError):  # what was marked and not stored goes back; if not now, at the next cycle
+                engine.store.lifecycle.release()
+            raise
     return _report(plan, began, dry_run=False)
 
 
 def undo(engine: Engine, scope: Scope, id: str) -> Receipt:
-    """Take one consolidation back."""
+    """Take one consolidation back, and the texts that it changed."""
     with engine.processing:
-        return engine.store.apply(scope.user, [Undo(id=id)])[0]
+        before = engine.store.lifecycle.reworded(scope.user, id)
+        embedder = engine.embedder
+        indexed = zip(before, engine.indexing(before, embedder), strict=True)
+        texts = [Revise(record=r, indexing=replace(index, slots=slots_of(r.content))) for r, index in indexed]
+        return engine.store.apply(scope.user, [Undo(id=id), *texts], model=embedder.id)[0]
 
 
 def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> ConsolidationReport:
@@ -152,71 +150,76 @@ def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> Consolidation
         return ConsolidationReport(duration_seconds=seconds, dry_run=dry_run)
     change = plan.change
     return ConsolidationReport(
-        id="" if dry_run or not change.weighed else change.id,
+        id="" if dry_run else change.id,
         clusters_formed=plan.clusters,
         memories_promoted=len(change.promotions),
         memories_archived=sum(len(promotion.absorbed) for promotion in change.promotions),
         memories_skipped=plan.skipped,
-        contradictions=len(change.contradictions),
+        contradictions=sum(link.type == "contradicts" for link in change.contradictions),
         duration_seconds=seconds,
         cluster_summaries=plan.summaries,
         dry_run=dry_run,
     )
 
 
-def _planned(
-    engine: Engine, scope: Scope, settings: Consolidator, *, mark: bool
-) -> tuple[_Plan | None, tuple[str, ...]]:
-    """The plan of a cycle, and the ids that were marked as being worked on."""
+def _planned(engine: Engine, scope: Scope, settings: Consolidator, *, mark: bool) -> _Plan | None:
+    """The plan of a cycle, None when there is nothing to do; ``mark`` notes its seeds as being worked on."""
     bench = _bench(engine, scope, settings)
     seeds = [] if bench is None else bench.seeds(settings)[: settings.max_batch_size]
     if bench is None or not seeds:
-        return None, ()
-    records = _Records(engine, bench)
-    marked = tuple(records[place].id for place in seeds) if mark else ()
-    if marked:
-        engine.store.apply(scope.user, [Work(ids=marked)])
+        return None
+    if mark:
+        ids = engine.store.relations.ids(bench.view.user, bench.candidates.doc[seeds].tolist())
+        engine.store.apply(scope.user, [Work(ids=tuple(ids.values()))])
+    records = _Records(engine, bench, seeds)
     grouped = _clustered(bench, seeds, settings, records)
-    consultant = Consultant(engine)
-    promotions: list[Promotion] = []
-    summaries: list[ClusterSummary] = []
-    superseded: list[Supersede] = []
-    skipped = 0
-    groups = [*grouped.clusters, *((single,) for single in grouped.singles)]
-    for group in groups:
-        mean = float(np.mean(bench.worth[list(group)]))
-        if mean < settings.importance_threshold:
-            skipped += sum(place in set(seeds) for place in group)
-            continue
-        promotion, ended = _promotion(engine, consultant, bench, group, records)
-        promotions.append(promotion)
-        superseded += ended
-        summaries.append(_summary(promotion, group, mean, records))
-    links = tuple(
-        Link(source=records[b].id, target=records[a].id, type="contradicts", reason=f"near, but they differ in {why}")
-        for a, b in grouped.conflicts
-        if (why := differs(records[a].content, records[b].content))
-    )
-    weighed = {records[place].id: float(bench.worth[place]) for place in seeds}
+    decided = _decisions(engine, bench, grouped, settings, records)
+    stands = {id_: d.best.id for d in decided for id_ in d.absorbed}
+    links = _contradictions(grouped, records, stands)
     change = Consolidate(
-        id=f"con_{uuid.uuid4().hex[:24]}", promotions=tuple(promotions), contradictions=links, weighed=weighed
+        id=f"con_{uuid.uuid4().hex[:24]}",
+        promotions=tuple(
+            Promotion(id=d.best.id, importance=d.worth, absorbed=tuple(d.absorbed), revised=d.revised) for d in decided
+        ),
+        contradictions=(*links, *(link for d in decided for link in d.ended)),
+        weighed={records[place].id: float(bench.worth[place]) for place in seeds},
     )
-    return _Plan(change, tuple(summaries), len(grouped.clusters), skipped, tuple(superseded)), marked
+    kept = {d.best.id for d in decided} | set(stands)
+    skipped = sum(id_ not in kept for id_ in change.weighed)
+    return _Plan(change, tuple(map(_summary, decided)), len(grouped.clusters), skipped)
+
+
+def _contradictions(
+    grouped: consolidation.Clustering, records: _Records, stands: Mapping[str, str]
+) -> tuple[Link, ...]:
+    """The pairs that differ, linked; whoever goes into another memory is spoken for by that one."""
+    found: dict[tuple[str, str], Link] = {}
+    for a, b in grouped.conflicts:
+        target, source = (stands.get(records[place].id, records[place].id) for place in (a, b))
+        why = differs(records[a].content, records[b].content) or "what they say"
+        if source != target and (target, source) not in found:
+            reason = f"near, but they differ in {why}"
+            found.setdefault((source, target), Link(source=source, target=target, type="contradicts", reason=reason))
+    return tuple(found.values())
 
 
 class _Records:
-    """The memories of a bench by place, fetched when they are first looked at."""
+    """The memories of a bench by place: the seeds at once, others when they are first looked at."""
 
-    def __init__(self, engine: Engine, bench: _Bench) -> None:
+    def __init__(self, engine: Engine, bench: _Bench, seeds: Sequence[int]) -> None:
         self._engine, self._bench = engine, bench
         self._held: dict[int, MemoryRecord] = {}
+        self._fetch(seeds)
+
+    def _fetch(self, places: Iterable[int]) -> None:
+        docs = {int(self._bench.candidates.doc[place]): place for place in places}
+        for doc, stored in self._engine.store.fetch(self._bench.view.user, list(docs)).items():
+            assert isinstance(stored.value, MemoryRecord)
+            self._held[docs[doc]] = stored.value
 
     def __getitem__(self, place: int) -> MemoryRecord:
         if place not in self._held:
-            doc = self._bench.candidates[place].doc
-            record = self._engine.store.fetch(self._bench.view.user, [doc])[doc].value
-            assert isinstance(record, MemoryRecord)
-            self._held[place] = record
+            self._fetch([place])
         return self._held[place]
 
 
@@ -224,69 +227,129 @@ def _clustered(
     bench: _Bench, seeds: Sequence[int], settings: Consolidator, records: _Records
 ) -> consolidation.Clustering:
     """Gather what says the same around the seeds; never across a level, nor across trust."""
-    columns, rows = bench.view.columns, bench.rows
-    trusted = np.array([c.trusted for c in bench.candidates], np.int64)
-    levels = (columns.project[rows].astype(np.int64) << 32 | columns.session[rows]) * 2 + trusted
-    vectors = bench.view.matrix[rows]
-    return consolidation.clusters(
-        seeds, vectors, levels, np.flatnonzero(vectors.any(axis=1)),
+    columns, rows, c = bench.view.columns, bench.rows, bench.candidates
+    kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory may not rest on one that is trusted less
+    level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
+    levels = np.where(c.apart, -2 - rows, level * len(kinds) + trust.reshape(-1))
+    matrix = bench.view.matrix
+    whole = 2 * len(rows) > len(matrix) > 0  # a copy of nearly everything would cost more than its products
+    at = rows.astype(np.intp) if whole else np.arange(len(rows))
+    all_levels = np.full(len(matrix) if whole else len(rows), -1, np.int64)
+    all_levels[at] = levels
+
+    def place(index: int) -> int:
+        return int(np.searchsorted(at, index))
+
+    found = consolidation.clusters(
+        at[list(seeds)].tolist(), matrix if whole else matrix[rows], all_levels, at,
         similarity_threshold=settings.similarity_threshold, min_cluster_size=settings.min_cluster_size,
-        conflicting=lambda a, b: differs(records[a].content, records[b].content) is not None,
+        conflicting=lambda a, b: differs(records[place(a)].content, records[place(b)].content) is not None,
     )  # fmt: skip
+    return consolidation.Clustering(
+        clusters=tuple(tuple(map(place, members)) for members in found.clusters),
+        conflicts=tuple((place(a), place(b)) for a, b in found.conflicts),
+        singles=tuple(map(place, found.singles)),
+    )
 
 
-def _promotion(
-    engine: Engine, consultant: Consultant, bench: _Bench, group: Sequence[int], records: _Records
-) -> tuple[Promotion, list[Supersede]]:
-    """The most important member stands for the others."""
-    best = min(group, key=lambda place: (-float(bench.worth[place]), bench.candidates[place].doc))
-    members = [place for place in group if place != best]
-    absorbed, revised, ended = _decided(engine, consultant, records[best], [records[place] for place in members])
-    worth = max(float(bench.worth[place]) for place in group)
-    return Promotion(id=records[best].id, importance=worth, absorbed=tuple(absorbed), revised=revised), ended
+@dataclass(slots=True)
+class _Decision:
+    """What becomes of one group: who stands for whom, with which text, and what its time is over for."""
+
+    best: MemoryRecord
+    worth: float
+    mean: float
+    types: Counter[MemoryType]
+    absorbed: list[str]
+    revised: Revise | None = None
+    ended: list[Link] = field(default_factory=list[Link])
+    apart: list[MemoryRecord] = field(default_factory=list[MemoryRecord])
+
+
+def _decisions(
+    engine: Engine, bench: _Bench, grouped: consolidation.Clustering, settings: Consolidator, records: _Records
+) -> list[_Decision]:
+    """The groups that are important enough, each decided on; the most important member stands for the others."""
+    consultant = Consultant(engine)
+    decided: list[_Decision] = []
+    for group in (*grouped.clusters, *((single,) for single in grouped.singles)):
+        places = np.array(sorted(group), np.intp)
+        mean = float(bench.worth[places].mean())
+        if mean < settings.importance_threshold:
+            continue
+        best, *members = places[np.lexsort((places, -bench.worth[places]))].tolist()
+        decision = _decided(
+            engine, consultant, records[best], [records[place] for place in members],
+            worth=float(bench.worth[places].max()), mean=mean,
+        )  # fmt: skip
+        decided.append(decision)
+        worth = {records[place].id: float(bench.worth[place]) for place in members}
+        fresh = {records[place].id for place in members if bench.candidates.fresh[place]}
+        decided += [
+            _decision(record, worth[record.id])
+            for record in decision.apart
+            if record.id in fresh and worth[record.id] >= settings.importance_threshold
+        ]
+    return decided
+
+
+def _decision(record: MemoryRecord, worth: float) -> _Decision:
+    types: Counter[MemoryType] = Counter([record.type])
+    return _Decision(best=record, worth=worth, mean=worth, types=types, absorbed=[])
 
 
 def _decided(
-    engine: Engine, consultant: Consultant, best: MemoryRecord, members: Sequence[MemoryRecord]
-) -> tuple[list[str], Revise | None, list[Supersede]]:
+    engine: Engine,
+    consultant: Consultant,
+    best: MemoryRecord,
+    members: Sequence[MemoryRecord],
+    *,
+    worth: float,
+    mean: float,
+) -> _Decision:
     """Which members the best one absorbs, its new text if the language model merged them, and what it replaces."""
-    absorbed = [member.id for member in members]
+    types: Counter[MemoryType] = Counter(record.type for record in (best, *members))
+    made = _Decision(best=best, worth=worth, mean=mean, types=types, absorbed=[member.id for member in members])
     if not consultant.there or not members:
-        return absorbed, None, []
+        return made
     from mnemic.llm import deciding
 
-    record, ended = best, list[Supersede]()
+    record = best
     for member in members[:ASKED]:
         answer = consultant.ask(lambda r=record, m=member: deciding.task(r, m))
         match None if answer is None else answer.action:
             case deciding.KeepBoth():
-                absorbed.remove(member.id)
-            case deciding.Replace(kept=0):
-                absorbed.remove(member.id)
-                ended.append(
-                    Supersede(id=member.id, by=best.id, at=_since(best), reason="the language model reads it so")
-                )
+                made.absorbed.remove(member.id)
+                made.apart.append(member)
+            case deciding.Replace(kept=kept):
+                new, old = (made.best, member) if kept == 0 else (member, made.best)
+                made.absorbed.remove(member.id)
+                made.ended.append(Link(source=new.id, target=old.id, type="supersedes", reason=READ))
+                if new is member:
+                    made.best = record = member
             case deciding.Merge(content=content) if not differs(content, record.content):
                 record = replace(record, content=content)
             case _:
                 pass  # the rules have found that they say the same: absorbed as it is
-    if record.content == best.content:
-        return absorbed, None, ended
-    record = enriched(replace(record, version=best.version + 1, updated_at=now(), summary=None, keywords=()))
+    if record.content != made.best.content:
+        made.revised = _reworded(engine, record)
+    return made
+
+
+READ = "the language model reads it so"
+
+
+def _reworded(engine: Engine, record: MemoryRecord) -> Revise:
+    record = enriched(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = engine.indexing([record], engine.embedder)
-    return absorbed, Revise(record=record, indexing=replace(index, slots=slots_of(record.content))), ended
+    return Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
 
 
-def _since(record: MemoryRecord) -> datetime:
-    return record.valid_at or record.said_at or record.created_at
-
-
-def _summary(promotion: Promotion, group: Sequence[int], mean: float, records: _Records) -> ClusterSummary:
-    types: Counter[MemoryType] = Counter(records[place].type for place in group)
+def _summary(decision: _Decision) -> ClusterSummary:
     return ClusterSummary(
-        promoted_id=promotion.id,
-        source_ids=promotion.absorbed,
-        cluster_size=len(promotion.absorbed) + 1,
-        avg_importance=mean,
-        dominant_type=min(types, key=lambda kind: (-types[kind], kind)),
+        promoted_id=decision.best.id,
+        source_ids=tuple(decision.absorbed),
+        cluster_size=len(decision.absorbed) + 1,
+        avg_importance=decision.mean,
+        dominant_type=min(decision.types, key=lambda kind: (-decision.types[kind], kind)),
     )

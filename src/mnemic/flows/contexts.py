@@ -14,7 +14,7 @@ from mnemic.flows.recalling import search
 from mnemic.flows.sessions import CATEGORY as SUMMARY
 from mnemic.retrieval import hit_from
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Query, Scope, SearchResult, Stored
+from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
 __all__ = ["recall"]
 
@@ -94,6 +94,7 @@ def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int)
         return ""
     knowledge = engine.store.knowledge
     found = knowledge.records(scope.user, sorted(ids | memories))
+    found = {id_: r for id_, r in found.items() if isinstance(r, Message) or r.status != "archived"}
     before = engine.store.relations.replaced_by(scope.user, sorted(memories))
     return context.group(
         hits,

@@ -119,7 +119,8 @@ class Engine:
         embedder: texts to vectors; one that cannot be had leaves its work in ``pending``.
         tokenizer: see ``text.tokens.token_counter``; resolved at first use.
         reranker: a second opinion on the first hits, or none.
-        llm: the language model, or none.
+        llm: the language model, or none; closed with the engine where the engine ``owns_llm``.
+        owns_llm: whether it was made for this engine.
         settings: how messages are made into knowledge.
         consolidator: how short-term memories become long-term ones.
         idle: how long is quiet.
@@ -135,6 +136,7 @@ class Engine:
         tokenizer: str | TokenCounter | None,
         reranker: Reranker | None,
         llm: LanguageModel | None,
+        owns_llm: bool,
         settings: Processing,
         consolidator: Consolidator,
         idle: Idle,
@@ -146,6 +148,7 @@ class Engine:
         self._tokenizer = tokenizer
         self.reranker = reranker
         self.llm = llm
+        self.owns_llm = owns_llm
         self.settings = settings
         self.consolidator = consolidator
         self.idle = idle
@@ -283,7 +286,7 @@ class Engine:
         with suppress(errors.StoreError):  # uses are no reason not to close
             self.save_uses()
         self.store.close()
-        for part in (self.embedder, self.llm):
+        for part in (self.embedder, self.llm if self.owns_llm else None):
             closer = getattr(part, "close", None)
             if callable(closer):
                 closer()

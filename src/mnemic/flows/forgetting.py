@@ -16,7 +16,7 @@ __all__ = ["forget_described"]
 
 LOOKED_AT = 50
 ALL_WORDS, MOST_WORDS, SOME_WORDS = 1.0, 0.6, 0.34
-NEAR, NEARER = 0.45, 0.7
+NEARER, NEAREST = 0.7, 0.8
 SPARED = 10
 """What resembles a description and stays is told of so many at most."""
 
@@ -107,7 +107,9 @@ def _match(hit: Hit, record: Message | MemoryRecord, topic: Sequence[str], *, pr
         prefers = bool(said & _PREFERENCE)
     share = sum(term in said for term in topic) / len(topic)
     dense = hit.scores.get("dense", 0.0)
-    words = share >= ALL_WORDS or (share >= MOST_WORDS and dense >= NEAR) or (share >= SOME_WORDS and dense >= NEARER)
+    words = share >= ALL_WORDS or (
+        share >= MOST_WORDS and dense >= NEAREST
+    )  # the word that is missing tells them apart
     if words and (prefers or not preference):
         return "clear"
     return "near" if words or share >= SOME_WORDS or dense >= NEARER else ""

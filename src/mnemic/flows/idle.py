@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 import warnings
@@ -11,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from mnemic.errors import ConfigurationError, MnemicError
+from mnemic.errors import ConfigurationError
 from mnemic.flows.engine import Engine
 from mnemic.types import Scope
 
@@ -72,9 +73,10 @@ class IdleTrigger:
         self._stopped = False
         self._sessions: dict[Scope, None] = {}
         self._waiting = 0
+        self._full = False
         self._thread: threading.Thread | None = None
         self.fired = 0
-        self.last_error: MnemicError | None = None
+        self.last_error: Exception | None = None
 
     @contextmanager
     def run(self) -> Generator[None]:
@@ -95,21 +97,20 @@ class IdleTrigger:
         """A run ended; the last one begins the quiet time."""
         with self._changed:
             self._running = max(self._running - 1, 0)
-        if not self._running:
+            busy = self._running > 0
+        if not busy:
             self.arm()
-
-    def _spoken(self) -> list[Scope]:
-        """The conversations that were spoken in since the last quiet time."""
-        with self._changed:
-            spoken, self._sessions = self._sessions, {}
-        return list(spoken)
 
     def stored(self, scope: Scope, count: int, threshold: int) -> None:
         """Messages were stored: when so many wait, they are processed as soon as no run is under way."""
-        self._waiting += count
-        if self._waiting >= threshold:
-            self._waiting = 0
-            self.arm(scope, seconds=0.0)
+        with self._changed:
+            self._waiting += count
+            if self._stopped or self._waiting < threshold:
+                return
+            self._waiting, self._full = 0, True
+            if scope.session is not None:
+                self._sessions[scope] = None
+            self._start()
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
         """Something happened: the quiet time begins anew.
@@ -126,53 +127,79 @@ class IdleTrigger:
             if not self._running:
                 quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
-            if self._thread is None:
-                self._thread = threading.Thread(
-                    target=_watch, args=(weakref.ref(self),), name="mnemic-idle", daemon=True
-                )
-                self._thread.start()
-            self._changed.notify_all()
+            self._start()
+
+    def _start(self) -> None:
+        """Wake the background thread, or start one: there is none yet, or it is in the process this one was forked from."""
+        if self._thread is None or not self._thread.is_alive():
+            changed = self._changed
+            trigger = weakref.ref(self, lambda _: _wake(changed))
+            self._thread = threading.Thread(target=_watch, args=(trigger, changed), name="mnemic-idle", daemon=True)
+            _TRIGGERS.add(self)
+            self._thread.start()
+        self._changed.notify_all()
 
     def wait(self) -> float | None:
-        """Seconds until it is quiet; None when nothing is armed."""
+        """Seconds until there is something to do; None when nothing is armed."""
+        if self._full and not self._running:
+            return 0.0
         return None if self._deadline is None else max(self._deadline - self._clock(), 0.0)
 
     def poll(self) -> bool:
         """Fire if it is quiet; whether it was. The background thread calls this; tests may."""
         with self._changed:
-            if self._stopped or self._running or self._deadline is None or self._clock() < self._deadline:
+            if self._stopped or self._running:
                 return False
-            self._deadline = None
+            full, self._full = self._full, False
+            quiet = self._deadline is not None and self._clock() >= self._deadline
+            if quiet:
+                self._deadline = None
+        if not full and not quiet:
+            return False
         self.fired += 1
         try:
-            self._work()
-        except MnemicError as error:  # nobody waits for this thread: it is told, and tried again at the next quiet time
-            self.last_error = error
-            warnings.warn(f"Idle work was left undone: {error}", RuntimeWarning, stacklevel=2)
+            self._process()
+            if quiet:
+                self._tidy()
+        except Exception as error:  # noqa: BLE001 - nobody waits for this thread, which must go on: it is told, and tried
+            self.last_error = error  # again at the next quiet time
+            if not self._stopped:
+                warnings.warn(f"Idle work was left undone: {error}", RuntimeWarning, stacklevel=2)
         return True
 
-    def _work(self) -> None:
-        from mnemic.flows import consolidating, maintaining, processing, retaining, sessions
+    def _disturbed(self) -> bool:
+        """Whether a run began meanwhile, or the end: the step under way is the last one for now."""
+        return self._stopped or self._running > 0
+
+    def _process(self) -> None:
+        from mnemic.flows import maintaining, processing
 
         maintaining.embed_pending(self._engine)
-        processing.process(self._engine, self._scope, self._zone, halted=lambda: self._stopped)
-        for scope in self._spoken():
+        processing.process(self._engine, self._scope, self._zone, halted=self._disturbed)
+
+    def _tidy(self) -> None:
+        """What is done in a quiet time only."""
+        from mnemic.flows import consolidating, retaining, sessions
+
+        while (scope := next(iter(self._sessions), None)) is not None and not self._disturbed():
             sessions.summarise(self._engine, scope, self._zone)
+            with self._changed:
+                self._sessions.pop(scope, None)
+        if self._disturbed():
+            return
         retaining.retire(self._engine, self._scope, self._engine.retention)
-        if self._stopped or self._clock() - self._looked < self._idle.check_interval:
+        if self._clock() - self._looked < self._idle.check_interval:
             return
         self._looked = self._clock()
         settings = self._engine.consolidator
-        while not self._stopped and consolidating.advise(self._engine, self._scope, settings).should_consolidate:
+        while not self._disturbed() and consolidating.advise(self._engine, self._scope, settings).should_consolidate:
             if not consolidating.consolidate(self._engine, self._scope, settings).id:
                 break  # another process is at it
 
-    def pause(self, seconds: float | None) -> bool:
-        """Sleep until something changes or the time is over; False when it was stopped."""
-        with self._changed:
-            if not self._stopped:
-                self._changed.wait(seconds)
-            return not self._stopped
+    @property
+    def stopped(self) -> bool:
+        """Whether it was stopped; then it never fires again."""
+        return self._stopped
 
     def stop(self) -> None:
         """Finish the step under way and fire no more. May be called twice."""
@@ -184,15 +211,32 @@ class IdleTrigger:
             thread.join(FAREWELL)
 
 
-def _watch(trigger: weakref.ref[IdleTrigger]) -> None:
-    """The background thread: it lets go of a trigger that nobody holds."""
+def _watch(trigger: weakref.ref[IdleTrigger], changed: threading.Condition) -> None:
+    """The background thread. It holds its trigger while it works and not while it sleeps: so it ends with it."""
     while (held := trigger()) is not None:
         held.poll()
-        seconds = held.wait()
-        if not held.pause(LONGEST if seconds is None else min(seconds, LONGEST)):
-            return
-        del held
+        with changed:
+            if held.stopped:
+                return
+            seconds = held.wait()
+            del held
+            if seconds != 0 and trigger() is not None:
+                changed.wait(LONGEST if seconds is None else min(seconds, LONGEST))
+
+
+def _wake(changed: threading.Condition) -> None:
+    """A trigger is gone: its thread has nothing to sleep for."""
+    with changed:
+        changed.notify_all()
 
 
 LONGEST = 60.0
 """Seconds of one sleep: after them the thread looks whether anybody still holds its trigger."""
+_TRIGGERS: weakref.WeakSet[IdleTrigger] = weakref.WeakSet()
+
+
+@atexit.register
+def _stop_all() -> None:
+    """The end of the interpreter: steps under way are finished, as at ``close``."""
+    for trigger in list(_TRIGGERS):
+        trigger.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -43,6 +43,7 @@ class Known:
         self._late: dict[str, tuple[MemoryRecord, Vector | None]] = {}
         self._late_in: dict[str, list[str]] = {}
         self._ended: dict[str, datetime] = {}
+        self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._engine.view(self._user)
         self._docs = np.empty(0, np.int64)
         self._matrix = np.empty((0, 0), np.float32)
@@ -111,6 +112,7 @@ class Known:
 
     def _now(self, record: MemoryRecord) -> MemoryRecord:
         """The record as it is after what was decided since the snapshot."""
+        record = self._revised.get(record.id, record)
         ended = self._ended.get(record.id)
         return record if ended is None else replace(record, expired_at=ended)
 
@@ -119,6 +121,31 @@ class Known:
         self._late[record.id] = (record, vector)
         for slot in slots:
             self._late_in.setdefault(slot, []).append(record.id)
+
+    def twin(self, content: str, twins: Mapping[str, str]) -> MemoryRecord | None:
+        """The memory that is believed and says the same, word for word, after what was decided since the snapshot.
+
+        Args:
+            content: the statement.
+            twins: ids of statements that the store believes, by their words.
+        """
+        for record, _ in self._late.values():
+            if record.content == content and record.id not in self._ended:
+                return record
+        stored = twins.get(content)
+        if stored is None or stored in self._ended:
+            return None
+        if stored in self._revised:
+            return self._revised[stored]
+        record = self._engine.store.get(self._user, stored).value
+        return record if isinstance(record, MemoryRecord) else None
+
+    def revise(self, record: MemoryRecord) -> None:
+        """The next version of a memory, as it is about to be stored."""
+        if record.id in self._late:
+            self._late[record.id] = (record, self._late[record.id][1])
+        else:
+            self._revised[record.id] = record
 
     def end(self, id: str, moment: datetime) -> None:
         """A memory that was replaced."""

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from mnemic.extraction.enriching import enrich
 from mnemic.extraction.facts import facts
 from mnemic.extraction.linking import propose_links
-from mnemic.extraction.resolving import Resolution
+from mnemic.extraction.resolving import Resolution, said_when
 from mnemic.extraction.resolving import resolve as resolved
 from mnemic.extraction.salience import salience
 from mnemic.extraction.statements import Statement, statements
@@ -33,13 +33,14 @@ from mnemic.types import (
     MemoryRecord,
     Message,
     PutLink,
+    Revise,
     Supersede,
 )
 
 if TYPE_CHECKING:
     from mnemic.llm import extracting
 
-__all__ = ["Learned", "Resolved", "enriched", "learn", "related_changes", "resolve", "slots_of"]
+__all__ = ["Learned", "Resolved", "enriched", "learn", "related_changes", "resolve", "rest_of", "slots_of"]
 
 Vector = NDArray[np.float32]
 
@@ -57,11 +58,12 @@ class New:
 class Learned:
     """What a step of processing may come to know, before it is compared with what is known.
 
-    ``known`` counts what was known word for word; ``unrefined`` are the places of the episodes that the language model left
-    to the rules.
+    ``twins`` are those known word for word, ``known`` counts what was processed before; ``unrefined`` are the places of the
+    episodes that the language model left to the rules.
     """
 
     new: Sequence[New]
+    twins: Mapping[str, str]
     known: int
     unrefined: frozenset[int] = frozenset()
 
@@ -90,7 +92,7 @@ def learn(
     told: Sequence[tuple[Sequence[Message], Told, Vector | None]],
     known: Known,
 ) -> Learned:
-    """Take statements from episodes; those known word for word are left out.
+    """Take statements from episodes; those that were stored in an earlier run are left out.
 
     Args:
         engine: the record and its settings.
@@ -100,21 +102,23 @@ def learn(
         known: what is known.
     """
     answers = _extracted(engine, consultant, told, known)
-    found: dict[str, New] = {}
-    for (messages, one, _), answer in zip(told, answers, strict=True):
-        rate = engine.settings.statements_per_message
-        fresh = _by_rule(messages, one, rate) if answer is None else answer
-        found |= {new.record.content: new for new in fresh if new.record.content not in found}
+    found: dict[tuple[str, datetime | None], New] = {}
+    read = [(messages, one) for (messages, one, _), answer in zip(told, answers, strict=True) if answer is None]
+    fresh = _by_rule(read, engine.settings.statements_per_message) + [new for answer in answers for new in answer or ()]
+    for new in fresh:
+        found.setdefault((new.record.content, new.record.said_at), new)
     project = told[0][1].episode.project if told else None
-    twins = engine.store.knowledge.twins(user, project, list(found))
+    twins = engine.store.knowledge.twins(user, project, [content for content, _ in found])
     held = engine.store.docs_of(user, [new.record.id for new in found.values()])
-    new = [new for text, new in found.items() if text not in twins and new.record.id not in held]
+    new = [new for new in found.values() if new.record.id not in held]
     left = frozenset(place for place, answer in enumerate(answers) if answer is None and consultant.there)
-    return Learned(new, len(found) - len(new), left)
+    return Learned(new, twins, len(found) - len(new), left)
 
 
-def _by_rule(messages: Sequence[Message], told: Told, rate: float) -> list[New]:
-    records = (_record(statement, told) for statement in statements(messages, rate=rate))
+def _by_rule(told: Sequence[tuple[Sequence[Message], Told]], rate: float) -> list[New]:
+    """The statements of episodes that follow each other, the best of them all: a short one may have none of its own."""
+    said = [message for messages, _ in told for message in messages]
+    records = (_record(statement, told[0][1]) for statement in statements(said, rate=rate)) if said else ()
     return [New(record, slots_of(record.content)) for record in records]
 
 
@@ -204,6 +208,10 @@ def resolve(engine: Engine, learned: Learned, known: Known) -> Resolved:
     moods = felt([new.record.content for new in learned.new], [i.vector for i in indexing], engine.embedder.id)
     for new, index, mood in zip(learned.new, indexing, moods, strict=True):
         new = replace(new, record=replace(new.record, emotion=mood))  # noqa: PLW2901 - the same, with its mood
+        if twin := known.twin(new.record.content, learned.twins):
+            found.count("known")
+            _said_again(engine, new.record, [twin], known, found)
+            continue
         _decide(engine, new, replace(index, slots=new.slots), known, found)
     return found
 
@@ -218,6 +226,7 @@ def _decide(engine: Engine, new: New, index: Indexing, known: Known, found: Reso
     )  # fmt: skip
     if resolution.outcome == "duplicate":
         found.count("known")
+        _said_again(engine, record, [other for other in near[0] if other.id in resolution.of], known, found)
         return
     if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in {r.id for r in near[0]}:
         outcome, other = new.verdict
@@ -237,8 +246,28 @@ def _decide(engine: Engine, new: New, index: Indexing, known: Known, found: Reso
             known.end(change.id, now())
             if change.id != record.id:
                 found.count("updated")
-                _keep_the_rest(engine, by_id[change.id], index.slots, known, found)
+                rest = rest_of(engine, by_id[change.id], index.slots)
+                if rest is not None:
+                    found.changes.append(rest)
+                    known.learn(rest.record, rest.indexing.vector, rest.indexing.slots)
     found.changes += _links(record, index.vector, near, {*resolution.of}, known)
+
+
+def _said_again(
+    engine: Engine, record: MemoryRecord, others: Sequence[MemoryRecord], known: Known, found: Resolved
+) -> None:
+    """What is known was said once more: it was true until then at least, and what was said in between is older.
+
+    Its time of saying moves to the later of the two; since when it is true stays.
+    """
+    for other in others:
+        if other.expired_at is not None or said_when(other) >= said_when(record):
+            continue
+        since = other.valid_at or said_when(other)
+        later = replace(other, said_at=record.said_at, valid_at=since, version=other.version + 1, updated_at=now())
+        (index,) = engine.indexing([later], engine.embedder)
+        found.changes.append(Revise(record=later, indexing=replace(index, slots=slots_of(later.content))))
+        known.revise(later)
 
 
 def related_changes(record: MemoryRecord, resolution: Resolution, known: Mapping[str, MemoryRecord]) -> list[Change]:
@@ -252,32 +281,46 @@ def related_changes(record: MemoryRecord, resolution: Resolution, known: Mapping
         if update == "update" and record.trust >= other.trust:
             changes.append(Supersede(id=other.id, by=record.id, at=_since(record), reason=reason))
         elif update == "outdated" and other.trust >= record.trust:
-            changes.append(Supersede(id=record.id, by=other.id, at=_since(other), reason=reason))
+            changes.append(Supersede(id=record.id, by=other.id, at=_ends(record, other), reason=reason))
         elif update in ("update", "outdated", "contradiction"):
             link = Link(source=record.id, target=other.id, type="contradicts", reason=reason)
             changes.append(PutLink(link=link))
+    since = _since(record)
+    shorter = [id_ for id_ in resolution.shortens if known[id_].trust <= record.trust]
+    changes += [Supersede(id=id_, by=record.id, at=since, reason=resolution.reason) for id_ in shorter]
     return changes
+
+
+def _ends(record: MemoryRecord, follows: MemoryRecord) -> datetime:
+    """When a memory ends that was told after the one that follows it: when that one began, or was said again."""
+    return _since(follows) if _since(follows) > _since(record) else said_when(follows)
 
 
 def _since(record: MemoryRecord) -> datetime:
     return record.valid_at or record.said_at or record.created_at
 
 
-def _keep_the_rest(engine: Engine, old: MemoryRecord, replaced: Sequence[str], known: Known, found: Resolved) -> None:
-    """What a replaced memory says beside the matter that changed still holds: it becomes a memory of its own."""
+def rest_of(engine: Engine, old: MemoryRecord, replaced: Sequence[str]) -> AddMemory | None:
+    """What a replaced memory says beside the matter that changed still holds: a memory of its own, if there is any."""
     parts = sentences(old.content)
     rest = " ".join(part for part in parts if not set(slots_of(part)) & set(replaced))
     if len(parts) < 2 or not slots_of(rest) or rest == old.content:
-        return
+        return None
     record = replace(
-        old, id=_id(old.project, rest, old.source_ids), content=rest, summary=None, keywords=(), version=1,
-        expired_at=None, invalid_at=None, created_at=now(), updated_at=now(),
-    )  # fmt: skip
+        old,
+        id=_id(old.project, rest, old.source_ids),
+        content=rest,
+        summary=None,
+        keywords=(),
+        version=1,
+        expired_at=None,
+        invalid_at=None,
+        created_at=now(),
+        updated_at=now(),
+    )
     record = enriched(record)
     (index,) = engine.indexing([record], engine.embedder)
-    index = replace(index, slots=slots_of(rest))
-    found.changes.append(AddMemory(record=record, indexing=index))
-    known.learn(record, index.vector, index.slots)
+    return AddMemory(record=record, indexing=replace(index, slots=slots_of(rest)))
 
 
 def _links(
@@ -285,10 +328,13 @@ def _links(
 ) -> list[Change]:
     """Links to memories that have to do with a new one; what it replaces by its own words ends."""
     changes: list[Change] = []
+    by_id = {other.id: other for other in near[0]}
     for proposed in propose_links(record, vector, *near):
         if proposed.target in related:
             continue
         if proposed.type == "supersedes":
+            if record.trust < by_id[proposed.target].trust:
+                continue
             changes.append(Supersede(id=proposed.target, by=record.id, at=_since(record), reason=proposed.reason))
             known.end(proposed.target, now())
             continue

@@ -33,23 +33,50 @@ def nearby(
     """
     columns = view.columns
     beliefs = columns.beliefs
-    reached: dict[int, float] = {}
+    seeds: dict[int, None] = {}
     for row in first[:SEEDS]:
         doc = int(columns.doc[row])
-        for seed in {doc, *via.get(row, ()), *beliefs.made.get(doc, ())}:
-            reached[seed] = 1.0
-    began, frontier = set(reached), dict(reached)
+        seeds |= dict.fromkeys((doc, *via.get(row, ()), *beliefs.made.get(doc, ())))
+    edges = _edges(engine, view, list(seeds), depth)
+    reached: dict[int, float] = {}
+    for seed in seeds:
+        for doc, near in _from(seed, edges, depth).items():
+            reached[doc] = max(reached.get(doc, 0.0), near)
+    return _shown(view, standing, reached)
+
+
+def _edges(engine: Engine, view: View, docs: Sequence[int], depth: int) -> dict[int, dict[int, float]]:
+    """The links within so many steps of some records, from either end, each with its strength."""
+    edges: dict[int, dict[int, float]] = {}
+    known, frontier = set(docs), list(docs)
     for _ in range(depth):
         if not frontier:
             break
-        further: dict[int, float] = {}
-        for source, target, strength in engine.store.relations.links(view.user, sorted(frontier)):
+        further: set[int] = set()
+        for source, target, strength in engine.store.relations.links(view.user, frontier):
             for here, there in ((source, target), (target, source)):
-                near = frontier.get(here, 0.0) * strength * PER_LINK
-                if near > reached.get(there, 0.0):
-                    reached[there] = further[there] = near
+                held = edges.setdefault(here, {})
+                held[there] = max(held.get(there, 0.0), strength)
+                further.add(there)
+        frontier = sorted(further - known)
+        known |= further
+    return edges
+
+
+def _from(seed: int, edges: Mapping[int, Mapping[int, float]], depth: int) -> dict[int, float]:
+    """How near records are to one of the first hits; not to itself."""
+    reached = {seed: 1.0}
+    frontier = {seed: 1.0}
+    for _ in range(depth):
+        further: dict[int, float] = {}
+        for here, near in frontier.items():
+            for there, strength in edges.get(here, {}).items():
+                nearer = near * strength * PER_LINK
+                if nearer > reached.get(there, 0.0):
+                    reached[there] = further[there] = nearer
         frontier = further
-    return _shown(view, standing, {doc: near for doc, near in reached.items() if doc not in began})
+    del reached[seed]
+    return reached
 
 
 def _shown(view: View, standing: Standing, reached: Mapping[int, float]) -> dict[int, float]:

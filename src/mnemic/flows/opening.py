@@ -102,8 +102,6 @@ def open_engine(
     in_memory = str(location) == IN_MEMORY
     store = InMemoryStore() if in_memory else SqliteStore(location, durability=durability)
     return Engine(
-        store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, settings=settings, consolidator=tiers,
-        idle=quiet,
-        retention=kept,
-        in_memory=in_memory,
+        store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, owns_llm=model is not llm, settings=settings,
+        consolidator=tiers, idle=quiet, retention=kept, in_memory=in_memory,
     )  # fmt: skip

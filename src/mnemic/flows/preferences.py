@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import Conflict, InvalidInput
 from mnemic.flows.engine import Engine
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
@@ -32,38 +32,64 @@ class Preferences(MutableMapping[str, Any]):
     def __init__(self, engine: Engine, scope: Scope, zone: tzinfo) -> None:
         self._engine, self._scope, self._zone = engine, scope, zone
 
-    def _held(self) -> dict[str, MemoryRecord]:
-        """The live preferences by key, the project's before the user's."""
+    def _all(self) -> list[MemoryRecord]:
+        """The live preferences, the project's after the user's, the newest last."""
         reach = "project+global" if self._scope.project is not None else "project"
         filters = Filters(kinds=("memory",), reach=reach, project=self._scope.project)
         found = self._engine.store.relations.with_key(self._scope.user, KEY, filters)
-        found.sort(key=lambda record: (record.project is not None, record.created_at))
-        return {str(record.metadata[KEY]): record for record in found}
+        return sorted(found, key=lambda record: (record.project is not None, record.created_at))
+
+    def _held(self) -> dict[str, MemoryRecord]:
+        return {str(record.metadata[KEY]): record for record in self._all()}
+
+    def _own(self, key: str) -> list[MemoryRecord]:
+        """The values of a key at the handle's own level: several when two processes set it at once."""
+        return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
     def __getitem__(self, key: str) -> Any:
         return self._held()[_checked(key)].metadata.get(VALUE)
 
     def __setitem__(self, key: str, value: Any) -> None:
         name, moment = _checked(key), now().astimezone(self._zone)
-        to_json(value)
-        old = self._held().get(name)
-        if old is not None and old.project == self._scope.project and old.metadata.get(VALUE) == value:
+        told, old = to_json(value), self._own(name)
+        if old and to_json(old[-1].metadata.get(VALUE)) == told:
             return
+        # What was said before ends first: it may be the same text, as 1 and "1" are.
+        reason = f"preference {name} was set again"
+        changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
+        texts = [f"Preference {name}: {_worded(value)}", f"Preference {to_json(name)}: {told}"]
+        twins = self._engine.store.knowledge.twins(self._scope.user, self._scope.project, texts)
+        known = {record.content for record in old}
+        content = next((text for text in texts if text not in twins or text in known), texts[1])
         record = MemoryRecord(
-            id=f"pref_{uuid.uuid4().hex}", content=f"Preference {name}: {_worded(value)}", category="preference",
+            id=f"pref_{uuid.uuid4().hex}", content=content, category="preference",
             importance=0.8, salience=0.8, metadata={KEY: name, VALUE: value}, project=self._scope.project,
             tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
         embedder = self._engine.embedder
         index = self._engine.indexing([record], embedder)[0]
-        changes: list[Change] = [AddMemory(record=record, indexing=replace(index, slots=(f"preference\x1f{name}",)))]
-        if old is not None and old.project == self._scope.project:
-            changes.append(Supersede(id=old.id, by=record.id, at=moment, reason=f"preference {name} was set again"))
-        self._engine.store.apply(self._scope.user, changes, model=embedder.id)
+        changes.append(AddMemory(record=record, indexing=replace(index, slots=(f"preference\x1f{name}",))))
+        changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
+        stored = self._engine.store.apply(self._scope.user, changes, model=embedder.id)
+        if stored[len(old)].outcome != "stored":
+            raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
 
     def __delitem__(self, key: str) -> None:
-        record = self._held()[_checked(key)]
-        self._engine.store.apply(self._scope.user, [Archive(id=record.id, reason="preference removed")])
+        """Remove a preference of the handle's own level; what holds above it is not touched and shows again.
+
+        Raises:
+            KeyError: nothing is set at this level.
+        """
+        own = self._own(_checked(key))
+        if not own:
+            raise KeyError(key)
+        changes = [Archive(id=record.id, reason="preference removed") for record in own]
+        self._engine.store.apply(self._scope.user, changes)
+
+    def clear(self) -> None:
+        """Remove every preference of the handle's own level."""
+        for key in {str(r.metadata[KEY]) for r in self._all() if r.project == self._scope.project}:
+            del self[key]
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self._held()))

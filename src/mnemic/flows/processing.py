@@ -80,32 +80,45 @@ def process(
     """Work through what waits, conversation by conversation; one call at a time for each record of a process."""
     began = time.monotonic()
     with engine.processing:
-        waiting = engine.store.knowledge.conversations(scope.user)
-        total = sum(count for *_, count in waiting)
+        knowledge = engine.store.knowledge
+        total = sum(count for *_, count in knowledge.conversations(scope.user))
         consultant = Consultant(engine)
         run = _Run(engine, scope, zone, total if limit is None else min(total, limit), progress, consultant)
-        for project, session, _ in waiting:
-            while not halted() and (limit is None or run.counts.get("messages", 0) < limit):
-                if not _step(run, (project, session)):
-                    break
+        left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.there else []
+        _steps(run, limit, halted)
         if not halted():
-            _refine(run)
+            _refine(run, left_before)
         run.count(enriched=enriching.enrich_pending(engine, consultant, scope, zone))
     left = sum(count for *_, count in engine.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
     return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=left, seconds=seconds)
 
 
-def _step(run: _Run, level: Level) -> bool:
+def _steps(run: _Run, limit: int | None, halted: Callable[[], bool]) -> None:
+    """One step after the other, always in the conversation whose messages wait longest: so a repeated run takes them in the
+    order in which an uninterrupted one would have.
+    """
+    done: set[Level] = set()
+    while not halted() and (limit is None or run.counts.get("messages", 0) < limit):
+        waiting = run.engine.store.knowledge.conversations(run.scope.user)
+        level = next(((project, session) for project, session, _ in waiting if (project, session) not in done), None)
+        if level is None:
+            return
+        left = STEP if limit is None else limit - run.counts.get("messages", 0)
+        if not _step(run, level, min(STEP, max(left, ingestion.LONGEST))):
+            done.add(level)
+
+
+def _step(run: _Run, level: Level, size: int) -> bool:
     """Take the next messages of a conversation; whether there may be more."""
     knowledge = run.engine.store.knowledge
-    batch = knowledge.waiting(run.scope.user, level, STEP)
+    batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
         return False
     said = [waiting for waiting in batch if waiting.message.role not in telling.SILENT]
     previous, opening = _open_episode(run, level, said)
     groups = telling.groups(run.engine, run.consultant, [w.message for w in said], _matrix(said))
-    if len(batch) == STEP and len(groups) > 1:
+    if len(batch) == size and len(groups) > 1:
         groups = groups[:-1]  # its end is not in sight yet: it waits for the next step
     taken = [[said[place] for place in group] for group in groups]
     last = max((w.doc for group in taken for w in group), default=-1)
@@ -169,7 +182,7 @@ def _store(
     learned = learning.learn(engine, run.consultant, user, list(zip(messages, told, vectors, strict=True)), known)
     resolved = learning.resolve(engine, learned, known)
     changes: list[Change] = []
-    joined: set[str] = set()
+    joined = {one.episode.id for one in told}  # those that go on are no longer what is stored of them
     for place, (one, index) in enumerate(zip(told, indexing, strict=True)):
         refine = one.unrefined or place in learned.unrefined
         changes += _with_merging(run, AddEpisode(record=one.episode, indexing=index, refine=refine), joined)
@@ -180,15 +193,17 @@ def _store(
     if silent:
         changes.append(Settle(ids=tuple(silent)))
     try:
-        engine.store.apply(user, changes, model=embedder.id)
+        receipts = engine.store.apply(user, changes, model=embedder.id)
     except BaseException:
         known.discard()
         raise
+    if any(receipt.outcome in ("duplicate", "rejected") for receipt in receipts):
+        known.discard()  # not everything that was learned is there under its own id
     known.settle()
     done = sum(map(len, groups)) + len(silent)
     run.count(messages=done, episodes=len(told), **resolved.counts)
     if run.progress:
-        run.progress(min(run.counts["messages"], max(run.total, run.counts["messages"])), run.total)
+        run.progress(min(run.counts["messages"], run.total), run.total)
 
 
 def _whole(run: _Run, previous: Episode | None, group: Sequence[Message]) -> list[Message]:
@@ -208,10 +223,11 @@ def _continued(previous: Episode, told: Episode) -> Episode:
     )
 
 
-def _refine(run: _Run) -> None:
-    """Tell again what the rules had to tell in the place of the language model, once it answers."""
+def _refine(run: _Run, left: Sequence[Episode]) -> None:
+    """Tell again what the rules had to tell in the place of the language model, in an earlier run, if it answers now."""
     knowledge, user = run.engine.store.knowledge, run.scope.user
-    for episode in knowledge.unrefined(user, MOST_REFINED) if run.consultant.there else ():
+    still = {episode.id: episode for episode in knowledge.unrefined(user, MOST_REFINED)} if left else {}
+    for episode in (still[before.id] for before in left if before.id in still):
         messages = knowledge.messages_of(user, episode)
         level = (episode.project, episode.session)
         (told,) = telling.episodes(run.consultant, [messages], level)
@@ -223,7 +239,12 @@ def _refine(run: _Run) -> None:
             continue
         resolved = learning.resolve(run.engine, learned, known)
         changes = [AddEpisode(record=told.episode, indexing=index), *resolved.changes]
-        run.engine.store.apply(user, changes, model=embedder.id)
+        try:
+            run.engine.store.apply(user, changes, model=embedder.id)
+        except Conflict:  # it was changed meanwhile, and is told again next time
+            known.discard()
+            continue
+        known.settle()
         run.count(**resolved.counts)
 
 
@@ -251,8 +272,9 @@ def _with_merging(run: _Run, change: AddEpisode, joined: set[str]) -> list[Chang
     messages = [*knowledge.messages_of(run.scope.user, parent)]
     messages += [m for m in knowledge.messages_of(run.scope.user, episode) if m.id not in parent.message_ids]
     merged = telling.merged(run.consultant, parent, episode, messages)
-    (indexing,) = engine.indexing([merged], engine.embedder)
+    (indexing,) = engine.indexing([merged.episode], engine.embedder)
+    refine = change.refine or merged.unrefined
     return [
-        change, AddEpisode(record=merged, indexing=indexing), Archive(id=parent.id, reason="merged"),
+        change, AddEpisode(record=merged.episode, indexing=indexing, refine=refine), Archive(id=parent.id, reason="merged"),
         Archive(id=episode.id, reason="merged"),
     ]  # fmt: skip

@@ -270,7 +270,11 @@ def _named(
 ) -> Iterator[Hit]:
     """Hits with the ids of what stands behind them."""
     used = {doc for doc, _ in docs.values()}
-    rows = {id_: int(view.columns.rows_of([doc])[0]) for id_, (doc, _) in docs.items()} if behind.rows().size else {}
+    rows = (
+        {id_: int(view.columns.rows_of([doc])[0]) for id_, (doc, _) in docs.items()}
+        if behind.via or behind.replaced
+        else {}
+    )
     wanted = {episode for _, episode in docs.values() if episode}
     for row in rows.values():
         wanted |= {*behind.via.get(row, ()), *behind.replaced.get(row, ())}

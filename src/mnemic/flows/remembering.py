@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from mnemic.extraction.resolving import Resolution
 from mnemic.extraction.resolving import resolve as resolved
 from mnemic.flows.engine import Engine
-from mnemic.flows.learning import related_changes, slots_of
-from mnemic.types import AddMemory, Change, MemoryRecord, Receipt, Scope
+from mnemic.flows.learning import related_changes, rest_of, slots_of
+from mnemic.types import AddMemory, Change, MemoryRecord, Receipt, Scope, Supersede
 
 __all__ = ["store"]
 
@@ -29,11 +28,18 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     said = record.valid_at or record.created_at
     resolution = resolved(record.content, said, index.vector, known, matrix, dedup=False)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
-    changes += related_changes(record, resolution, {other.id: other for other in known})
-    if engine.store.knowledge.twins(scope.user, record.project, [record.content]):
-        changes = changes[:1]  # it is known: the receipt says so
+    by_id = {other.id: other for other in known}
+    for change in related_changes(record, resolution, by_id):
+        changes.append(change)
+        if isinstance(change, Supersede) and change.id in resolution.of:
+            rest = rest_of(engine, by_id[change.id], slots)
+            changes += [] if rest is None else [rest]
+    twins = engine.store.knowledge.twins(scope.user, record.project, [record.content], session=record.session)
+    if twins or engine.store.docs_of(scope.user, [record.id]):
+        changes = changes[:1]  # it is known, or refused: the receipt says so, and nothing else changes
     receipt, *_ = engine.store.apply(scope.user, changes, model=embedder.id)
-    return _told(receipt, resolution) if len(changes) > 1 else receipt
+    ended = [c.id for c in changes if isinstance(c, Supersede) and c.by == record.id]
+    return _told(receipt, ended, resolution.reason) if ended else receipt
 
 
 def _of_slots(engine: Engine, scope: Scope, record: MemoryRecord, slots: tuple[str, ...]) -> list[MemoryRecord]:
@@ -44,8 +50,7 @@ def _of_slots(engine: Engine, scope: Scope, record: MemoryRecord, slots: tuple[s
     return [other for other in found if isinstance(other, MemoryRecord) and (other.project, other.session) == level]
 
 
-def _told(receipt: Receipt, resolution: Resolution) -> Receipt:
-    if receipt.outcome != "stored" or resolution.outcome != "update":
+def _told(receipt: Receipt, ended: list[str], why: str) -> Receipt:
+    if receipt.outcome != "stored":
         return receipt
-    reason = f"takes the place of {', '.join(map(repr, resolution.of))}: {resolution.reason}"
-    return replace(receipt, outcome="superseded", reason=reason)
+    return replace(receipt, outcome="superseded", reason=f"takes the place of {', '.join(map(repr, ended))}: {why}")

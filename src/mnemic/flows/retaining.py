@@ -37,8 +37,9 @@ class RetentionPolicy:
 
     def __post_init__(self) -> None:
         for name, value in (("message_days", self.message_days), ("session_summary_days", self.session_summary_days)):
-            number = isinstance(value, (int, float)) and not isinstance(value, bool)
-            if value is not None and not (number and 0 < value < LONGEST):
+            if value is None and name == "message_days":
+                continue
+            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < LONGEST:
                 raise ConfigurationError(f"{name} must be a number of days above 0, not {value!r:.40}.")
         limit = self.memory_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):  # pyright: ignore[reportUnnecessaryIsInstance]

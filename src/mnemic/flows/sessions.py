@@ -10,7 +10,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from mnemic.flows.engine import Engine
 from mnemic.text.clock import now
-from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Revise, Scope, SessionView
+from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
 
 __all__ = ["CATEGORY", "look", "summarise"]
 
@@ -51,14 +51,20 @@ def summarise(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
     record = _record(engine, scope, messages, [episode.title for episode in episodes], now().astimezone(zone))
     embedder = engine.embedder
     held = engine.store.knowledge.records(scope.user, [record.id]).get(record.id)
-    if isinstance(held, MemoryRecord):
-        if held.content == record.content:
-            return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
-        record = replace(record, version=held.version + 1, created_at=held.created_at)
+    if not isinstance(held, MemoryRecord):
+        if engine.store.knowledge.twins(scope.user, scope.project, [record.content]):  # two short ones of one day
+            record = replace(record, content=f"{record.content} Name: {scope.session}.")
         (index,) = engine.indexing([record], embedder)
-        return engine.store.apply(scope.user, [Revise(record=record, indexing=index)], model=embedder.id)[0]
+        return engine.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+    if held.metadata.get("message_count") == len(messages) and held.content.startswith(record.content):
+        return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
+    gone = held.status == "archived"
+    if gone and held.delete_after is not None and held.delete_after > record.created_at:
+        return Receipt(id=held.id, outcome="rejected", reason="its summary was forgotten: restore() brings it back")
+    record = replace(record, version=held.version + 1, created_at=held.created_at)
     (index,) = engine.indexing([record], embedder)
-    return engine.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+    back = [Restore(id=held.id)] if gone else []  # its week was over, and the conversation went on
+    return engine.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
 
 
 def _record(

@@ -96,7 +96,8 @@ class Standing:
         for row in rows.tolist():
             doc = int(columns.doc[row])
             told = self._told(view, question, [doc, *beliefs.made.get(doc, ())])
-            holds = None if told is None else beliefs.successor(told, question.query.filters.at)
+            asked = question.query.filters
+            holds = None if told is None else beliefs.successor(told, asked.at, asked.known_at)
             if holds is None:
                 continue
             replaced[row] = [holds]

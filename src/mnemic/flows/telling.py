@@ -111,10 +111,10 @@ def _stories(consultant: Consultant, groups: Sequence[Sequence[Message]]) -> lis
     return told
 
 
-def merged(consultant: Consultant, first: Episode, second: Episode, messages: Sequence[Message]) -> Episode:
+def merged(consultant: Consultant, first: Episode, second: Episode, messages: Sequence[Message]) -> Told:
     """One episode of two that tell the same."""
-    ((title, story, _),) = _stories(consultant, [messages])
-    return Episode(
+    ((title, story, failed),) = _stories(consultant, [messages])
+    record = Episode(
         id=_id(messages), title=title, content=story, message_ids=tuple(str(m.id) for m in messages),
         source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),
         ended_at=max(first.ended_at, second.ended_at), project=first.project,
@@ -122,6 +122,7 @@ def merged(consultant: Consultant, first: Episode, second: Episode, messages: Se
         source=first.source if first.trust <= second.trust else second.source, trust=min(first.trust, second.trust),
         created_at=now(),
     )  # fmt: skip
+    return Told(record, messages, failed)
 
 
 def _id(messages: Sequence[Message]) -> str:

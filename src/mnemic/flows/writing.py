@@ -260,8 +260,10 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     record = replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone))
     embedder = engine.embedder
-    change = Revise(record=record, indexing=engine.indexing([record], embedder)[0])
-    return engine.store.apply(scope.user, [change], model=embedder.id)[0]
+    from mnemic.flows.learning import slots_of  # the rules of extraction are loaded when they are first needed
+
+    indexing = replace(engine.indexing([record], embedder)[0], slots=slots_of(record.content))
+    return engine.store.apply(scope.user, [Revise(record=record, indexing=indexing)], model=embedder.id)[0]
 
 
 def archive(engine: Engine, scope: Scope, ids: Iterable[str], reason: str) -> Receipts:

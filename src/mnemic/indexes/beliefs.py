@@ -56,12 +56,13 @@ class Beliefs:
             shown = (self.since <= filters.at) & (filters.at < until) & (believed | (until < FOREVER))
         return self.doc[~(shown & (self.known <= believing))]
 
-    def successor(self, doc: int, at: int | None) -> int | None:
-        """The doc that says what holds instead of a replaced memory: the end of its chain, as far as ``at`` reaches."""
+    def successor(self, doc: int, at: int | None, known_at: int | None = None) -> int | None:
+        """The doc that says what holds instead of a replaced memory: the end of its chain, as far as the clocks reach."""
         found: int | None = None
         seen = {doc}
         while (following := self.successors.get(doc)) is not None and following not in seen:
-            if at is not None and self.since[np.searchsorted(self.doc, following)] > at:
+            place = int(np.searchsorted(self.doc, following))
+            if (at is not None and self.since[place] > at) or (known_at is not None and self.known[place] > known_at):
                 break
             found = doc = following
             seen.add(doc)

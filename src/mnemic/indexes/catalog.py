@@ -180,7 +180,7 @@ class Columns:
         if filters.until is not None:
             found &= self.time < filters.until
         if filters.at is not None:
-            found &= (self.kind != KINDS["message"]) | (self.time <= filters.at)
+            found &= (self.kind == KINDS["memory"]) | (self.time <= filters.at)
         return found
 
     def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from mnemic.types import Candidate, Emotion, Episode, Filters, Graph, LinkType, MemoryRecord, Message, Waiting
+from mnemic.types import Candidates, Emotion, Episode, Filters, Graph, LinkType, MemoryRecord, Message, Waiting
 
 if TYPE_CHECKING:
     import numpy as np
@@ -92,8 +92,10 @@ class KnowledgeWork(Protocol):
         """The last episodes of a project (None: of no project) in any conversation, the latest first."""
         ...
 
-    def twins(self, user: str, project: str | None, contents: Sequence[str]) -> set[str]:
-        """Those of some statements that are believed at a level, word for word."""
+    def twins(
+        self, user: str, project: str | None, contents: Sequence[str], *, session: str | None = None
+    ) -> dict[str, str]:
+        """Those of some statements that are believed at a level, word for word, with the id of each."""
         ...
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
@@ -148,8 +150,12 @@ class RelationWork(Protocol):
 class LifecycleWork(Protocol):
     """What consolidation asks of a record."""
 
-    def candidates(self, user: str, before: int) -> list[Candidate]:
+    def candidates(self, user: str, before: int) -> Candidates:
         """The live memories made until a moment (microseconds since 1970), ascending by doc."""
+        ...
+
+    def reworded(self, user: str, consolidation: str) -> list[MemoryRecord]:
+        """Memories that a consolidation gave another text, as they were, as the versions that would follow now."""
         ...
 
     def tiers(self, user: str) -> dict[str, int]:

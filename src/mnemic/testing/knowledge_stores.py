@@ -297,9 +297,12 @@ class BeliefPromises:
         self._moved(store)
         store.apply("ana", [add_memory("Faro", id="p", project="p"), add_memory("Evora", id="x"), Archive(id="x")])
         twins = store.knowledge.twins
-        assert twins("ana", None, ["Lisbon", "Porto", "Faro", "Evora", " Porto  "]) == {"Porto", " Porto  "}
-        assert twins("ana", "p", ["Faro", "Porto"]) == {"Faro"}
-        assert twins("bob", None, ["Porto"]) == twins("ana", None, []) == set()
+        assert twins("ana", None, ["Lisbon", "Porto", "Faro", "Evora", " Porto  "]) == {
+            "Porto": "new", " Porto  ": "new",
+        }  # fmt: skip
+        assert twins("ana", "p", ["Faro", "Porto"]) == {"Faro": "p"}
+        assert twins("ana", None, ["Porto"], session="s") == {}
+        assert twins("bob", None, ["Porto"]) == twins("ana", None, []) == {}
 
     def test_caches_are_told_of_clocks_origins_and_successors(self, store: Store) -> None:
         store.apply("ana", [add_message("m"), add_memory("Lisbon", id="old", source_ids=("m",), valid_at=MOMENT)])

@@ -176,7 +176,7 @@ class WorkPromises:
     def test_what_came_after_a_moment_and_records_by_id(self, store: Store) -> None:
         store.apply("ana", [add_message("a"), add_memory("r"), add_episode("e", ["a"])])
         number = number_of(store)
-        assert store.relations.stored_after(number, 0) == [1]
+        assert store.relations.stored_after(number, 0) == [1, 3]
         assert store.relations.stored_after(number, 2**60) == store.relations.stored_after(number + 1, 0) == []
         assert store.relations.ids(number, [1, 2, 3, 9]) == {2: "r", 3: "e"}
         found = store.knowledge.records("ana", ["a", "r", "e", "nothing"])

@@ -15,6 +15,7 @@ from mnemic import errors
 from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
 from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of
+from mnemic.testing.lifecycle_stores import LifecyclePromises
 from mnemic.testing.linked_stores import LinkPromises, WorkPromises
 from mnemic.types import Archive, Emotion, Filters, MemoryRecord, Message, Restore, Revise
 
@@ -326,7 +327,17 @@ class _Caches:
         assert store.verify().ok
 
 
-class StoreSuite(_Writing, _Statements, _Walls, _Caches, EpisodePromises, BeliefPromises, LinkPromises, WorkPromises):
+class StoreSuite(
+    _Writing,
+    _Statements,
+    _Walls,
+    _Caches,
+    EpisodePromises,
+    BeliefPromises,
+    LinkPromises,
+    WorkPromises,
+    LifecyclePromises,
+):
     """Subclass it and give a pytest fixture ``store``: an empty store, closed afterwards."""
 
     def test_many_threads_lose_nothing(self, store: Store) -> None:

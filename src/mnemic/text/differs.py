@@ -46,8 +46,11 @@ def _numbers(words: list[str], text: str) -> frozenset[str]:
     return frozenset(_NUMERALS.findall(text)) | {word for word in words if word in _NUMBER_WORDS}
 
 
-def _names(text: str, lowered: set[str]) -> frozenset[str]:
-    """Capitalised words; one that begins a sentence counts unless it is a common word or stands in lower case elsewhere."""
+def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Capitalised words; one that begins a sentence counts unless it is a common word or stands in lower case elsewhere.
+
+    The very first word of a text counts only when it is ``known`` as a name from elsewhere.
+    """
     found: set[str] = set()
     for match in _WORDS.finditer(text):
         word = match[0].removesuffix("'s").removesuffix("\u2019s")
@@ -55,7 +58,8 @@ def _names(text: str, lowered: set[str]) -> frozenset[str]:
             continue
         before = text[: match.start()].rstrip()
         begins = not before or before[-1] in ".!?:\n\"'\u201c-\u2022"
-        if begins and (word.lower() in STOP_WORDS or word.lower() in lowered or len(before) == 0):
+        unsure = word.lower() in STOP_WORDS or word.lower() in lowered or len(before) == 0
+        if begins and unsure and word.casefold() not in known:
             continue
         found.add(word.casefold())
     return frozenset(found)
@@ -99,6 +103,7 @@ def differs(first: str, second: str) -> Difference | None:
     if _negations(words[0]) % 2 != _negations(words[1]) % 2:
         return "polarity"
     lower = {w for text in (first, second) for w in _WORDS.findall(text) if w.islower()}
-    if _names(first, lower) != _names(second, lower):
+    known = _names(first, lower) | _names(second, lower)
+    if _names(first, lower, known) != _names(second, lower, known):
         return "name"
     return "value" if _exchanged(*sorted((first, second))) else None

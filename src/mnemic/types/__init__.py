@@ -25,7 +25,7 @@ from mnemic.types.changes import (
     Work,
 )
 from mnemic.types.records import (
-    Candidate,
+    Candidates,
     Emotion,
     Episode,
     Event,
@@ -55,7 +55,7 @@ __all__ = [
     "AddMemory",
     "AddMessage",
     "Archive",
-    "Candidate",
+    "Candidates",
     "CatalogDelta",
     "Change",
     "ClusterSummary",

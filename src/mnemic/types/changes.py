@@ -91,11 +91,15 @@ class Settle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Revise:
-    """Replace a memory by its next version, if ``record.version - 1`` is still the current one."""
+    """Replace a memory by its next version, if ``record.version - 1`` is still the current one.
+
+    ``left`` keeps the enrichment pending: a part of it could not be done yet.
+    """
 
     record: MemoryRecord
     indexing: Indexing
     operation: Literal["update", "enrich"] = "update"
+    left: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "Candidate",
+    "Candidates",
     "Emotion",
     "Episode",
     "Event",
@@ -202,17 +202,25 @@ class Stored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
-    """A live memory as consolidation weighs it. Times are microseconds since 1970; ``judged`` is 0 for never."""
+class Candidates:
+    """Live memories as consolidation weighs them, as columns of one length, ascending by ``doc``.
 
-    doc: int
-    status: str
-    salience: float
-    importance: float
-    pinned: bool
-    created_at: int
-    accesses: int
-    last_access: int
-    arousal: float
-    judged: int
-    trusted: bool
+    Times are microseconds since 1970. ``fresh`` are those not in the long-term tier; ``judged`` is 0 for never; ``arousal``
+    is weighted by its confidence; ``apart`` are those that stand for nothing but themselves, such as preferences.
+    """
+
+    doc: NDArray[np.int64]
+    fresh: NDArray[np.bool_]
+    salience: NDArray[np.float64]
+    importance: NDArray[np.float64]
+    pinned: NDArray[np.bool_]
+    created_at: NDArray[np.int64]
+    accesses: NDArray[np.int64]
+    last_access: NDArray[np.int64]
+    arousal: NDArray[np.float64]
+    judged: NDArray[np.int64]
+    trust: NDArray[np.float64]
+    apart: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.doc)

@@ -13,7 +13,7 @@ from mnemic.testing import memory_record
 from mnemic.text.tokens import approximate_tokens
 from mnemic.types import Episode, Hit
 
-RUN = settings(max_examples=120, deadline=None)
+RUN = settings(max_examples=40, deadline=None)
 FENCE = "a1b2c3d4"
 DAY = datetime(2024, 5, 8, 14, tzinfo=UTC)
 COUNTERS = {

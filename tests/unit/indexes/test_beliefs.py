@@ -9,7 +9,7 @@ from mnemic.indexes.beliefs import Beliefs
 from mnemic.stores import InMemoryStore
 from mnemic.types import CatalogDelta, Filters
 
-RUN = settings(max_examples=200, deadline=None)
+RUN = settings(max_examples=80, deadline=None)
 TIMES = st.integers(0, 12)
 MAYBE = st.one_of(st.none(), TIMES)
 ROWS = st.dictionaries(

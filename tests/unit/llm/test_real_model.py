@@ -1,6 +1,7 @@
 """A real language model of 135M parameters on this machine: it proves the path, its answers prove nothing."""
 
 import socket
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,26 @@ def test_every_answer_keeps_the_rules_or_is_a_typed_error(llm, talk):
         assert usage.output_tokens > 0
         assert usage.fallbacks == isinstance(outcomes[-1], LanguageModelError)
     assert any(isinstance(outcome, Answer) for outcome in outcomes), outcomes
+
+
+def test_a_conversation_is_processed_whole_whatever_the_model_answers(address, talk, tmp_path):
+    """The whole pipeline with a real model: what it answers badly the rules do, and nothing is lost."""
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.openai import OpenAIProvider
+
+    from mnemic import Memory
+
+    model = OpenAIChatModel("smollm2", provider=OpenAIProvider(base_url=address, api_key="none-needed"))
+    with (
+        closing(LanguageModel(model, max_tokens=300, timeout=300, retries=0)) as llm,
+        Memory(tmp_path / "memory", user="ana", embedder="hashing", llm=llm) as memory,
+    ):
+        memory.add(talk(6), session="s")
+        report = memory.process()
+        assert (report.messages, report.waiting) == (6, 0)
+        told = [id_ for episode in memory.episodes() for id_ in episode.message_ids]
+        assert sorted(told) == sorted(m.id for m in memory.messages())
+        usage = memory.stats().llm
+        assert {"segment", "narrate", "extract"} <= usage.keys()
+        assert all(1 <= stage.calls <= 20 for stage in usage.values())
+        assert memory.verify().ok

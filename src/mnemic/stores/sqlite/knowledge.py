@@ -111,25 +111,29 @@ class Knowledge:
         with self._db.read() as db, db:
             return reading.latest_episodes(db, reading.user_number(db, user), "project IS ?", (project,), limit)
 
-    def twins(self, user: str, project: str | None, contents: Sequence[str]) -> set[str]:
-        """Those of some statements that are believed at a level, word for word."""
+    def twins(
+        self, user: str, project: str | None, contents: Sequence[str], *, session: str | None = None
+    ) -> dict[str, str]:
+        """Those of some statements that are believed at a level, word for word, with the id of each."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT 1 FROM memories WHERE user = ? AND ifnull(project, '') = ? AND ifnull(session, '') = ''
+            sql = """SELECT id FROM memories WHERE user = ? AND ifnull(project, '') = ? AND ifnull(session, '') = ?
                 AND hash = ? AND status != 'archived' AND expired_at IS NULL"""
-            return {
-                content
-                for content in contents
-                if db.execute(sql, (number, project or "", rows.content_hash(content))).fetchall()
-            }
+            found: dict[str, str] = {}
+            for content in contents:
+                level = (number, project or "", session or "", rows.content_hash(content))
+                if row := db.execute(sql, level).fetchone():
+                    found[content] = row[0]
+            return found
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:
-        """The messages an episode tells of, in the order they were said."""
+        """The messages an episode tells of that are not forgotten, in the order they were said."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             docs = {} if number is None else reading.docs_of(db, number, episode.message_ids, "message")
             found = {} if number is None else reading.fetch(db, number, list(docs.values()))
-            by_id = {s.value.id: s.value for s in found.values() if isinstance(s.value, Message)}
+            live = (s.value for s in found.values() if s.status != "archived")
+            by_id = {value.id: value for value in live if isinstance(value, Message)}
             return [by_id[id_] for id_ in episode.message_ids if id_ in by_id]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:

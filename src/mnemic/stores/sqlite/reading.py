@@ -246,6 +246,8 @@ def _where(filters: Filters, time: str, *, memories: bool) -> tuple[str, list[ob
         ),
         ("session = ?", filters.in_session),
         ("role = ?", filters.role),
+        (f"{time} <= ?", None if memories else filters.at),
+        ("created_at <= ?", None if memories else filters.known_at),
         (f"{time} >= ?", filters.since),
         (f"{time} < ?", filters.until),
     ):

@@ -81,6 +81,8 @@ def _memory(t: Transaction, id: str) -> int:
 def supersede(t: Transaction, change: Supersede) -> Receipt:
     """End a memory's time, and link what takes its place."""
     doc = _memory(t, change.id)
+    if change.by is not None and change.by != change.id and _memory(t, change.by) == doc:
+        return Receipt(id=change.id, outcome="duplicate", reason="nothing takes its own place")
     ended = None if change.at is None else to_micros(change.at)
     held = t.db.execute(
         "SELECT expired_at, invalid_at, valid_at, version FROM memories WHERE doc = ?", (doc,)
@@ -90,6 +92,9 @@ def supersede(t: Transaction, change: Supersede) -> Receipt:
             ended = min(ended, held[1])
         sql = "UPDATE memories SET expired_at = ?, invalid_at = ifnull(?, invalid_at) WHERE doc = ?"
         t.db.execute(sql, (t.at, ended, doc))
+        t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
+    elif ended is not None and (held[1] is None or ended < held[1]):
+        t.db.execute("UPDATE memories SET invalid_at = ? WHERE doc = ?", (ended, doc))
         t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
     linked = change.by is not None and _replaced(t, _memory(t, change.by), doc, change.reason)
     if held[0] is not None:
@@ -122,6 +127,8 @@ def put_link(t: Transaction, change: PutLink) -> Receipt:
     """Link two memories."""
     link = change.link
     source, target = _memory(t, link.source), _memory(t, link.target)
+    if source == target and link.source != link.target:
+        return Receipt(id=link.source, outcome="duplicate", reason="both are one memory")
     if not _link(t, source, target, link.type, link.strength, link.reason):
         return Receipt(id=link.source, outcome="duplicate", reason="linked so already")
     t.event("link", source, link.source, target=link.target, type=link.type)

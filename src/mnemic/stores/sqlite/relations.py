@@ -48,7 +48,7 @@ class Relations:
             by_doc = {doc: id_ for id_, doc in docs.items()}
             found: dict[str, list[MemoryRecord]] = {}
             for source, target in pairs:
-                if isinstance(record := old[target].value, MemoryRecord):
+                if isinstance(record := old[target].value, MemoryRecord) and record.status != "archived":
                     found.setdefault(by_doc[source], []).append(record)
             return found
 
@@ -83,16 +83,17 @@ class Relations:
             return found
 
     def stored_after(self, user: int, moment: int) -> list[int]:
-        """Docs of the messages that were stored after a moment (microseconds since 1970)."""
+        """Docs of the messages and episodes that were stored after a moment (microseconds since 1970)."""
         with self._db.read() as db:
-            sql = "SELECT doc FROM messages WHERE user = ? AND created_at > ? ORDER BY doc"
-            return [row[0] for row in db.execute(sql, (user, moment))]
+            sql = "SELECT doc FROM {} WHERE user = ? AND created_at > ?"
+            tables = ("messages", "episodes")
+            return sorted(row[0] for table in tables for row in db.execute(sql.format(table), (user, moment)))
 
     def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
-        """The ids of memories and episodes, by doc."""
+        """The ids of memories and episodes, by doc; archived ones are left out."""
         with self._db.read() as db:
             named = json.dumps(list(docs))
-            sql = "SELECT doc, id FROM {} WHERE user = ? AND doc IN " + _AMONG
+            sql = "SELECT doc, id FROM {} WHERE user = ? AND status != 'archived' AND doc IN " + _AMONG
             found = [db.execute(sql.format(table), (user, named)).fetchall() for table in ("memories", "episodes")]
             return dict(found[0] + found[1])
 

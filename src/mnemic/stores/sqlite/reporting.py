@@ -32,7 +32,9 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
         sessions=sessions[1],
         projects=projects[1],
         pending={
-            **count("SELECT task, count(*) FROM pending WHERE user = ? GROUP BY 1"),
+            **count("""SELECT task, count(*) FROM pending p WHERE user = ? AND (task = 'embed' OR NOT EXISTS
+                (SELECT 1 FROM memories m WHERE m.doc = p.doc AND m.status = 'archived') AND NOT EXISTS
+                (SELECT 1 FROM episodes e WHERE e.doc = p.doc AND e.status = 'archived')) GROUP BY 1"""),
             **count(
                 "SELECT 'process', count(*) FROM messages WHERE user = ? AND episode IS NULL AND status != 'archived' "
                 "HAVING count(*) > 0"

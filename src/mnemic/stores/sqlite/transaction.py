@@ -49,6 +49,7 @@ class Transaction:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
+        self._twins: dict[str, str] = {}
 
     def next_doc(self) -> int:
         """A number for a new record, never used before."""
@@ -106,11 +107,16 @@ class Transaction:
         assignments = ", ".join(f"{name} = ?" for name in names[1:])
         self.db.execute(f"UPDATE {table} SET {assignments} WHERE doc = ?", (*values[1:], doc))
 
+    def is_told_by(self, id: str, twin: str) -> None:
+        """A memory of this transaction that was not stored, because another says the same: later changes mean that one."""
+        self._twins[id] = twin
+
     def find(self, id: str) -> Found | None:
         """Table, doc, status and version of an id of this user."""
+        meant = self._twins.get(id, id)
         for table in ("memories", "messages", "episodes"):
             sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"
-            if row := self.db.execute(sql, (self.user, id)).fetchone():
+            if row := self.db.execute(sql, (self.user, meant)).fetchone():
                 return table, *row
         return None
 

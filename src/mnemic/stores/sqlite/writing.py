@@ -57,6 +57,7 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
         return Receipt(id=record.id, outcome="rejected", reason=reason)
     same = (record.id,) if held else _live_twin(t, record.project, record.session, record.content, record.expired_at)
     if same:
+        t.is_told_by(record.id, str(same[0]))
         reason = "the same statement is already remembered at this level"
         return Receipt(id=str(same[0]), outcome="duplicate", reason=reason)
     doc = t.next_doc()
@@ -108,7 +109,7 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     t.rewrite("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing), version)
     t.unindex(doc)
     pending = t.index(doc, change.indexing)
-    if change.operation == "enrich":
+    if change.operation == "enrich" and not change.left:
         t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
     t.event(change.operation, doc, record.id, record.version)
     return Receipt(id=record.id, outcome="stored", pending=pending)

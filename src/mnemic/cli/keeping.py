@@ -1,0 +1,95 @@
+"""The commands about the record as a whole: ``export``, reading it back, and ``reembed``."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from mnemic import scopes
+from mnemic.cli.opening import open_memory, progress_bar, record_file, require_record
+from mnemic.cli.output import complain, counted, say, say_json
+from mnemic.errors import InvalidInput
+from mnemic.flows import exporting, opening
+from mnemic.types import Scope
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mnemic.flows.engine import Engine
+
+__all__ = ["COMMANDS", "is_export", "read_back"]
+
+
+@contextmanager
+def _opened(arguments: Namespace) -> Generator[tuple[Engine, Scope]]:
+    """The record that the options name, and whose part of it."""
+    record_file(arguments.dir)  # refuses RAM
+    scope = scopes.scope(arguments.user, None, None)
+    engine = opening.open_engine(
+        arguments.dir, embedder=arguments.embedder, tokenizer=None, reranker=None, llm=None, processing=None,
+        consolidator=None, idle=None, retention=None, durability="FULL",
+    )  # fmt: skip
+    try:
+        yield engine, scope
+    finally:
+        engine.close()
+
+
+def _export(arguments: Namespace) -> bool:
+    require_record(arguments.dir)
+    there = arguments.file == "-"
+    if there and arguments.json:
+        raise InvalidInput("stdout cannot hold both the export and the answer of --json. Name a file.")
+    with _opened(arguments) as (engine, scope):
+        held = io.StringIO()
+        counts = exporting.export(engine, scope, held if there else arguments.file, vectors=arguments.vectors)
+    if there:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(held.getvalue().encode())
+    left_out = counts.pop("left_out")
+    if arguments.json:
+        say_json({"file": arguments.file, "counts": counts, "left_out": left_out})
+    else:
+        complain(f"{counted(counts)} written to {'stdout' if there else arguments.file}.")
+        if left_out:
+            complain(f"{counted({'link': left_out})} between forgotten memories left out.")
+    return any(counts.values())
+
+
+def is_export(content: str) -> bool:
+    """Whether a text begins as ``mnemic export`` begins it."""
+    try:
+        header = json.loads(content.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
+
+
+def read_back(arguments: Namespace, content: str) -> bool:
+    """Read an export into a user who has nothing yet."""
+    with _opened(arguments) as (engine, scope), progress_bar("record") as step:
+        counts = exporting.restore_from(engine, scope, io.StringIO(content), progress=step)
+    if arguments.json:
+        say_json({"file": arguments.file, "format": "mnemic", "counts": counts})
+    else:
+        say(f"{arguments.file} (mnemic): {counted(counts)} stored for {arguments.user}")
+    return True
+
+
+def _reembed(arguments: Namespace) -> bool:
+    with open_memory(arguments) as memory:
+        with progress_bar("vector") as step:
+            made = memory.reembed(progress=step)
+        stats = memory.stats()
+    if arguments.json:
+        say_json({"made": made, "embedding_model": stats.embedding_model, "dimension": stats.dimension})
+    else:
+        say(f"{made} vectors made anew with {stats.embedding_model}, {stats.dimension} numbers each.")
+    return True
+
+
+COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"export": _export, "reembed": _reembed}

@@ -1,0 +1,209 @@
+"""The commands of a memory's life: made, consolidated, forgotten, brought back; and the log of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, get_args
+
+from mnemic.cli.opening import open_memory, progress_bar
+from mnemic.cli.output import complain, event_line, one_line, receipt_line, say, say_json, table
+from mnemic.errors import InvalidInput
+from mnemic.memory import Memory
+from mnemic.types import ConsolidationReport, Event, ProcessReport, Receipt, Status
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+__all__ = ["COMMANDS"]
+
+LONGEST = 100
+"""Characters of a text that is shown on one line."""
+
+
+# process
+
+
+def _process(arguments: Namespace) -> bool:
+    with open_memory(arguments) as memory, progress_bar("message") as step:
+        report = memory.process(limit=arguments.limit, progress=step)
+        _say_fallbacks(memory, arguments.llm)
+    if arguments.json:
+        say_json(report)
+    else:
+        say(*_processed(report))
+    return True
+
+
+def _say_fallbacks(memory: Memory, llm: str | None) -> None:
+    """Whoever names a language model wants to know when it did not answer."""
+    count = sum(usage.fallbacks for usage in memory.stats().llm.values()) if llm else 0
+    if count:
+        complain(
+            f"{llm} gave no usable answer {count} times; the rules did it. Is its key set? See mnemic keys --help."
+        )
+
+
+def _processed(report: ProcessReport) -> list[str]:
+    if not report.messages and not report.enriched:
+        return [f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."]
+    rows: list[tuple[str, object]] = [
+        ("messages", report.messages),
+        ("episodes", report.episodes),
+        ("memories", f"{report.memories}, {report.updated} of them in the place of an earlier one"),
+        ("contradictions", report.contradictions),
+        ("known before", report.known),
+        ("enriched", report.enriched),
+        ("left to rules", report.fallbacks),
+        ("waiting", report.waiting),
+        ("seconds", f"{report.seconds:.1f}"),
+    ]
+    always = ("messages", "episodes", "memories", "seconds")
+    return table((name, value) for name, value in rows if value or name in always)
+
+
+# consolidate, undo
+
+
+def _consolidate(arguments: Namespace) -> bool:
+    if arguments.advice:
+        return _advice(arguments)
+    with open_memory(arguments) as memory:
+        report = memory.consolidate(
+            importance_threshold=arguments.importance_threshold, similarity_threshold=arguments.similarity_threshold,
+            min_age_hours=arguments.min_age_hours, dry_run=arguments.dry_run,
+        )  # fmt: skip
+        _say_fallbacks(memory, arguments.llm)
+        texts = {} if arguments.json else _texts(memory, [c.promoted_id for c in report.cluster_summaries])
+    if arguments.json:
+        say_json(report)
+    else:
+        say(*_consolidated(report, texts))
+    return True
+
+
+def _advice(arguments: Namespace) -> bool:
+    with open_memory(arguments) as memory:
+        advice = memory.should_consolidate()
+    if arguments.json:
+        say_json(advice)
+    else:
+        counts = f"{advice.short_term_count} short-term, {advice.long_term_count} long-term"
+        say(f"{'yes' if advice.should_consolidate else 'no'}: {advice.reason} ({counts})")
+    return advice.should_consolidate
+
+
+def _consolidated(report: ConsolidationReport, texts: Mapping[str, str]) -> list[str]:
+    lines = table(
+        [
+            ("promoted", report.memories_promoted),
+            ("archived", report.memories_archived),
+            ("groups", report.clusters_formed),
+            ("left short-term", report.memories_skipped),
+            ("contradictions", report.contradictions),
+            ("seconds", f"{report.duration_seconds:.1f}"),
+        ]
+    )
+    for cluster in report.cluster_summaries:
+        lines.append(f"[{one_line(cluster.promoted_id)}]  {texts[cluster.promoted_id]}")
+        others = [id_ for id_ in cluster.source_ids if id_ != cluster.promoted_id]
+        if others:
+            lines.append("    stands for " + ", ".join(f"[{one_line(id_)}]" for id_ in others))
+    if report.dry_run:
+        lines.append("Nothing was changed: this is what would be done.")
+    elif report.id:
+        lines.append(f"To take it back: mnemic undo {report.id}")
+    return lines
+
+
+def _undo(arguments: Namespace) -> bool:
+    with open_memory(arguments) as memory:
+        receipt = memory.undo(arguments.id)
+    if arguments.json:
+        say_json(receipt)
+    else:
+        say(f"taken back  [{one_line(receipt.id)}]" if receipt.outcome == "stored" else receipt_line(receipt))
+    return receipt.outcome != "rejected"
+
+
+# forget, restore
+
+
+def _forget(arguments: Namespace) -> bool:
+    if (arguments.description is None) == (arguments.id is None):
+        raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
+    with open_memory(arguments) as memory:
+        receipts = memory.forget(arguments.description, ids=arguments.id, reason=arguments.reason)
+        gone = [receipt for receipt in receipts if receipt.outcome == "stored"]
+        texts = {} if arguments.json else _texts(memory, [receipt.id for receipt in gone])
+    if arguments.json:
+        say_json({"receipts": [*receipts]})
+        return bool(gone)
+    say(*(f"forgotten  [{one_line(receipt.id)}]  {texts[receipt.id]}" for receipt in gone))
+    kept = [receipt for receipt in receipts if receipt.outcome != "stored"]
+    say(*(_kept(receipt) for receipt in kept))
+    back = "; mnemic restore ID brings one back" if gone else ""
+    complain(f"{len(gone)} forgotten, {len(kept)} left{back}." if gone or kept else "nothing matches; nothing went.")
+    return bool(gone)
+
+
+def _kept(receipt: Receipt) -> str:
+    word = "kept" if receipt.reason.startswith("resembles") else "left"
+    return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
+
+
+def _restore(arguments: Namespace) -> bool:
+    with open_memory(arguments) as memory:
+        receipts = memory.restore(*arguments.ids)
+        texts = {} if arguments.json else _texts(memory, [r.id for r in receipts if r.outcome == "stored"])
+    if arguments.json:
+        say_json({"receipts": [*receipts]})
+    for receipt in () if arguments.json else receipts:
+        back = receipt.outcome == "stored"
+        say(f"restored  [{one_line(receipt.id)}]  {texts[receipt.id]}" if back else receipt_line(receipt))
+    return not receipts.rejected
+
+
+def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
+    """One line of text for each record."""
+    found = {id_: one_line(memory.get(id_).content) for id_ in ids}
+    return {id_: text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..." for id_, text in found.items()}
+
+
+# log
+
+
+def _log(arguments: Namespace) -> bool:
+    if arguments.limit < 0:
+        raise InvalidInput(f"--limit must be 0 or more, not {arguments.limit}.")
+    with open_memory(arguments) as memory:
+        ids = [arguments.id] if arguments.id else _memories(memory)
+        events = sorted((event for id_ in ids for event in memory.history(id_)), key=_sequence, reverse=True)
+    shown = events[: arguments.limit]
+    if arguments.json:
+        say_json({"events": shown})
+    elif not shown:
+        complain("nothing found.")
+    for event in () if arguments.json else shown:
+        text = f"  {one_line(event.content)[:LONGEST]}" if event.content and not arguments.id else ""
+        say(f"{event_line(event, named=not arguments.id)}{text}")
+    return bool(shown)
+
+
+def _memories(memory: Memory) -> list[str]:
+    """Every memory of the user and of --session, in any project, believed or not, archived or not."""
+    found = memory.list(limit=None, reach="user", status=get_args(Status), include_expired=True)
+    return [record.id for record in found]
+
+
+def _sequence(event: Event) -> int:
+    return event.sequence
+
+
+COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {
+    "consolidate": _consolidate,
+    "forget": _forget,
+    "log": _log,
+    "process": _process,
+    "restore": _restore,
+    "undo": _undo,
+}

@@ -1,0 +1,248 @@
+"""What ``mnemic COMMAND --help`` says: what a command does, and examples of it."""
+
+from __future__ import annotations
+
+__all__ = ["ENDING", "HELP", "OVERVIEW", "SUMMARIES"]
+
+OVERVIEW = """\
+Long-term memory in a folder, from the shell.
+
+examples:
+  mnemic add "I moved to Lisbon." --session s1   store one message
+  mnemic import chat.json                        take a conversation in
+  mnemic remember "Prefers tea" --tag drinks     store one statement
+  mnemic process                                 make episodes and memories of what was said
+  mnemic search "where does she live?" -k 5      find what was said
+  mnemic context "where does she live?"          the same as text for a prompt
+  mnemic list --order importance                 what is known
+  mnemic forget "my schedule preferences"        take it out; mnemic restore brings it back
+  mnemic doctor --deep                           is everything in order?
+"""
+
+ENDING = """\
+The options of the memory (--dir, --user ...) may stand before or after the command.
+exit codes: 0 fine; 1 nothing found, something not taken in, or findings; 2 wrong usage or an error.
+"""
+
+SUMMARIES = {
+    "add": "store one message",
+    "import": "take a file of messages in",
+    "remember": "store one statement",
+    "process": "make episodes and memories of messages",
+    "search": "find what was said",
+    "context": "text for a prompt",
+    "list": "the memories, in order",
+    "episodes": "the episodes, in order",
+    "show": "one record, and where it comes from",
+    "graph": "the memories linked with one",
+    "link": "link one memory to another",
+    "unlink": "remove links",
+    "forget": "take records out",
+    "restore": "bring forgotten records back",
+    "consolidate": "keep what matters, merge what says the same",
+    "undo": "take a consolidation back",
+    "log": "what happened to the memories",
+    "stats": "count what is there",
+    "reembed": "make every vector anew",
+    "export": "write a user's memory into a file",
+    "doctor": "check installation and record",
+    "keys": "store API keys",
+}
+"""The commands in the order of the help, with one line for each."""
+
+HELP = {
+    "add": """\
+Store one message, verbatim. Without TEXT, or with -, it is read from stdin. When the command ends, the message is on
+disk and is found. Exit code 1 when it is rejected.
+
+examples:
+  mnemic add "I moved to Lisbon." --name Ana --session s1
+  mnemic add "How do you like it?" --role assistant --session s1
+  git log -1 --format=%B | mnemic add --role tool --project atlas
+""",
+    "import": """\
+Take the messages of a JSON or JSONL file in, verbatim, with their dates.
+
+formats (told by their shape, unless --format names one):
+  messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "metadata"?}
+  langchain    messages_to_dict(messages), or a list of dumpd(message)
+  llama-index  a list of ChatMessage.model_dump(mode="json"), or a stored SimpleChatStore
+  locomo       one LoCoMo conversation, or a list of them
+  mnemic       what mnemic export wrote, read back into a user who has nothing yet
+
+Importing the same file twice stores nothing twice: messages without an id get one made of their text, speaker, time and
+session. Messages that name no session belong to --session, else to one named after the file.
+
+examples:
+  mnemic import chat.json --user ana
+  mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
+  mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
+""",
+    "remember": """\
+Store one statement as a memory. Without TEXT, or with -, it is read from stdin. A statement that gives another value for
+something already remembered takes its place; the earlier one ends and is kept. Exit code 1 when it is rejected.
+
+examples:
+  mnemic remember "Prefers morning meetings" --tag schedule --category preference
+  mnemic remember "The API runs on port 9000." --project atlas --importance 0.9
+  mnemic remember "Deploy with make release" --type procedural --source-id m17
+""",
+    "process": """\
+Make knowledge of the messages that wait: episodes, and memories of what was not known before. Safe to interrupt and to
+call again. Needs no language model; --llm names one that does it better.
+
+examples:
+  mnemic process
+  mnemic process --limit 200
+  mnemic process --llm anthropic:claude-haiku-4-5
+""",
+    "search": """\
+Find messages and memories, best first. Exit code 1 when nothing is found.
+
+examples:
+  mnemic search "what does Ana drink?"
+  mnemic search "the lease" --since 2026-03-01 --until 2026-04-01 -k 3
+  mnemic search "where does Ana live?" --kinds memory --at 2024-06-01      what was true then
+  mnemic search "which port?" --known-at 2026-01-01                        what was believed then
+  mnemic search "the lease" --session s5 --json
+  mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
+""",
+    "context": """\
+Print what is remembered as text for a prompt, within a budget of tokens. Without a query: what a new session
+should know.
+
+examples:
+  mnemic context "plan her birthday" --max-tokens 500
+  mnemic context > memory.txt
+""",
+    "list": """\
+List memories in order, not ranked, each with the id that the other commands take. Exit code 1 when there is none.
+
+examples:
+  mnemic list                                    the newest
+  mnemic list --order importance --limit 10
+  mnemic list --type procedural --tag release
+  mnemic list --include-expired                  also what is no longer true or no longer believed
+  mnemic list --status archived                  what was forgotten or merged
+""",
+    "episodes": """\
+List the episodes that were made of messages, in the order they began. Exit code 1 when there is none.
+
+examples:
+  mnemic episodes
+  mnemic episodes --since 2026-03-01 --limit 5
+""",
+    "show": """\
+Show one record, forgotten or not: a message, an episode or a memory, what it was made from, what was made from it, its
+links, and what happened to it.
+
+examples:
+  mnemic show m17
+  mnemic show mem_0f8fad5bd9cb469fa16570867728950e --json
+""",
+    "graph": """\
+Draw the memories within so many links of one as a tree. An arrow to the right is a link that begins at the memory above,
+an arrow to the left one that leads to it.
+
+examples:
+  mnemic graph mem_0f8f
+  mnemic graph mem_0f8f --depth 1 --type contradicts --type supersedes
+  mnemic graph mem_0f8f --json
+""",
+    "link": """\
+Link one memory to another; the same link again takes the new strength and reason. supersedes also ends the time of TARGET:
+it is no longer believed.
+
+examples:
+  mnemic link mem_0f8f mem_77aa extends
+  mnemic link mem_0f8f mem_77aa contradicts --strength 0.8 --reason "two ports for one service"
+""",
+    "unlink": """\
+Remove the links from one memory to another, of one type or of all. Exit code 1 when there was none.
+
+examples:
+  mnemic unlink mem_0f8f mem_77aa
+  mnemic unlink mem_0f8f mem_77aa --type contradicts
+""",
+    "forget": """\
+Take records out of every search and listing: those a description clearly means, or those that --id names. What only
+resembles the description is told and stays. Nothing is lost: mnemic restore brings it back. Exit code 1 when nothing went.
+
+examples:
+  mnemic forget "my schedule preferences"
+  mnemic forget --id mem_0f8f --id m17 --reason "said in jest"
+""",
+    "restore": """\
+Bring forgotten records back. Exit code 1 when one of them does not come back.
+
+example:
+  mnemic restore mem_0f8f m17
+""",
+    "consolidate": """\
+One cycle of consolidation: what matters becomes long-term, what says the same is kept once. What differs in a number, a
+date, a name or a negation is never merged. mnemic undo takes it back. --advice only says whether there is enough to do,
+with exit code 1 when there is not.
+
+examples:
+  mnemic consolidate --dry-run
+  mnemic consolidate --advice && mnemic consolidate
+  mnemic consolidate --importance-threshold 0.5 --similarity-threshold 0.9 --min-age-hours 24
+""",
+    "undo": """\
+Take back what a consolidation promoted, archived and linked. Its id stands in the report.
+
+example:
+  mnemic undo con_0f8fad5b
+""",
+    "log": """\
+What happened to the memories of one user, newest first: remembered, superseded, linked, forgotten, restored, promoted.
+With an id: the history of that record, of any kind.
+
+examples:
+  mnemic log
+  mnemic log --limit 100 --json
+  mnemic log mem_0f8f
+""",
+    "stats": """\
+Count what one user has, and the size of the whole record.
+
+example:
+  mnemic stats --user ana
+""",
+    "reembed": """\
+Make every vector of the record anew with the embedder that --embedder names, for all users. Searches go on meanwhile;
+interrupted, it goes on where it stopped when called again.
+
+examples:
+  mnemic reembed
+  mnemic reembed --embedder openai:text-embedding-3-small
+""",
+    "export": """\
+Write all that one user has into a JSONL file: messages, episodes, memories with their lineage, clocks, statuses and
+versions, and links. mnemic import FILE --format mnemic reads it back, into another folder or under another name; exporting
+that again gives the same bytes. Vectors are left out and made again on import, unless --vectors takes them along.
+The file is readable by its owner alone. With - it goes to stdout.
+
+examples:
+  mnemic export ana.jsonl --user ana
+  mnemic export - --user ana | gzip > ana.jsonl.gz
+""",
+    "doctor": """\
+Check the installation and the record: versions, embedder and its weights, tokenizer, every invariant of the memory.
+Exit code 1 when something is wrong. Works without a memory, too.
+
+examples:
+  mnemic doctor
+  mnemic doctor --deep        also reads every page and every text, and runs the embedder once
+""",
+    "keys": """\
+Store the API key of a provider of language models in the keyring of this machine. The key is asked for without echo, or read
+from a pipe; it is never written to a file, logged or shown. A key in the environment (OPENAI_API_KEY and the like) comes first.
+Needs: pip install "mnemic[keyring]"
+
+examples:
+  mnemic keys set anthropic
+  pass show openai | mnemic keys set openai
+""",
+}
+"""The description of every command."""

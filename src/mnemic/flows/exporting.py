@@ -1,0 +1,550 @@
+"""All that one user has as lines of JSON, and back: what is exported again after reading it in is the same, byte for byte.
+
+The first line is a header with the version of the format and counts. Then come messages in the order they were stored,
+episodes and memories after what they were made from, and links. Not taken along: the audit trail, and what it takes to
+undo a consolidation.
+"""
+
+from __future__ import annotations
+
+import base64
+import heapq
+import json
+import os
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import datetime
+from functools import cache
+from graphlib import TopologicalSorter
+from pathlib import Path
+from types import UnionType
+from typing import IO, TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from mnemic.errors import Conflict, InvalidInput, StoreUnavailable
+from mnemic.flows.engine import Engine
+from mnemic.flows.learning import slots_of
+from mnemic.flows.preferences import KEY
+from mnemic.text.canonical import to_json
+from mnemic.text.clock import to_micros
+from mnemic.text.terms import clean
+from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from mnemic.protocols import InputKind
+
+__all__ = ["VERSION", "export", "restore_from"]
+
+VERSION = 1
+"""Of the format."""
+ATTEMPTS = 5
+"""Readings of a record that others write to, before giving up."""
+BATCH = 256
+FAR = 10
+"""Links followed at once when the graph is read."""
+
+Record = Message | Episode | MemoryRecord
+Progress = Callable[[int, int], None]
+
+_KINDS: Mapping[str, type[Record | Link]] = {
+    "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
+}  # fmt: skip
+_BESIDE = {
+    "message": ("project", "status", "settled", "emotion", "vector"), "episode": ("earlier", "refine", "vector"),
+    "memory": ("earlier", "enrich", "vector"), "link": (),
+}  # fmt: skip
+"""What a line holds beside the fields of its value."""
+
+
+# Out
+
+
+def export(engine: Engine, scope: Scope, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
+    """Write all that the scope's user has, at every level, into a JSONL file.
+
+    Args:
+        engine: the record.
+        scope: whose memory; project and session do not narrow it.
+        file: a path, written whole or not at all and readable by its owner alone; or a text file open for writing.
+        vectors: take the vectors along as base64 of float16, so that reading it in needs no embedder.
+
+    Returns:
+        How many of each kind were written; ``left_out`` counts links between two archived memories.
+
+    Raises:
+        Conflict: others kept changing the record while it was read.
+        StoreUnavailable: the file cannot be written.
+    """
+    for _ in range(ATTEMPTS):
+        number = engine.store.user(scope.user)
+        before = 0 if number is None else engine.store.last_event(number)
+        lines, counts = _lines(engine, scope.user, number, vectors=vectors)
+        if number == engine.store.user(scope.user) and (number is None or engine.store.last_event(number) == before):
+            with _writing(file) as out:
+                out.writelines(f"{to_json(line)}\n" for line in lines)
+            return counts
+    raise Conflict(
+        "The record was changed while it was read, again and again. Nothing was written; try in a quiet moment."
+    )
+
+
+@contextmanager
+def _writing(file: str | Path | IO[str]) -> Generator[IO[str]]:
+    if not isinstance(file, (str, Path)):
+        yield file
+        return
+    path = Path(file).expanduser()
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise StoreUnavailable(f"{path} cannot be written: {error.strerror or error}. Name another file.") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _lines(
+    engine: Engine, user: str, number: int | None, *, vectors: bool
+) -> tuple[list[dict[str, object]], dict[str, int]]:
+    """The lines of a user, the header first, and how many there are of each kind."""
+    header: dict[str, object] = {"mnemic": VERSION}
+    found: list[dict[str, object]] = []
+    left_out = 0
+    if number is not None:
+        delta = engine.store.catalog(number, after=0, event=-1)
+        stored = _fetched(engine, number, [int(row[0]) for row in delta.rows])
+        told = _Told(engine, user, number, stored)
+        if vectors and delta.model is not None:
+            header |= {"model": delta.model, "dimension": delta.dimension}
+            told.vectors = {doc: base64.b64encode(blob).decode() for doc, blob in delta.vectors}
+        for kind in ("message", "episode", "memory"):
+            records = {doc: item for doc, item in stored.items() if item.kind == kind}
+            found += [told.line(doc, records[doc]) for doc in _sources_first(records)]
+        _place_sources(found)
+        edges, left_out = _edges(engine, user, number, stored)
+        found += [{"kind": "link", **_plain(link)} for link in edges]
+    counts = Counter(str(line["kind"]) for line in found)
+    header["counts"] = {kind: counts[kind] for kind in _KINDS}
+    return [header, *found], {**{kind: counts[kind] for kind in _KINDS}, "left_out": left_out}
+
+
+def _fetched(engine: Engine, number: int, docs: Sequence[int]) -> dict[int, Stored]:
+    found: dict[int, Stored] = {}
+    for start in range(0, len(docs), BATCH):
+        found |= engine.store.fetch(number, docs[start : start + BATCH])
+    return dict(sorted(found.items()))
+
+
+class _Told:
+    """What is told of a record beside its own fields."""
+
+    def __init__(self, engine: Engine, user: str, number: int, stored: Mapping[int, Stored]) -> None:
+        knowledge = engine.store.knowledge
+        most = max(1, len(stored))
+        self._engine, self._user = engine, user
+        self._emotions = engine.store.relations.emotions(number, [d for d, s in stored.items() if s.kind == "message"])
+        self._enrich = {record.id for record in knowledge.left(user, "enrich", most)}
+        self._refine = {record.id for record in knowledge.unrefined(user, most)}
+        self.vectors: Mapping[int, str] = {}
+
+    def line(self, doc: int, stored: Stored) -> dict[str, object]:
+        value = stored.value
+        more: dict[str, object]
+        match value:
+            case Message():
+                more = {"project": stored.project, "status": stored.status, "settled": stored.episode == 0}
+                more["emotion"] = _jsonable(self._emotions.get(doc))
+            case Episode():
+                more = {"earlier": self._earlier(value), "refine": value.id in self._refine}
+            case MemoryRecord():
+                more = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
+        line = {"kind": stored.kind, **_plain(value), **more, "vector": self.vectors.get(doc)}
+        if line["status"] == "consolidating":  # the workbench of a process that is under way or died
+            line["status"] = "short_term"
+        return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
+
+    def _earlier(self, value: Episode | MemoryRecord) -> tuple[str, ...]:
+        """The texts of the versions before, oldest first."""
+        if value.version == 1:
+            return ()
+        events = self._engine.store.history(self._user, value.id)
+        texts = {event.version: event.content for event in events if event.version is not None}
+        return tuple(texts.get(version) or value.content for version in range(1, value.version))
+
+
+def _plain(value: Record | Link) -> dict[str, object]:
+    return {field.name: _jsonable(getattr(value, field.name)) for field in fields(value)}
+
+
+def _jsonable(value: object) -> object:
+    return value.isoformat() if isinstance(value, datetime) else asdict(value) if isinstance(value, Emotion) else value
+
+
+def _sources_first(records: Mapping[int, Stored]) -> list[int]:
+    """Docs in their order, except that what a record was made from comes before it."""
+    docs = {str(stored.value.id): doc for doc, stored in records.items()}
+    sources = {doc: {docs[id_] for id_ in _source_ids(s.value) if id_ in docs} for doc, s in records.items()}
+    sorter = TopologicalSorter(sources)
+    sorter.prepare()
+    free, order = list[int](), list[int]()
+    while sorter.is_active():
+        for doc in sorter.get_ready():
+            heapq.heappush(free, doc)
+        order.append(heapq.heappop(free))
+        sorter.done(order[-1])
+    return order
+
+
+def _source_ids(value: Record) -> tuple[str, ...]:
+    return () if isinstance(value, Message) else value.source_ids
+
+
+def _place_sources(lines: Sequence[dict[str, object]]) -> None:
+    """Name sources in the order of the file: it is the same after the records got other numbers."""
+    place = {str(line["id"]): number for number, line in enumerate(lines)}
+    for line in lines:
+        if "source_ids" in line:
+            line["source_ids"] = sorted(cast("list[str]", line["source_ids"]), key=place.__getitem__)
+
+
+def _edges(engine: Engine, user: str, number: int, stored: Mapping[int, Stored]) -> tuple[list[Link], int]:
+    """The links of a user, and how many could not be read: a walk does not lead from one archived memory to another."""
+    ids = {doc: str(item.value.id) for doc, item in stored.items() if item.kind == "memory"}
+    pairs = {(ids[a], ids[b]) for a, b, _ in engine.store.relations.links(number, list(ids))}
+    left = set(pairs)
+    found: dict[tuple[str, str, str], Link] = {}
+    for start in [end for pair in sorted(pairs) for end in (pair, pair[::-1])]:
+        if left & {start, start[::-1]}:
+            graph = engine.store.relations.graph(user, start[0], depth=FAR, types=get_args(LinkType), most=len(ids))
+            found |= {(link.source, link.target, link.type): link for link in graph.links}
+            left -= {(link.source, link.target) for link in graph.links}
+    return [found[key] for key in sorted(found)], len(left)
+
+
+# In
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One line that was read: its value, what is told beside it, and its place in the file."""
+
+    number: int
+    kind: str
+    value: Record | Link
+    beside: Mapping[str, Any]
+
+
+def restore_from(
+    engine: Engine, scope: Scope, file: str | Path | IO[str], *, progress: Progress | None = None
+) -> dict[str, int]:
+    """Read what ``export`` wrote into a user who has nothing yet: all of it or nothing.
+
+    Vectors are taken from the file where it has those of the handle's embedder, else they are made anew.
+
+    Args:
+        engine: the record.
+        scope: whose memory it becomes, whoever it was exported from.
+        file: a path, or a text file open for reading.
+        progress: called with (done, total) while texts are embedded.
+
+    Returns:
+        How many of each kind were stored.
+
+    Raises:
+        InvalidInput: the file is not an export, is damaged, or was written by a newer version; or the user has records.
+        StoreError: the disk or the file refuses; nothing was stored.
+    """
+    header, lines = _read(file)
+    number = engine.store.user(scope.user)
+    if number is not None and engine.store.catalog(number, after=0, event=-1).rows:
+        raise InvalidInput(
+            f"The user {scope.user!r} has records already; an export is read into an empty one. Name another user or folder."
+        )
+    embedder = engine.embedder
+    carried = header.get("model") == embedder.id
+    indexing = _indexed(engine, [line for line in lines if line.kind != "link"], progress, carried=carried)
+    receipts = engine.store.apply(scope.user, _changes(lines, indexing), model=embedder.id)
+    if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
+        raise Conflict(f"{refused[0].id!r} was refused: {refused[0].reason}. Others wrote for this user meanwhile.")
+    return {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
+
+
+def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[_Line]]:
+    """Header and checked lines."""
+    texts = _texts(file)
+    header = _object(1, next(texts, ""))
+    version = header.get("mnemic")
+    if isinstance(version, bool) or not isinstance(version, int):
+        raise InvalidInput(
+            "The first line is not the header of an export of mnemic. Give a file that mnemic export wrote."
+        )
+    if version > VERSION:
+        raise InvalidInput(f"The export has format {version}, this Mnemic reads up to {VERSION}. Upgrade Mnemic.")
+    lines = [_line(number, text) for number, text in enumerate(texts, start=2) if text.strip()]
+    counts = {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
+    if header.get("counts") != counts:
+        raise InvalidInput(
+            f"The header counts {header.get('counts')}, the file holds {counts}: it is cut off or changed."
+        )
+    _check(lines)
+    return header, lines
+
+
+def _texts(file: str | Path | IO[str]) -> Iterator[str]:
+    if not isinstance(file, (str, Path)):
+        yield from file
+        return
+    try:
+        with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:
+            yield from lines
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Give a file that mnemic export wrote.") from error
+
+
+def _wrong(number: int, what: str) -> InvalidInput:
+    return InvalidInput(f"Line {number} {what}. Nothing was stored.")
+
+
+def _object(number: int, text: str) -> dict[str, Any]:
+    def refuse(word: str) -> float:
+        raise ValueError(word)
+
+    try:
+        value = json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise _wrong(number, f"is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise _wrong(number, "is not an object")
+    return cast("dict[str, Any]", value)
+
+
+def _line(number: int, text: str) -> _Line:
+    values = _object(number, text)
+    kind = values.pop("kind", None)
+    if kind not in _KINDS:
+        raise _wrong(number, f"has the kind {kind!r:.40}; there are {list(_KINDS)}")
+    made: Any = _KINDS[kind]
+    beside, hints = _BESIDE[kind], _hints(kind)
+    if unknown := sorted(set(values) - set(hints)):
+        raise _wrong(number, f"has a field {unknown[0]!r:.40} that a {kind} has not")
+    try:
+        checked = {name: _value(name, hints[name], value) for name, value in values.items()}
+        own = {field.name for field in fields(made)}
+        value: Record | Link = made(**{name: item for name, item in checked.items() if name in own})
+    except (TypeError, ValueError) as error:
+        raise _wrong(number, f"is no {kind}: {error}") from error
+    return _Line(number, kind, value, {name: checked.get(name) for name in beside})
+
+
+_HINTS: Mapping[str, Any] = {
+    "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
+    "vector": str | None, "earlier": tuple[str, ...], "refine": bool, "enrich": bool,
+}  # fmt: skip
+
+
+@cache
+def _hints(kind: str) -> Mapping[str, Any]:
+    """What the fields of a line must be."""
+    return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _BESIDE[kind]}
+
+
+_SIGNED = {"valence", "arousal"}
+
+
+def _value(name: str, hint: Any, value: object) -> object:
+    """A value as its field wants it; raises ValueError."""
+    if get_origin(hint) in (Union, UnionType):
+        if value is None:
+            return None
+        (hint,) = (part for part in get_args(hint) if part is not type(None))
+    match get_origin(hint) or hint, value:
+        case (origin, str()) if origin is str or value in get_args(hint):
+            return clean(value)
+        case (origin, str()) if origin is datetime:
+            return _moment(name, value)
+        case (origin, bool()) if origin is bool:
+            return value
+        case (origin, _) if origin in (int, float):
+            return _number(name, origin, value)
+        case (origin, list()) if origin is tuple:
+            return tuple(_value(name, str, item) for item in cast("list[object]", value))
+        case (origin, dict()) if origin is Emotion:
+            return Emotion(**{part: _number(part, float, item) for part, item in cast("dict[str, Any]", value).items()})
+        case (origin, dict()) if origin is Mapping:
+            return cast("object", value)
+        case _:
+            raise ValueError(f"{name} is {value!r:.60}")
+
+
+def _number(name: str, kind: Any, value: object) -> float:
+    """A count, or a number of the unit interval; feelings may be negative."""
+    least, most = (0, 2**53) if kind is int else (-1 if name in _SIGNED else 0, 1)
+    allowed = int if kind is int else (int, float)
+    if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= most:
+        raise ValueError(f"{name} is {value!r:.60}")
+    return kind(value)
+
+
+def _moment(name: str, text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.utcoffset() is None:
+        raise ValueError(f"{name} names no zone")
+    to_micros(moment)
+    return moment
+
+
+def _check(lines: Sequence[_Line]) -> None:
+    """What the record would refuse half-way: names that are not unique, sources that do not come first, twins."""
+    seen: set[str] = set()
+    live: set[tuple[object, ...]] = set()
+    for line in lines:
+        value = line.value
+        if missing := sorted(_named(value) - seen):
+            raise _wrong(line.number, f"names {missing[0]!r:.60}, which is not in the file before it")
+        if isinstance(value, Link):
+            continue
+        if not value.id or value.id in seen:
+            raise _wrong(line.number, f"has the id {value.id!r:.60}, which is empty or taken")
+        seen.add(value.id)
+        if isinstance(value, Message):
+            if None in (value.sent_at, value.source, value.trust):
+                raise _wrong(line.number, "is a message without sent_at, source or trust")
+            continue
+        if len(line.beside["earlier"] or ()) != value.version - 1:
+            raise _wrong(line.number, f"is version {value.version} without those before")
+        if isinstance(value, MemoryRecord) and value.status != "archived" and value.expired_at is None:
+            if (key := _key(value, value.content)) in live:
+                raise _wrong(line.number, "says what a memory before it says")
+            live.add(key)
+
+
+def _named(value: Record | Link) -> set[str]:
+    """The records that another one needs."""
+    if isinstance(value, Link):
+        return {value.source, value.target}
+    return {*_source_ids(value), *(value.message_ids if isinstance(value, Episode) else ())}
+
+
+class _Blank:
+    """Stands for the embedder where vectors come from the file: they are put in afterwards."""
+
+    id, dimension = "", 1
+
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:  # noqa: ARG002 - the protocol's
+        """One number for each text."""
+        return np.ones((len(texts), 1), np.float32)
+
+
+def _indexed(
+    engine: Engine, lines: Sequence[_Line], progress: Progress | None, *, carried: bool
+) -> dict[str, changes.Indexing]:
+    """How each record is found, by id."""
+    found: dict[str, changes.Indexing] = {}
+    embedder = _Blank() if carried else engine.embedder
+    for start in range(0, len(lines), BATCH):
+        batch = lines[start : start + BATCH]
+        for line, index in zip(batch, engine.indexing([_record(line) for line in batch], embedder), strict=True):
+            own = replace(index, vector=_vector(line)) if carried else index
+            found[str(_record(line).id)] = replace(own, slots=_slots(line.value))
+        if progress:
+            progress(start + len(batch), len(lines))
+    return found
+
+
+def _record(line: _Line) -> Record:
+    return cast("Record", line.value)
+
+
+def _vector(line: _Line) -> NDArray[np.float32] | None:
+    text = line.beside["vector"]
+    if text is None:
+        return None
+    try:
+        vector = np.frombuffer(base64.b64decode(text, validate=True), "<f2").astype(np.float32)
+    except ValueError as error:
+        raise _wrong(line.number, f"holds no vector: {error}") from error
+    if not vector.size or not np.isfinite(vector).all():
+        raise _wrong(line.number, "holds a vector that is empty or not finite")
+    return vector
+
+
+def _slots(value: Record | Link) -> tuple[str, ...]:
+    if not isinstance(value, MemoryRecord):
+        return ()
+    if value.category == "preference" and KEY in value.metadata:
+        return (f"{KEY}\x1f{value.metadata[KEY]}",)
+    return slots_of(value.content)
+
+
+def _changes(lines: Sequence[_Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:
+    """The changes that make the record anew, in an order in which none is refused."""
+    shared = Counter(key for line in lines for key in _keys(line))
+    made: list[changes.Change] = []
+    last: list[changes.Change] = []
+    for line in lines:
+        value = line.value
+        if isinstance(value, Link):
+            last.append(changes.PutLink(link=value))
+            continue
+        made += _added(line, value, indexing[str(value.id)])
+        archived = changes.Archive(id=str(value.id), reason="archived when it was exported")
+        if (line.beside["status"] if isinstance(value, Message) else value.status) == "archived":
+            (made if isinstance(value, MemoryRecord) else last).append(archived)
+        elif any(shared[key] > 1 for key in _keys(line)):  # out of the way of others that say or said the same
+            made.append(replace(archived, reason="while an export was read"))
+            last.append(changes.Restore(id=str(value.id)))
+    if settled := tuple(str(_record(line).id) for line in lines if line.beside.get("settled")):
+        last.append(changes.Settle(ids=settled))
+    felt = {str(line.value.id): line.beside["emotion"] for line in lines if isinstance(line.value, Message)}
+    if felt := {id_: emotion for id_, emotion in felt.items() if emotion}:
+        last.append(changes.Feel(emotions=felt))
+    return [*made, *last]
+
+
+def _added(line: _Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:
+    """The versions of a record, one after the other."""
+    if isinstance(value, Message):
+        yield changes.AddMessage(message=value, project=line.beside["project"], indexing=index)
+        return
+    for version, content in enumerate((*(line.beside["earlier"] or ()), value.content), start=1):
+        own = index if version == value.version else _EARLIER
+        status = "short_term" if value.status == "archived" else value.status
+        if isinstance(value, Episode):
+            episode = replace(value, content=content, version=version, status="short_term")
+            refine = bool(line.beside["refine"]) and own is index
+            yield changes.AddEpisode(record=episode, indexing=own, refine=refine)
+            continue
+        record = replace(value, content=content, version=version, status=status)
+        if version == 1:
+            yield changes.AddMemory(record=record, indexing=own, enrich=bool(line.beside["enrich"]))
+        else:
+            yield changes.Revise(record=record, indexing=own)
+
+
+_EARLIER = changes.Indexing(terms=(), length=0, traits=0)
+
+
+def _keys(line: _Line) -> set[tuple[object, ...]]:
+    """What a memory says or said, at its level: no two live ones may say the same at any moment."""
+    value = line.value
+    if not isinstance(value, MemoryRecord):
+        return set()
+    return {_key(value, content) for content in (value.content, *(line.beside["earlier"] or ()))}
+
+
+def _key(value: MemoryRecord, content: str) -> tuple[object, ...]:
+    return value.project, value.session, " ".join(unicodedata.normalize("NFC", content).split())

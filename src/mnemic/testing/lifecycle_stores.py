@@ -1,0 +1,229 @@
+"""What every store promises about tiers: consolidation and taking it back, the workbench, uses and feelings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from mnemic import errors
+from mnemic.protocols import Store
+from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
+from mnemic.testing.knowledge_stores import everything, memory_of, number_of, put_link
+from mnemic.types import (
+    Archive,
+    Candidates,
+    Change,
+    Consolidate,
+    Emotion,
+    Feel,
+    Link,
+    Promotion,
+    Restore,
+    Revise,
+    Supersede,
+    Touch,
+    Undo,
+    Work,
+)
+
+__all__ = ["LifecyclePromises"]
+
+FAR = 2**60
+
+
+def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), **weighed: float) -> Consolidate:
+    """A cycle that promotes the first letter of each group over the others."""
+    promotions = tuple(Promotion(id=g[0], importance=0.75, absorbed=tuple(g[1:])) for g in groups)
+    return Consolidate(id=id, promotions=promotions, contradictions=links, weighed=weighed)
+
+
+def _statuses(store: Store, ids: str) -> list[str]:
+    return [memory_of(store, id_).status for id_ in ids]
+
+
+def _weighed(store: Store, user: str = "ana") -> dict[str, dict[str, Any]]:
+    """The candidates as rows, by id."""
+    found = store.lifecycle.candidates(user, FAR)
+    ids = store.relations.ids(number_of(store, user), found.doc.tolist())
+    names = list(Candidates.__dataclass_fields__)
+    return {ids[int(doc)]: {n: getattr(found, n)[at].item() for n in names} for at, doc in enumerate(found.doc)}
+
+
+class LifecyclePromises:
+    """Tiers change all at once, and back."""
+
+    def test_a_cycle_promotes_archives_links_and_weighs(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcde"), put_link("b", "e"), put_link("a", "c")])
+        link = Link(source="d", target="a", type="contradicts", reason="another number")
+        change = consolidation("abc", links=(link,), a=0.75, d=0.25)
+        assert store.apply("ana", [change])[0].outcome == "stored"
+        assert _statuses(store, "abcde") == ["long_term", "archived", "archived", "short_term", "short_term"]
+        assert memory_of(store, "a").source_ids == ("b", "c")
+        assert (memory_of(store, "a").importance, memory_of(store, "d").importance) == (0.75, 0.25)
+        links = store.relations.graph("ana", "a", depth=1, types=("contradicts", "extends"), most=9).links
+        assert {(x.source, x.target, x.type) for x in links} == {("a", "e", "extends"), ("d", "a", "contradicts")}
+        assert store.lifecycle.last_consolidation("ana") == "con"
+        assert store.lifecycle.tiers("ana") == {"long_term": 1, "archived": 2, "short_term": 2}
+        assert store.verify().ok
+
+    def test_the_same_cycle_twice_changes_nothing(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc")])
+        changes: list[Change] = [consolidation("ab", a=0.75), Touch(uses={}, at=1)]
+        store.apply("ana", changes)
+        before = everything(store)
+        assert store.apply("ana", changes)[0].outcome == "duplicate"
+        assert everything(store) == before
+
+    def test_undone_it_was_never_there(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "d"), put_link("a", "b")])
+        before = everything(store)[:-1]
+        link = Link(source="d", target="a", type="contradicts")
+        store.apply("ana", [consolidation("abc", links=(link,), a=0.75, d=0.25)])
+        assert store.apply("ana", [Undo(id="con")])[0].outcome == "stored"
+        assert everything(store)[:-1] == before
+        assert store.apply("ana", [Undo(id="con")])[0].outcome == "duplicate"
+        assert store.lifecycle.last_consolidation("ana") is None
+        for user, id_ in (("ana", "nothing"), ("bob", "con")):
+            with pytest.raises(errors.NotFound):
+                store.apply(user, [Undo(id=id_)])
+        assert store.verify().ok
+
+    def test_what_moved_meanwhile_refuses_the_whole_cycle(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcdef")])
+        store.apply("ana", [Work(ids=("a",))])
+        held = replace(memory_of(store, "b"), content="B", version=2)
+        store.apply(
+            "ana", [Archive(id="d"), Supersede(id="e", by="f", at=None), Revise(record=held, indexing=indexing(held))]
+        )
+        before = _statuses(store, "abcdef")
+        for group in ("ab", "ad", "da", "ae", "ea"):
+            with pytest.raises(errors.Conflict):
+                store.apply("ana", [consolidation("fc", group)])
+        with pytest.raises((errors.Conflict, errors.NotFound)):
+            store.apply("bob", [consolidation("ac")])
+        assert _statuses(store, "abcdef") == before
+        assert store.lifecycle.last_consolidation("ana") is None
+
+    def test_a_cycle_decided_on_after_the_change_is_stored(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "ab"), Work(ids=("a",)), Work(ids=("a",), done=True)])
+        held = replace(memory_of(store, "b"), content="B", version=2)
+        store.apply("ana", [Revise(record=held, indexing=indexing(held))])
+        assert store.apply("ana", [Work(ids=("a",)), consolidation("ab", a=0.5)])[1].outcome == "stored"
+
+    def test_a_promotion_with_another_text(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "ab")])
+        merged = replace(memory_of(store, "a"), content="A and B", version=2)
+        promotion = Promotion(
+            id="a", importance=0.5, absorbed=("b",), revised=Revise(record=merged, indexing=indexing(merged))
+        )
+        store.apply("ana", [Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})])
+        assert (memory_of(store, "a").content, memory_of(store, "a").status) == ("A and B", "long_term")
+        (before,) = store.lifecycle.reworded("ana", "con")
+        assert (before.content, before.version, before.status) == ("a", 3, "short_term")
+        assert store.lifecycle.reworded("ana", "nothing") == store.lifecycle.reworded("bob", "con") == []
+        stale = replace(promotion, revised=Revise(record=merged, indexing=indexing(merged)), absorbed=())
+        with pytest.raises(errors.Conflict):
+            store.apply("ana", [Consolidate(id="con2", promotions=(stale,), contradictions=(), weighed={})])
+
+    def test_a_decision_that_ends_a_time_and_back(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "ab"), add_memory("c", invalid_at=MOMENT + timedelta(days=9))])
+        before = everything(store)[:-1]
+        links = tuple(Link(source="a", target=id_, type="supersedes", reason="so read") for id_ in "bc")
+        store.apply("ana", [Consolidate(id="con", promotions=(), contradictions=links, weighed={})])
+        assert (memory_of(store, "b").expired_at is None, memory_of(store, "b").invalid_at) == (False, MOMENT)
+        store.apply("ana", [Undo(id="con")])
+        assert everything(store)[:-1] == before
+
+    def test_the_workbench(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc"), Archive(id="c"), consolidation("b")])
+        store.apply("bob", [add_memory("x")])
+        store.apply("ana", [Work(ids=("a", "b", "c", "x"))])
+        assert _statuses(store, "abc") == ["consolidating", "long_term", "archived"]
+        assert memory_of(store, "x", "bob").status == "short_term"
+        assert _weighed(store)["a"]["fresh"]
+        store.apply("ana", [Work(ids=("a", "b", "c"), done=True)])
+        assert _statuses(store, "abc") == ["short_term", "long_term", "archived"]
+        store.apply("ana", [Work(ids=("a",))])
+        store.lifecycle.release()
+        assert _statuses(store, "abc") == ["short_term", "long_term", "archived"]
+        store.apply("ana", [Work(ids=()), consolidation("a")])
+
+    def test_uses_are_counted_for_ones_own(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "ab")])
+        store.apply("bob", [add_memory("x")])
+        docs = store.docs_of("ana", ["a"])
+        store.apply("ana", [Touch(uses={docs["a"]: 2}, at=7)])
+        store.apply("ana", [Touch(uses={docs["a"]: 3}, at=5), Touch(uses={99: 1}, at=9)])
+        store.apply("bob", [Touch(uses={docs["a"]: 100}, at=100)])
+        found = _weighed(store)
+        assert (found["a"]["accesses"], found["a"]["last_access"]) == (5, 7)
+        assert (found["b"]["accesses"], found["b"]["last_access"]) == (0, 0)
+
+    def test_who_may_be_consolidated(self, store: Store) -> None:
+        felt = Emotion(valence=0.5, arousal=0.5, confidence=0.5)
+        store.apply("ana", [
+            add_memory("a", importance=0.25, salience=0.5, pinned=True, emotion=felt),
+            add_memory("old", created_at=MOMENT - timedelta(days=1), trust=0.25), add_memory("gone"), add_memory("ended"),
+            add_memory("brief", delete_after=MOMENT), add_memory("key", category="preference", metadata={"preference": "k"}),
+            Archive(id="gone"), Supersede(id="ended", by=None, at=None),
+        ])  # fmt: skip
+        found = _weighed(store)
+        assert found.keys() == {"a", "old", "key"}
+        a = found["a"]
+        assert (a["importance"], a["salience"], a["pinned"], a["arousal"], a["fresh"]) == (0.25, 0.5, True, 0.25, True)
+        assert (a["judged"], a["trust"], found["old"]["trust"]) == (0, 1.0, 0.25)
+        assert (a["apart"], found["key"]["apart"]) == (False, True)
+        moment = int(MOMENT.timestamp()) * 1_000_000
+        assert len(store.lifecycle.candidates("ana", moment - 1)) == 1
+        assert len(store.lifecycle.candidates("nobody", FAR)) == 0
+        store.apply("ana", [consolidation(old=0.5)])
+        assert _weighed(store)["old"]["judged"] > 0
+
+    def test_what_has_had_its_time(self, store: Store) -> None:
+        second = timedelta(seconds=1)
+        store.apply("ana", [
+            add_message("m1"), add_message("m2"), add_message("m3", sent_at=MOMENT + second), add_message("m4"),
+            add_memory("a", source_ids=("m1",)), add_memory("b", source_ids=("m2",)), add_memory("c", source_ids=("m4",)),
+            add_memory("d", delete_after=MOMENT, importance=0.1), add_memory("e", source_ids=("d",)), consolidation("ab"),
+            add_memory("f", delete_after=MOMENT + second, importance=0.2), Archive(id="c"),
+        ])  # fmt: skip
+        moment = int(MOMENT.timestamp()) * 1_000_000
+        assert store.lifecycle.uncited("ana", moment + 1) == ["m4"]  # m2 is the evidence of b, for which a stands
+        assert store.lifecycle.uncited("ana", FAR) == ["m4", "m3"]
+        assert store.lifecycle.overdue("ana", moment) == []  # e was made from d
+        assert store.lifecycle.overdue("ana", FAR) == ["f"]
+        assert store.lifecycle.beyond("ana", 4) == []
+        assert store.lifecycle.beyond("ana", 3) == ["f"]
+        assert store.lifecycle.beyond("ana", 0) == ["f", "e"]
+        assert store.lifecycle.uncited("bob", FAR) == store.lifecycle.overdue("bob", FAR) == []
+        assert store.lifecycle.beyond("bob", 0) == []
+
+    def test_one_at_a_time(self, store: Store) -> None:
+        with store.lifecycle.alone() as first, store.lifecycle.alone() as second:
+            assert (first, second) == (True, False)
+        with store.lifecycle.alone() as again:
+            assert again
+
+    def test_messages_feel(self, store: Store) -> None:
+        store.apply(
+            "ana", [add_message("m"), add_memory("r", emotion=Emotion(valence=-0.5, arousal=0.25, confidence=0.5))]
+        )
+        store.apply("bob", [add_message("m")])
+        glad = Emotion(valence=0.5, arousal=-0.25, confidence=0.75)
+        store.apply("ana", [Feel(emotions={"m": glad, "nothing": glad})])
+        docs = store.docs_of("ana", ["m", "r"])
+        found = store.relations.emotions(number_of(store), list(docs.values()))
+        assert found == {docs["m"]: glad, docs["r"]: Emotion(valence=-0.5, arousal=0.25, confidence=0.5)}
+        assert store.relations.emotions(number_of(store, "bob"), [1, 2, 3]) == {}
+
+    def test_a_member_that_is_restored_alone(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])
+        store.apply("ana", [Restore(id="b")])
+        assert _statuses(store, "abc") == ["long_term", "short_term", "archived"]
+        receipt = store.apply("ana", [Undo(id="con")])[0]
+        assert _statuses(store, "abc") == ["short_term"] * 3
+        assert "1 of its memories" in receipt.reason
+        assert store.verify().ok

@@ -1,0 +1,620 @@
+"""Short-term to long-term and back: tiers, undoing, sessions, preferences, forgetting, retention and feeling."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemic import (
+    ConfigurationError,
+    Conflict,
+    Consolidator,
+    Emotion,
+    InvalidInput,
+    Message,
+    NotFound,
+    RetentionPolicy,
+)
+from mnemic.llm import LanguageModel
+from mnemic.testing.language_models import ScriptedModel
+
+DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
+BIKE = "The bicycle stands in the cellar of the house."
+BIKES = (
+    BIKE,
+    "Note that the bicycle stands in the cellar of the house.",
+    "The bicycle stands in the cellar of the house, as said.",
+)
+OTHER = "The bicycle stands in the garage of the house."
+TEA = "Ana prefers green tea to coffee at breakfast."
+EAGER = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.6)
+TABLES = ("memories", "links", "lineage", "versions")
+
+
+@pytest.fixture
+def memory(opened):
+    return opened(user="ana", consolidator=EAGER)
+
+
+def engine(memory):
+    while hasattr(memory, "_memory"):
+        memory = memory._memory
+    return memory._engine
+
+
+def rows(memory):
+    """Every row that undoing must restore."""
+    with engine(memory).store._db.read() as db:
+        return {table: sorted(map(repr, db.execute(f"SELECT * FROM {table}"))) for table in TABLES}
+
+
+def told(memory, texts=BIKES, first=0.9, **options):
+    """Restatements, the first the most important; their ids."""
+    return [memory.remember(text, importance=first - n / 100, **options).id for n, text in enumerate(texts)]
+
+
+def statuses(memory, ids):
+    return [memory.get(id_).status for id_ in ids]
+
+
+class TestTiers:
+    def test_restatements_become_one_and_nothing_is_lost(self, memory):
+        best, *others = told(memory)
+        report = memory.consolidate()
+        assert (report.clusters_formed, report.memories_promoted, report.memories_archived) == (1, 1, 2)
+        (summary,) = report.cluster_summaries
+        assert (summary.promoted_id, set(summary.source_ids), summary.cluster_size) == (best, set(others), 3)
+        assert (summary.dominant_type, round(summary.avg_importance, 3)) == ("semantic", 0.89)
+        assert statuses(memory, [best, *others]) == ["long_term", "archived", "archived"]
+        assert set(memory.get(best).source_ids) == set(others)
+        assert [memory.get(id_).content for id_ in others] == list(BIKES[1:])
+        assert [hit.id for hit in memory.search("bicycle", kinds=["memory"])] == [best]
+        assert "absorb" in [event.operation for event in memory.history(others[0])]
+        assert memory.verify().ok
+
+    def test_what_is_important_alone_is_kept_alone_and_what_is_not_waits(self, memory):
+        (tea,) = told(memory, [TEA])
+        trifle = memory.remember("It rained a little in the morning.", importance=0.2).id
+        report = memory.consolidate()
+        assert (report.memories_promoted, report.memories_archived, report.clusters_formed) == (1, 0, 0)
+        assert statuses(memory, [tea, trifle]) == ["long_term", "short_term"]
+        assert memory.consolidate().id == ""
+
+    def test_a_group_is_judged_by_its_mean(self, memory):
+        ids = [memory.remember(text, importance=worth).id for text, worth in zip(BIKES, (0.7, 0.4, 0.3), strict=True)]
+        report = memory.consolidate()
+        assert (report.memories_promoted, report.memories_skipped) == (0, 1)
+        assert set(statuses(memory, ids)) == {"short_term"}
+        assert memory.consolidate().id == ""  # looked at, and nothing is new
+        memory.search("bicycle", kinds=["memory"])
+        assert memory.consolidate(importance_threshold=0.4).memories_archived == 2
+
+    def test_thresholds_of_one_call(self, memory):
+        ids = told(memory)
+        assert memory.consolidate(importance_threshold=0.95).id == ""
+        assert memory.consolidate(similarity_threshold=1.0, dry_run=True).clusters_formed == 0
+        assert memory.consolidate(min_age_hours=1).id == ""
+        assert set(statuses(memory, ids)) == {"short_term"}
+        with pytest.raises(ConfigurationError):
+            memory.consolidate(importance_threshold=2)
+
+    def test_a_rehearsal_changes_nothing(self, memory):
+        told(memory)
+        before = rows(memory)
+        plan = memory.consolidate(dry_run=True)
+        assert (plan.dry_run, plan.id, plan.memories_archived) == (True, "", 2)
+        assert rows(memory) == before
+        done = memory.consolidate()
+        assert done.cluster_summaries == plan.cluster_summaries
+
+    def test_a_later_restatement_joins_what_is_long_term(self, memory):
+        best, *_ = told(memory, BIKES[:1])
+        memory.consolidate()
+        late = memory.remember(BIKES[1], importance=0.8).id
+        assert memory.consolidate().memories_archived == 1
+        assert statuses(memory, [best, late]) == ["long_term", "archived"]
+
+    def test_pinned_importance_stays_and_use_lifts_the_rest(self, memory):
+        pinned = memory.remember(TEA, importance=0.7).id
+        free = memory.remember(BIKE).id
+        before = memory.get(free).importance
+        for _ in range(20):
+            memory.search("Where is the bicycle?", kinds=["memory"], k=1)
+        assert memory.consolidate(importance_threshold=0.1).memories_promoted == 2
+        assert memory.get(free).importance > before
+        assert memory.get(pinned).importance == 0.7
+
+    def test_advice(self, opened):
+        memory = opened(
+            user="ana", consolidator=Consolidator(min_age_hours=0, buffer_threshold=3, similarity_threshold=0.6)
+        )
+        told(memory, BIKES[:2])
+        advice = memory.should_consolidate()
+        assert (advice.should_consolidate, advice.short_term_count, advice.long_term_count) == (False, 2, 0)
+        assert "fewer than 3" in advice.reason
+        memory.remember(TEA, importance=0.8)
+        assert memory.should_consolidate().should_consolidate
+        memory.consolidate()
+        for n in range(5):
+            memory.remember(f"Trifle number {n} of the day.", importance=0.1)
+        advice = memory.should_consolidate()
+        assert (advice.should_consolidate, advice.short_term_count, advice.long_term_count) == (False, 5, 2)
+        assert "none of 5" in advice.reason
+
+    def test_in_batches_until_nothing_is_left(self, opened):
+        memory = opened(user="ana", consolidator=Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=2))
+        for n in range(7):
+            memory.remember(f"Box number {n} holds {n * n} things.", importance=0.8)
+        cycles = 0
+        while memory.should_consolidate().should_consolidate:
+            assert memory.consolidate().memories_promoted <= 2
+            cycles += 1
+        assert (cycles, memory.stats().memories) == (4, {"long_term": 7})
+
+    def test_without_vectors_each_is_judged_alone(self, opened):
+        from mnemic.testing import FailingEmbedder
+
+        memory = opened(user="ana", consolidator=EAGER, embedder=FailingEmbedder())
+        with pytest.warns(RuntimeWarning):
+            told(memory)
+        assert memory.consolidate().memories_promoted == 3
+
+
+class TestWalls:
+    def test_what_differs_is_linked_and_kept(self, memory):
+        ids = told(memory, (BIKE, OTHER))
+        report = memory.consolidate()
+        assert (report.contradictions, report.memories_archived) == (1, 0)
+        assert "archived" not in statuses(memory, ids)
+        assert [link.type for link in memory.graph(ids[0]).links] == ["contradicts"]
+
+    def test_a_link_of_the_user_is_not_overwritten(self, memory):
+        a, b = told(memory, (BIKE, OTHER))
+        memory.link(a, b, "contradicts", strength=0.5, reason="I say so")
+        id_ = memory.consolidate().id
+        (link,) = memory.graph(a).links
+        assert (link.reason, link.strength) == ("I say so", 0.5)
+        memory.undo(id_)
+        assert len(memory.graph(a).links) == 1
+
+    def test_levels_and_users_and_trust_are_not_crossed(self, memory):
+        told(memory, BIKES[:1])
+        told(memory.scoped(project="p"), BIKES[1:2])
+        told(memory.scoped(user="bob"), BIKES[2:])
+        memory.scoped(session="s").remember(BIKES[2], importance=0.9, level="session")
+        inferred = memory.remember("Again, " + BIKE, importance=0.9, source="model_inference").id
+        document = memory.remember("Yes, " + BIKE, importance=0.9, source="document").id
+        report = memory.consolidate()
+        assert (report.memories_promoted, report.memories_archived) == (4, 0)
+        assert statuses(memory, [inferred, document]) == ["long_term", "short_term"]
+        assert memory.scoped(user="bob").stats().memories == {"short_term": 1}
+        assert memory.verify().ok
+
+    def test_equals_of_little_trust_do_not_rise_alone(self, memory):
+        ids = told(memory, source="tool_external")
+        assert memory.consolidate().id == ""
+        assert set(statuses(memory, ids)) == {"short_term"}
+
+    def test_links_move_to_the_representative(self, memory):
+        best, member, third = told(memory)
+        (tea,) = told(memory, [TEA])
+        memory.link(member, tea, "references", reason="both at home")
+        memory.link(tea, third, "extends")
+        memory.link(best, member, "extends")
+        before = rows(memory)
+        id_ = memory.consolidate().id
+        links = {(link.source, link.target, link.type) for link in memory.graph(best).links}
+        assert links == {(best, tea, "references"), (tea, best, "extends")}
+        memory.undo(id_)
+        assert rows(memory) == before
+
+    def test_preferences_are_never_merged(self, memory):
+        memory.preferences["theme"] = "dark"
+        memory.preferences["theme mode"] = "dark"
+        memory.consolidate()
+        assert dict(memory.preferences) == {"theme": "dark", "theme mode": "dark"}
+
+    def test_what_has_a_lifetime_takes_nothing_with_it(self, memory):
+        here = memory.scoped(session="s")
+        here.add_exchange("Hello there.", "Hello.")
+        summary = here.end_session().id
+        memory.update(summary, importance=1.0)
+        memory.consolidate(similarity_threshold=0.0, importance_threshold=0.1)
+        assert memory.get(summary).status == "short_term"
+
+
+class TestUndo:
+    def test_everything_is_as_before(self, memory):
+        told(memory)
+        told(memory, (TEA, "Ana prefers green tea to coffee at dinner."), first=0.8)
+        memory.remember("Note it rained a little today.", importance=0.61)
+        memory.remember("Note it rained a little today, as said.", importance=0.2)
+        before = rows(memory)
+        report = memory.consolidate()
+        assert rows(memory) != before
+        assert memory.undo(report.id).outcome == "stored"
+        assert rows(memory) == before
+        assert memory.verify().ok
+        again = memory.undo(report.id)
+        assert (again.outcome, rows(memory)) == ("duplicate", before)
+        with pytest.raises(NotFound):
+            memory.undo("con_nothing")
+        with pytest.raises(NotFound):
+            memory.scoped(user="bob").undo(report.id)
+
+    def test_a_chain_is_taken_back_from_its_end(self, memory):
+        told(memory, BIKES[:2])
+        before = rows(memory)
+        first = memory.consolidate().id
+        between = rows(memory)
+        memory.remember(BIKES[2], importance=0.95, id="late")
+        second = memory.consolidate().id
+        with pytest.raises(Conflict, match=second):
+            memory.undo(first)
+        memory.undo(second)
+        memory.forget(ids=["late"])
+        memory.undo(first)
+        live = [row for row in rows(memory)["memories"] if "'late'" not in row]
+        assert (live, between != before) == (before["memories"], True)
+
+    def test_what_was_forgotten_since_stays_forgotten(self, memory):
+        ids = told(memory)
+        id_ = memory.consolidate().id
+        memory.forget(ids=ids[:1])
+        receipt = memory.undo(id_)
+        assert "3 of its memories" in receipt.reason
+        assert memory.list() == []
+        memory.restore(ids[0])
+        assert [record.id for record in memory.list()] == ids[:1]
+
+    def test_what_was_replaced_since_does_not_come_back_as_true(self, memory):
+        ids = told(memory)
+        id_ = memory.consolidate().id
+        new = memory.remember("The bicycle was sold to Ines.").id
+        memory.link(new, ids[0], "supersedes")
+        memory.undo(id_)
+        assert [record.id for record in memory.list()] == [new]
+        assert memory.verify().ok
+
+    def test_what_was_updated_since_keeps_its_text(self, memory):
+        ids = told(memory)
+        id_ = memory.consolidate().id
+        memory.update(ids[0], content="The bicycle is red.", importance=0.4)
+        memory.undo(id_)
+        assert statuses(memory, ids) == ["short_term"] * 3
+        assert (memory.get(ids[0]).content, memory.get(ids[0]).importance) == ("The bicycle is red.", 0.4)
+        assert memory.verify().ok
+
+    def test_what_was_told_again_since_is_not_doubled(self, memory):
+        ids = told(memory)
+        id_ = memory.consolidate().id
+        again = memory.remember(BIKES[1]).id
+        assert "1 of its memories" in memory.undo(id_).reason
+        assert sorted(r.content for r in memory.list()) == sorted(BIKES)
+        assert statuses(memory, [ids[1], again]) == ["archived", "short_term"]
+
+    def test_a_restored_member_that_takes_the_lead_makes_no_circle(self, memory):
+        best, member = told(memory, BIKES[:2])
+        first = memory.consolidate().id
+        memory.restore(member)
+        memory.update(member, importance=1.0)
+        before = rows(memory)
+        report = memory.consolidate()
+        assert report.cluster_summaries[0].promoted_id == member
+        assert memory.verify().ok
+        assert memory.get(member).source_ids == (best,)
+        memory.undo(report.id)
+        assert rows(memory) == before
+        memory.undo(first)
+        assert memory.verify().ok
+
+
+async def no_sleep(seconds):
+    assert seconds < 100
+
+
+class TestLanguageModel:
+    @pytest.fixture
+    def consulted(self, opened):
+        def make(answer):
+            llm = LanguageModel(ScriptedModel({"decide": answer}), sleep=no_sleep)
+            return opened(user="ana", consolidator=EAGER, llm=llm)
+
+        return make
+
+    def test_a_merge_takes_the_place_of_both_and_back(self, consulted):
+        text = "The bicycle stands in the cellar of the house, as noted and said."
+        memory = consulted({"decision": "merge", "into": 1, "content": text})
+        best, member = told(memory, BIKES[:2])
+        id_ = memory.consolidate().id
+        assert (memory.get(best).content, memory.get(best).version) == (text, 2)
+        assert memory.get(member).status == "archived"
+        memory.undo(id_)
+        assert [memory.get(i).content for i in (best, member)] == list(BIKES[:2])
+        assert statuses(memory, (best, member)) == ["short_term"] * 2
+        assert [e.content for e in memory.history(best) if e.operation in ("remember", "update")] == [BIKE, text, BIKE]
+        assert memory.search("bicycle", kinds=["memory"])[0].id in (best, member)
+        assert memory.verify().ok
+
+    def test_a_merge_that_loses_a_value_is_refused(self, consulted):
+        memory = consulted({"decision": "merge", "into": 1, "content": "It stands there."})
+        first, second = "Locker 42 in Lisbon is mine.", "Note that locker 42 in Lisbon is mine."
+        best, member = told(memory, (first, second))
+        memory.consolidate()
+        assert (memory.get(best).content, memory.get(member).status) == (first, "archived")
+
+    @pytest.mark.parametrize("kept", [1, 2])
+    def test_what_replaces_the_other_ends_its_time_and_back(self, consulted, kept):
+        memory = consulted({"decision": "supersede", "kept": kept})
+        ids = told(memory, BIKES[:2])
+        before = rows(memory)
+        new, old = ids if kept == 1 else reversed(ids)
+        report = memory.consolidate()
+        assert (report.memories_promoted, report.memories_archived, report.contradictions) == (1, 0, 0)
+        assert [record.id for record in memory.list()] == [new]
+        assert memory.get(old).expired_at is not None
+        assert memory.get(new).status == "long_term"
+        assert memory.verify().ok
+        memory.undo(report.id)
+        assert rows(memory) == before
+
+    def test_both_are_kept_for_good(self, consulted):
+        memory = consulted({"decision": "keep_both"})
+        ids = told(memory, BIKES[:2])
+        report = memory.consolidate()
+        assert (report.memories_promoted, report.memories_archived) == (2, 0)
+        assert statuses(memory, ids) == ["long_term"] * 2
+
+    def test_a_change_during_the_question_is_not_lost(self, consulted):
+        def answer(request):
+            inner_memory.update(ids[1], content="The bicycle was sold to Ines.")
+            return {"decision": "merge", "into": 1, "content": BIKE}
+
+        memory = consulted(answer)
+        inner_memory = memory
+        while hasattr(inner_memory, "_memory"):
+            inner_memory = inner_memory._memory
+        ids = told(memory, BIKES[:2])
+        with pytest.raises(Conflict):
+            memory.consolidate()
+        assert statuses(memory, ids) == ["short_term"] * 2
+        assert memory.get(ids[1]).content == "The bicycle was sold to Ines."
+
+    def test_an_error_while_planning_leaves_nothing_on_the_workbench(self, opened):
+        memory = opened(user="ana", consolidator=EAGER, llm=LanguageModel(ScriptedModel({}), sleep=no_sleep))
+        ids = told(memory)
+        with pytest.raises(BaseException, match="decide"):
+            memory.consolidate()
+        assert set(statuses(memory, ids)) == {"short_term"}
+
+
+class TestPreferences:
+    def test_a_mapping_with_a_history(self, memory):
+        memory.preferences["theme"] = "dark"
+        memory.preferences["theme"] = {"name": "light", "size": [1, 2]}
+        memory.preferences["tabs"] = 4
+        assert dict(memory.preferences) == {"tabs": 4, "theme": {"name": "light", "size": [1, 2]}}
+        assert ("theme" in memory.preferences, len(memory.preferences)) == (True, 2)
+        values = [
+            r.metadata["value"]
+            for r in memory.list(include_expired=True, order="oldest")
+            if r.metadata["preference"] == "theme"
+        ]
+        assert values == ["dark", {"name": "light", "size": [1, 2]}]
+        del memory.preferences["theme"]
+        assert "theme" not in memory.preferences
+        with pytest.raises(KeyError):
+            del memory.preferences["theme"]
+        memory.preferences["theme"] = "dark"
+        assert memory.preferences["theme"] == "dark"
+        assert memory.verify().ok
+
+    @pytest.mark.parametrize(
+        ("first", "second"), [(1, "1"), (1, True), (0, False), ("a b", "a  b"), (1, 1.0), (None, "null")]
+    )
+    def test_values_that_read_alike_are_two(self, memory, first, second):
+        memory.preferences["x"] = first
+        memory.preferences["x"] = second
+        assert repr(memory.preferences["x"]) == repr(second)
+
+    def test_what_is_said_elsewhere_is_no_obstacle(self, memory):
+        memory.remember("Preference theme: dark")
+        memory.preferences["theme"] = "dark"
+        memory.preferences["a"] = "b: c"
+        memory.preferences["a: b"] = "c"
+        assert dict(memory.preferences) == {"a": "b: c", "a: b": "c", "theme": "dark"}
+
+    def test_the_project_falls_back_to_the_user(self, memory):
+        project = memory.scoped(project="p")
+        memory.preferences["theme"] = "dark"
+        assert project.preferences["theme"] == "dark"
+        project.preferences["theme"] = "light"
+        assert (project.preferences["theme"], memory.preferences["theme"]) == ("light", "dark")
+        project.preferences.clear()
+        assert (project.preferences["theme"], memory.preferences["theme"]) == ("dark", "dark")
+        with pytest.raises(KeyError):
+            del project.preferences["theme"]
+        assert "theme" not in memory.scoped(user="bob").preferences
+
+    def test_what_is_no_json_or_no_key_is_refused(self, memory):
+        for value in (object(), float("nan"), {1, 2}):
+            with pytest.raises(InvalidInput):
+                memory.preferences["x"] = value
+        for key in ("", " ", 5, "x" * 201):
+            with pytest.raises(InvalidInput):
+                memory.preferences[key] = 1
+        assert dict(memory.preferences) == {}
+
+    def test_the_context_begins_with_the_one_that_is_named(self, memory):
+        memory.remember("The editor has been slow since Monday.", importance=0.9)
+        memory.preferences["editor_theme"] = "solarized"
+        assert "solarized" in memory.get_memory_context("Which editor theme do I like?").hits[0].text
+
+
+def talk(memory, session="s", n=2):
+    here = memory.scoped(session=session)
+    here.add(
+        [
+            Message(role="user", content=f"We plan the garden, part {i}.", sent_at=DAY + timedelta(minutes=i))
+            for i in range(n)
+        ]
+    )
+    return here
+
+
+class TestSessions:
+    def test_messages_and_tools_are_at_hand(self, memory):
+        here = talk(memory)
+        tools = [("search", "1"), ("search", "2"), ("clock", "3")]
+        here.add([Message(role="tool", name=name, content=f"Result {text}.") for name, text in tools])
+        view = here.session
+        assert (view.id, len(view.messages), dict(view.tools)) == ("s", 5, {"search": 2, "clock": 1})
+        assert memory.session.messages == ()
+        assert memory.end_session() is None
+
+    def test_a_summary_and_its_next_version(self, memory):
+        here = talk(memory)
+        receipt = here.end_session()
+        summary = memory.get(receipt.id)
+        assert (summary.metadata["message_count"], summary.category) == (2, "session_summary")
+        assert here.end_session().outcome == "duplicate"
+        here.add([Message(role="tool", name="search", content="Seeds cost 3 euros.")])
+        assert here.end_session().outcome == "stored"
+        again = memory.get(receipt.id)
+        assert (again.version, again.metadata["message_count"], again.metadata["tools"]) == (2, 3, {"search": 1})
+        assert "search (1)" in again.content
+        assert again.content in memory.get_memory_context().text
+
+    def test_two_short_sessions_of_one_day_have_one_each(self, memory):
+        first, second = (talk(memory, session).end_session() for session in "st")
+        assert (second.outcome, first.id != second.id) == ("stored", True)
+
+    def test_after_a_week_it_is_gone_and_comes_back_when_the_talk_goes_on(self, opened, monkeypatch):
+        memory = opened(user="ana", retention=RetentionPolicy(session_summary_days=1e-9))
+        here = talk(memory)
+        id_ = here.end_session().id
+        assert memory.get(id_).content not in memory.get_memory_context().text
+        assert id_ not in {r.id for r in memory.list()}
+        assert memory.retire() == 1
+        here.add_exchange("One more thing.", "Yes?")
+        assert here.end_session().outcome == "stored"
+        assert memory.get(id_).version == 2
+
+    def test_a_forgotten_summary_stays_forgotten(self, memory):
+        here = talk(memory)
+        id_ = here.end_session().id
+        memory.forget(ids=[id_])
+        here.add_exchange("One more thing.", "Yes?")
+        assert here.end_session().outcome == "rejected"
+        assert memory.get(id_).status == "archived"
+
+
+class TestForgetting:
+    def test_what_is_meant_goes_and_what_is_near_is_told_and_stays(self, memory):
+        meant = memory.remember("My dentist appointment is on Monday.").id
+        near = memory.remember("My barber appointment is on Friday at ten.").id
+        far = memory.remember(BIKE).id
+        hers = memory.scoped(user="bob").remember("My dentist appointment is on Sunday.").id
+        receipts = memory.forget("my dentist appointment")
+        assert [(r.id, r.outcome) for r in receipts if r.outcome != "rejected"] == [(meant, "stored")]
+        assert {r.id for r in receipts if r.outcome == "rejected"} <= {near}
+        assert {r.id for r in memory.list()} == {near, far}
+        assert memory.scoped(user="bob").get(hers).status == "short_term"
+        memory.restore(meant)
+        assert {r.id for r in memory.list()} == {meant, near, far}
+
+    def test_another_thing_of_the_same_kind_is_near_and_no_more(self, memory):
+        meant = memory.remember("My dentist appointment in March is at ten.").id
+        others = {memory.remember(f"My {what} appointment in March is at ten.").id for what in ("bank", "car")}
+        receipts = memory.forget("the dentist appointment in March")
+        assert {r.id for r in receipts if r.outcome == "stored"} == {meant}
+        assert {r.id for r in receipts if r.outcome == "rejected"} == others
+
+    def test_its_evidence_goes_with_it_when_it_told_nothing_else(self, memory):
+        memory.add(
+            [
+                Message(role="user", content="Remember the parrot", id="m1"),
+                Message(role="user", content="Other things, parrots too", id="m2"),
+            ]
+        )
+        memory.remember("The parrot Coco speaks Dutch.", source_ids=["m1", "m2"])
+        memory.remember("The sink drips.", source_ids=["m2"])
+        gone = {r.id for r in memory.forget("the Dutch of the parrot Coco") if r.outcome == "stored"}
+        assert "m1" in gone
+        assert "m2" not in gone
+        assert [m.id for m in memory.messages()] == ["m2"]
+
+    @pytest.mark.parametrize("text", ["", "   ", "everything", "my stuff", "forget the things I said", "..."])
+    def test_a_description_of_nothing_is_refused(self, memory, text):
+        told(memory)
+        with pytest.raises(InvalidInput):
+            memory.forget(text)
+        assert len(memory.list()) == 3
+
+    def test_one_way_of_naming(self, memory):
+        with pytest.raises(InvalidInput):
+            memory.forget()
+        with pytest.raises(InvalidInput):
+            memory.forget("tea", ids=["x"])
+
+    def test_nothing_matches(self, memory):
+        told(memory)
+        assert [r for r in memory.forget("the submarine of Peru") if r.outcome == "stored"] == []
+
+
+class TestRetention:
+    def test_old_messages_but_no_evidence(self, opened):
+        memory = opened(user="ana", consolidator=EAGER, retention=RetentionPolicy(message_days=1))
+        memory.add([Message(role="user", content=f"Line {n}.", id=f"m{n}", sent_at=DAY) for n in range(4)])
+        memory.add([Message(role="user", content="New.", id="new")])
+        memory.remember(BIKES[0], importance=0.9, source_ids=["m0"])
+        memory.remember(BIKES[1], importance=0.8, source_ids=["m1"])
+        id_ = memory.remember(TEA, source_ids=["m2"]).id
+        memory.consolidate(importance_threshold=0.7)
+        memory.forget(ids=[id_])
+        assert memory.retire() == 2
+        assert [m.id for m in memory.messages()] == ["m0", "m1", "new"]
+        assert memory.retire() == 0
+        memory.restore("m3")
+        assert len(memory.messages()) == 4
+
+    def test_the_least_important_memories_go_first(self, opened):
+        memory = opened(user="ana", consolidator=EAGER, retention=RetentionPolicy(memory_limit=3))
+        ids = [memory.remember(f"Fact {n} of the house number {n}.").id for n in range(5)]
+        memory.update(ids[0], importance=0.05)  # pinned
+        memory.remember("Made of the second.", source_ids=[ids[1]])
+        assert memory.retire() == 3
+        left = {r.id for r in memory.list()}
+        assert {ids[0], ids[1]} < left
+        assert memory.scoped(user="bob").retire() == 0
+
+    @pytest.mark.parametrize(
+        "wrong",
+        [
+            {"message_days": 0},
+            {"memory_limit": 0},
+            {"session_summary_days": None},
+            {"session_summary_days": -1},
+            {"message_days": True},
+        ],
+    )
+    def test_settings_that_mean_nothing(self, wrong):
+        with pytest.raises(ConfigurationError):
+            RetentionPolicy(**wrong)
+
+
+class TestProfile:
+    def test_the_start_of_a_session_and_the_user_as_a_whole(self, memory):
+        memory.preferences["theme"] = "dark"
+        memory.remember(TEA, importance=0.9)
+        memory.add_exchange("The weather is fine.", "Indeed.")
+        for context in (memory.get_memory_context(), memory.get_memory_context("What do you know about me?")):
+            assert TEA in context.text
+            assert "theme: dark" in context.text
+        assert "weather" in memory.get_memory_context().text
+
+    def test_a_mood_ranks_what_feels_alike_first(self, memory):
+        glad = memory.remember("The driving exam: I am so happy, wonderful, I love it!").id
+        sad = memory.remember("The driving exam: I am so sad, terrible, I hate it!").id
+        for mood, first in ((Emotion(valence=0.8, arousal=0.4), glad), (Emotion(valence=-0.8, arousal=0.4), sad)):
+            found = memory.search("the driving exam", kinds=["memory"], mood=mood, emotion_weight=1.0)
+            assert (found[0].id, len(found)) == (first, 2)

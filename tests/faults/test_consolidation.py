@@ -1,0 +1,198 @@
+"""Consolidation that is interrupted ends where an undisturbed one ends, and nothing stays on the workbench."""
+
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnemic import Consolidator, Memory, StoreFull
+
+WORKER = Path(__file__).with_name("consolidator.py")
+SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
+RUNS = 10
+"""Processes killed at a moment drawn by chance; the long battery calls ``killed`` with a hundred."""
+FRAMES = ("{}.", "Note that {}.", "{}, as said.")
+
+
+def fill(memory):
+    """Ten things told three times, some of them with another value, and links between them."""
+    for n in range(10):
+        said = f"the {n}-th box stands in the cellar of house {n}"
+        for place, frame in enumerate(FRAMES):
+            memory.remember(frame.format(said), id=f"b{n}-{place}", importance=0.9 - n / 100 - place / 1000)
+    for n in range(5):
+        memory.remember(f"The {n}-th box stands in the garage of house {n}.", id=f"g{n}", importance=0.8)
+    memory.link("b1-1", "g1", "references")
+    memory.link("g2", "b2-2", "extends")
+
+
+def opened(folder):
+    return Memory(folder, user="ana", embedder="hashing", consolidator=SETTINGS, durability="NORMAL")
+
+
+def state(memory):
+    """What consolidation decides: tiers, lineage and links, without moments."""
+    with memory._engine.store._db.read() as db:
+        ids = dict(db.execute("SELECT doc, id FROM memories"))
+        return {
+            "memories": sorted(db.execute("SELECT id, status, round(importance, 6), tier_before FROM memories")),
+            "lineage": sorted((ids[a], ids[b]) for a, b in db.execute("SELECT child, parent FROM lineage")),
+            "links": sorted(
+                (ids[a], ids[b], kind) for a, b, kind in db.execute("SELECT source, target, type FROM links")
+            ),
+        }
+
+
+def sound(memory):
+    report = memory.verify()
+    assert report.ok, report.findings
+
+
+def finish(memory):
+    while memory.should_consolidate().should_consolidate:
+        assert memory.consolidate().id
+    sound(memory)
+    assert "consolidating" not in memory.stats().memories
+    return state(memory)
+
+
+@pytest.fixture(scope="module")
+def undisturbed():
+    with opened(":memory:") as memory:
+        fill(memory)
+        end = finish(memory)
+    statuses = [status for _, status, *_ in end["memories"]]
+    assert (statuses.count("archived"), statuses.count("long_term")) == (20, 15)
+    return end
+
+
+def failing_at(memory, number, *, after=False):
+    """The store refuses the n-th write from now on, or loses its answer after it was stored."""
+    store = memory._engine.store
+    real, count = store.apply, 0
+
+    def apply(*arguments, **options):
+        nonlocal count
+        count += 1
+        if count != number:
+            return real(*arguments, **options)
+        store.apply = real
+        if after:
+            real(*arguments, **options)
+        raise StoreFull("No room, says the test.")
+
+    store.apply = apply
+    return lambda: setattr(store, "apply", real)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_a_failure_at_every_write(undisturbed, after):
+    failures = 0
+    for number in range(1, 100):
+        with opened(":memory:") as memory:
+            fill(memory)
+            undo = failing_at(memory, number, after=after)
+            try:
+                finish(memory)
+            except StoreFull:
+                failures += 1
+                assert "consolidating" not in memory.stats().memories
+                sound(memory)
+            else:
+                break
+            finally:
+                undo()
+            assert finish(memory) == undisturbed
+    assert failures > 10
+
+
+def test_a_failure_while_it_is_taken_back(undisturbed):
+    with opened(":memory:") as memory:
+        fill(memory)
+        before = state(memory)
+        ids = []
+        while memory.should_consolidate().should_consolidate:
+            ids.append(memory.consolidate().id)
+        for id_ in reversed(ids):
+            failing_at(memory, 1)
+            held = state(memory)
+            with pytest.raises(StoreFull):
+                memory.undo(id_)
+            assert state(memory) == held
+            memory.undo(id_)
+        assert state(memory) == before
+        sound(memory)
+
+
+def run(folder, *arguments):
+    command = [sys.executable, str(WORKER), str(folder), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def crashed(folder):
+    """What the next process finds: a sound record, which the next cycle goes on with."""
+    with opened(folder) as memory:
+        sound(memory)
+        memory.consolidate()
+        assert "consolidating" not in memory.stats().memories
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4])
+def test_a_process_that_ends_at_a_write(tmp_path, undisturbed, number):
+    folder = tmp_path / "memory"
+    with opened(folder) as memory:
+        fill(memory)
+    process = run(folder, number)
+    process.communicate(timeout=60)
+    assert process.returncode == 9
+    crashed(folder)
+    with opened(folder) as memory:
+        assert finish(memory) == undisturbed
+
+
+def killed(folder, undisturbed, runs, seed=0):
+    """Kill a consolidating process at moments drawn by chance, again and again; then let it end."""
+    chance = random.Random(seed)
+    for number in range(runs):
+        place = folder / f"run{number}"
+        with opened(place) as memory:
+            fill(memory)
+        process = run(place, 0)
+        steps = chance.randrange(12)
+        for _ in range(steps):  # a line for each write: so the kill comes at another depth each time
+            process.stdout.readline()
+        process.kill()
+        process.communicate(timeout=60)
+        with opened(place) as memory:
+            sound(memory)
+            assert finish(memory) == undisturbed
+
+
+def test_processes_killed_at_random_moments(tmp_path, undisturbed):
+    killed(tmp_path, undisturbed, RUNS)
+
+
+def test_what_a_crash_left_on_the_workbench_is_seen_and_taken_up(tmp_path, undisturbed):
+    folder = tmp_path / "memory"
+    with opened(folder) as memory:
+        fill(memory)
+        with memory._engine.store._db.write() as db:
+            db.execute("UPDATE memories SET status = 'consolidating'")
+    with opened(folder) as memory:
+        assert len(memory.search("box", kinds=["memory"])) > 1
+        assert memory.should_consolidate().should_consolidate
+        assert finish(memory) == undisturbed
+
+
+def test_the_lock_ends_with_its_process(tmp_path):
+    folder = tmp_path / "memory"
+    with opened(folder) as memory:
+        fill(memory)
+        process = run(folder, 0, "hold")
+        assert process.stdout.readline() == "held\n"
+        assert memory.consolidate().id == ""
+        process.kill()
+        process.communicate(timeout=60)
+        assert memory.consolidate().memories_promoted > 0

@@ -1,0 +1,329 @@
+"""export, reading it back, reembed: what goes out comes back the same."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from mnemic import HashingEmbedder, InvalidInput, Memory, Message, Processing
+from mnemic.errors import Conflict, StoreUnavailable
+from mnemic.flows import exporting, opening
+from mnemic.types import Scope
+
+EAST = timezone(timedelta(hours=2))
+
+
+def fill(memory: Memory) -> None:
+    """A memory with everything a record can have: levels, episodes, versions, both clocks, links, every status."""
+    began = datetime(2026, 3, 9, 18, 5, tzinfo=EAST)
+    said = [
+        "I moved to Lisbon and I love it.",
+        "How are the trams?",
+        "I work as a nurse.",
+        "Rita visits on Friday.",
+        "ok",
+    ]
+    memory.add(
+        [
+            Message(
+                role="user", name="Zoë", content=text, id=f"m{n}", sent_at=began + timedelta(hours=n // 2), session="s1"
+            )
+            for n, text in enumerate(said)
+        ]
+    )
+    memory.scoped(project="atlas", session="p1").add_exchange("We use Postgres for atlas.", "Noted, Postgres it is.")
+    memory.add([Message(role="system", content="Be kind.", id="sys"), Message(role="user", content="ok", id="ok")])
+    memory.process()
+    for n, port in enumerate((8080, 9000, 8080, 9000)):  # two ended memories say the same
+        memory.remember(f"The API runs on port {port}.", id=f"a{n}", metadata={"list": [1, {"none": None}]})
+    memory.remember("Deploy with make release", id="d1", type="procedural", tags=["x"], importance=0.0)
+    memory.update("d1", content="Deploy with make ship")
+    memory.update("d1", content="Deploy with make go", valid_at=began, invalid_at=datetime(2030, 1, 1, tzinfo=UTC))
+    memory.remember("Deploy with make release", id="d2")  # what the first said before
+    memory.forget(ids=["d2", "m3"])
+    memory.remember("Deploy with make release", id="d3", source_ids=["a3", "m0"])
+    memory.link("d1", "d3", "extends", strength=0.5, reason="wider")
+    memory.link("d3", "d1", "contradicts")
+    memory.link("d2", "d3", "references")
+    memory.preferences["theme"] = "dark"
+    memory.preferences["theme"] = "light"
+    memory.scoped(session="s9").remember("Only said here.", level="session", id="here")
+    memory.remember("The deploy target is the Lisbon cluster", id="x1", importance=0.8)
+    memory.remember("The deploy target is the Lisbon cluster!", id="x2", importance=0.8)
+    memory.consolidate(min_age_hours=0, importance_threshold=0.6)
+    memory.add_message("This one waits.", id="waits")
+
+
+class Record:
+    """An engine and a user, as the face would hand them over."""
+
+    def __init__(self, folder, user="ana", embedder="hashing"):
+        self.engine = opening.open_engine(
+            folder, embedder=embedder, tokenizer=None, reranker=None, llm=None, processing=None, consolidator=None,
+            idle=None, retention=None, durability="NORMAL",
+        )  # fmt: skip
+        self.scope = Scope(user=user)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.engine.close()
+
+    def out(self, **options) -> str:
+        file = io.StringIO()
+        exporting.export(self.engine, self.scope, file, **options)
+        return file.getvalue()
+
+    def take(self, text, **options):
+        return exporting.restore_from(self.engine, self.scope, io.StringIO(text), **options)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    merging = Processing(merge_similarity_threshold=0.05)
+    with Memory(folder, user="ana", embedder="hashing", durability="NORMAL", processing=merging) as memory:
+        fill(memory)
+    return folder
+
+
+@pytest.fixture
+def exported(source) -> str:
+    with Record(source) as record:
+        return record.out()
+
+
+class TestRoundTrip:
+    def test_the_source_has_everything_that_is_hard_to_take_along(self, exported):
+        _, *lines = map(json.loads, exported.splitlines())
+        place = {line["id"]: number for number, line in enumerate(lines) if "id" in line}
+        by_kind = {kind: [line for line in lines if line["kind"] == kind] for kind in ("message", "episode", "memory")}
+        assert {line["status"] for line in by_kind["message"]} == {"short_term", "archived"}
+        assert [line["id"] for line in by_kind["message"] if line.get("settled")] == ["sys"]
+        merged = [line for line in by_kind["episode"] if line.get("source_ids")]
+        assert merged
+        assert {lines[place[id_]]["status"] for line in merged for id_ in line["source_ids"]} == {"archived"}
+        assert {line["status"] for line in by_kind["memory"]} == {"short_term", "long_term", "archived"}
+        (kept,) = [line for line in by_kind["memory"] if {"x1", "x2"} & {*line.get("source_ids", ())}]
+        assert kept["id"] in {"x1", "x2"}
+        assert [line["content"] for line in by_kind["memory"] if line.get("expired_at")].count(
+            "The API runs on port 8080."
+        ) == 2
+        assert [line["version"] for line in by_kind["memory"] if line["id"] == "d1"] == [3]
+        assert {line["kind"] for line in lines if "session" in line and line.get("id") == "here"} == {"memory"}
+
+    @pytest.mark.parametrize("options", [{}, {"vectors": True}])
+    def test_the_second_export_is_the_first(self, source, tmp_path, options):
+        with Record(source) as record:
+            first = record.out(**options)
+        with Record(tmp_path / "copy", "bob") as record:
+            record.take(first)
+            assert record.out(**options) == first
+            assert record.engine.store.verify().findings == ()
+        with Record(tmp_path / "again", "ana") as record:
+            record.take(first)
+            assert record.out(**options) == first
+
+    def test_a_search_finds_the_same(self, source, exported, tmp_path):
+        with Record(tmp_path / "copy", "bob") as record:
+            record.take(exported)
+        with (
+            Memory(source, user="ana", embedder="hashing") as old,
+            Memory(tmp_path / "copy", user="bob", embedder="hashing") as new,
+        ):
+            for query in ("which port has the API?", "where does Zoë live?", "how do I deploy?"):
+                for words in ({}, {"kinds": ["memory"]}, {"kinds": ["memory"], "include_expired": True}):
+                    was, now = old.search(query, k=20, **words), new.search(query, k=20, **words)
+                    assert [(h.id, h.status, h.via, h.superseded_by) for h in now] == [
+                        (h.id, h.status, h.via, h.superseded_by) for h in was
+                    ]
+            assert dict(new.preferences) == {"theme": "light"}
+            assert [e.content for e in new.history("d1") if e.operation in {"remember", "update"}] == [
+                "Deploy with make release", "Deploy with make ship", "Deploy with make go",
+            ]  # fmt: skip
+            assert new.get("d1") == old.get("d1")
+            assert new.stats().pending["process"] == old.stats().pending["process"]
+            new.preferences["theme"] = "dark"  # takes the place of the one that was read in
+            assert dict(new.preferences) == {"theme": "dark"}
+            assert new.restore("m3", "d2").rejected[0].id == "d2"  # d3 says it
+
+    def test_what_it_goes_on_with(self, exported, tmp_path):
+        with Record(tmp_path, "ana") as record:
+            record.take(exported)
+        with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+            assert memory.process().messages == 1
+            receipt = memory.remember("The API runs on port 7000.")
+            assert receipt.outcome == "superseded"
+            assert "'a3'" in receipt.reason
+
+    def test_the_file_names_nothing_of_the_machine_or_the_user(self, exported):
+        header = json.loads(exported.split("\n", 1)[0])
+        assert header == {"mnemic": 1, "counts": header["counts"]}
+        assert '"user":' not in exported.replace('"role":"user"', "")
+
+    def test_vectors_need_no_embedder_and_another_makes_its_own(self, source, tmp_path, monkeypatch):
+        with Record(source) as record:
+            carried = record.out(vectors=True)
+
+        def refuse(self, texts, *, kind="document"):
+            raise AssertionError("embedded again")
+
+        with monkeypatch.context() as patched, Record(tmp_path / "same") as record:
+            patched.setattr(HashingEmbedder, "embed", refuse)
+            record.take(carried)
+        steps = []
+        with Record(tmp_path / "other", embedder=HashingEmbedder(64)) as record:
+            record.take(carried, progress=lambda done, total: steps.append((done, total)))
+            assert record.engine.store.stats("ana").dimension == 64
+            assert record.engine.store.verify().findings == ()
+        assert steps[-1][0] == steps[-1][1] > 0
+
+    def test_nobody(self, tmp_path):
+        with Record(tmp_path, "nobody") as record:
+            text = record.out()
+            assert text == '{"counts":{"episode":0,"link":0,"memory":0,"message":0},"mnemic":1}\n'
+            assert record.take(text) == {"message": 0, "episode": 0, "memory": 0, "link": 0}
+
+    def test_links_between_forgotten_memories_are_counted(self, tmp_path):
+        with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+            for id_ in ("x", "y"):
+                memory.remember(f"The letter {id_}", id=id_)
+            memory.link("x", "y", "extends")
+            memory.forget(ids=["x", "y"])
+        with Record(tmp_path) as record:
+            assert exporting.export(record.engine, record.scope, io.StringIO())["left_out"] == 1
+
+    def test_a_chain_longer_than_one_look(self, tmp_path):
+        with Memory(tmp_path / "old", user="ana", embedder="hashing", durability="NORMAL") as memory:
+            for n in range(30):
+                memory.remember(f"Letter number {n} of the alphabet", id=f"n{n:02}")
+                if n:
+                    memory.link(f"n{n - 1:02}", f"n{n:02}", "extends")
+        with Record(tmp_path / "old") as record:
+            assert exporting.export(record.engine, record.scope, io.StringIO())["link"] == 29
+
+
+class TestRefusals:
+    def test_somebody_who_has_records(self, source, exported):
+        with Record(source) as record, pytest.raises(InvalidInput, match="has records already"):
+            record.take(exported)
+
+    @pytest.mark.parametrize(
+        ("change", "what"),
+        [
+            (lambda lines: lines[1:], "not the header"),
+            (lambda lines: lines[:-1], "cut off or changed"),
+            (lambda lines: ['{"mnemic":9,"counts":{}}', *lines[1:]], "Upgrade Mnemic"),
+            (lambda lines: [lines[0], "{", *lines[2:]], "Line 2 is not JSON"),
+            (lambda lines: [lines[0], "[]", *lines[2:]], "Line 2 is not an object"),
+            (lambda lines: [lines[0], lines[1].replace('"message"', '"dream"'), *lines[2:]], "kind 'dream'"),
+            (lambda lines: [lines[0], lines[1].replace('"trust":', '"thrust":'), *lines[2:]], "field 'thrust'"),
+            (lambda lines: [lines[0], lines[1].replace('"trust":1.0', '"trust":7'), *lines[2:]], "trust is 7"),
+            (
+                lambda lines: [lines[0], lines[1].replace('"trust":1.0', '"trust":NaN'), *lines[2:]],
+                "Line 2 is not JSON",
+            ),
+            (lambda lines: [lines[0], lines[1].replace("+02:00", ""), *lines[2:]], "sent_at names no zone"),
+            (lambda lines: [lines[0], lines[2], lines[1].replace('"m0"', '"m1"'), *lines[3:]], "empty or taken"),
+            (lambda lines: [lines[0], *lines[:0:-1]], "not in the file before it"),
+            (lambda lines: [line.replace('"version":3', '"version":4') for line in lines], "without those before"),
+            (lambda lines: [line.replace("make go", "make release") for line in lines], "what a memory before it says"),
+        ],
+    )
+    def test_damaged_files_change_nothing(self, exported, tmp_path, change, what):
+        with Record(tmp_path) as record:
+            with pytest.raises(InvalidInput, match=what):
+                record.take("\n".join(change(exported.splitlines())))
+            assert record.engine.store.user("ana") is None
+
+    @pytest.mark.parametrize("vector", ["!", "AHw=", ""])
+    def test_damaged_vectors(self, source, tmp_path, vector):
+        with Record(source) as record:
+            header, first, *_ = record.out(vectors=True).splitlines()
+        header = json.dumps({**json.loads(header), "counts": {"message": 1, "episode": 0, "memory": 0, "link": 0}})
+        line = json.dumps({**json.loads(first), "vector": vector})
+        with Record(tmp_path) as record, pytest.raises(InvalidInput, match="vector"):
+            record.take(f"{header}\n{line}\n")
+
+    def test_files_that_cannot_be_read_or_written(self, source, tmp_path):
+        (tmp_path / "latin").write_bytes(b"\xff\xfe")
+        with Record(source) as record:
+            for path in (tmp_path / "nowhere", tmp_path / "latin", str(tmp_path)):
+                with pytest.raises(InvalidInput):
+                    exporting.restore_from(record.engine, Scope(user="new"), path)
+            with pytest.raises(StoreUnavailable, match="cannot be written"):
+                exporting.export(record.engine, record.scope, tmp_path / "no" / "folder")
+            with pytest.raises(StoreUnavailable):
+                exporting.export(record.engine, record.scope, tmp_path)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["latin"]
+
+    def test_a_record_that_does_not_hold_still(self, source, monkeypatch):
+        with Record(source) as record:
+            moving = iter(range(1000))
+            monkeypatch.setattr(type(record.engine.store), "last_event", lambda self, user: next(moving))
+            with pytest.raises(Conflict, match="quiet moment"):
+                record.out()
+
+
+class TestCommands:
+    def test_out_and_in(self, filled, folder, tmp_path):
+        filled("process")
+        filled("remember", "Prefers tea", "--id", "t")
+        path = tmp_path / "all.jsonl"
+        run = filled("export", path)
+        assert (run.code, run.out) == (0, "")
+        assert run.err.startswith("mnemic: 3 messages, 2 episodes, ")
+        assert run.err.endswith(f" written to {path}.\n")
+        assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o600
+        for words in (("--user", "bob"), ("--user", "eve", "--format", "mnemic")):
+            run = filled("import", path, *words)
+            assert (run.code, run.err) == (0, "")
+            assert run.out.startswith(f"{path} (mnemic): 3 messages, 2 episodes, ")
+            other = tmp_path / "other.jsonl"
+            filled("export", other, *words[:2])
+            assert other.read_bytes() == path.read_bytes()
+        again = filled("import", path, "--user", "bob")
+        assert again.code == 2
+        assert "has records already" in again.err
+
+    def test_json(self, filled, tmp_path):
+        path = tmp_path / "all.jsonl"
+        counts = {"message": 3, "episode": 0, "memory": 0, "link": 0}
+        answer = filled("export", path, "--vectors", "--json").json
+        assert answer == {"file": str(path), "counts": counts, "left_out": 0}
+        assert filled("import", path, "--user", "bob", "--json").json["counts"] == counts
+
+    def test_into_a_new_folder(self, filled, tmp_path):
+        filled("export", tmp_path / "all.jsonl")
+        assert filled("import", tmp_path / "all.jsonl", "--dir", tmp_path / "new").code == 0
+        assert filled("search", "Lisbon", "--dir", tmp_path / "new").code == 0
+
+    def test_stdout(self, filled, folder, tmp_path):
+        filled("export", tmp_path / "all.jsonl")
+        words = [sys.executable, "-m", "mnemic.cli", "--dir", folder, "--embedder", "hashing", "export", "-"]
+        run = subprocess.run(words, capture_output=True, timeout=60, check=False)
+        assert (run.returncode, run.stdout) == (0, (tmp_path / "all.jsonl").read_bytes())
+        assert run.stderr.endswith(b" written to stdout.\n")
+
+    def test_nothing_to_export(self, filled, tmp_path):
+        run = filled("export", tmp_path / "none.jsonl", "--user", "nobody")
+        assert run.code == 1
+        assert filled("export", "-", "--json").code == 2
+        assert filled("export", tmp_path / "x", "--dir", tmp_path / "nowhere").code == 2
+        assert not (tmp_path / "nowhere").exists()
+
+    def test_another_json_file_is_no_export(self, filled, write):
+        run = filled("import", write('{"role": "user", "content": "hi"}\n'), "--format", "mnemic")
+        assert run.code == 2
+        assert "not the header" in run.err
+
+    def test_reembed(self, filled):
+        run = filled("reembed")
+        assert (run.code, run.out) == (0, "3 vectors made anew with hashing-256, 256 numbers each.\n")
+        assert filled("reembed", "--json").json == {"made": 3, "embedding_model": "hashing-256", "dimension": 256}

@@ -1,0 +1,324 @@
+"""The idle trigger with a clock of its own: once for each quiet time, never while busy, one of several processes."""
+
+import gc
+import subprocess
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import pytest
+
+from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, Processing
+from mnemic.errors import StoreFull
+from mnemic.flows import idle as idle_module
+from mnemic.types import Scope
+
+WORKER = Path(__file__).with_name("idle_worker.py")
+EAGER = Consolidator(min_age_hours=0, buffer_threshold=1)
+
+
+class Clock:
+    def __init__(self):
+        self.now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+class Quiet(IdleTrigger):
+    """A trigger that tests poll themselves: it starts no thread."""
+
+    def _start(self):
+        pass
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=EAGER) as memory:
+        yield memory
+
+
+@pytest.fixture
+def trigger(memory, clock):
+    return quiet(memory, clock)
+
+
+def quiet(memory, clock, **options):
+    settings = Idle(**{"idle_seconds": 30, "check_interval": 300} | options)
+    return Quiet(memory._engine, Scope(user="ana"), memory._zone, settings, clock=clock)
+
+
+def consolidations(memory):
+    with memory._engine.store._db.read() as db:
+        return db.execute("SELECT count(*) FROM consolidations").fetchone()[0]
+
+
+def test_unarmed_it_does_nothing(trigger, clock):
+    clock.now += 10_000
+    assert (trigger.poll(), trigger.wait(), trigger.fired) == (False, None, 0)
+
+
+def test_once_for_each_quiet_time(memory, trigger, clock):
+    memory.add_exchange("I moved to Lisbon.", "How do you like it?")
+    trigger.arm()
+    clock.now += 29
+    assert (trigger.poll(), trigger.wait()) == (False, 1)
+    trigger.arm()  # something happened: it begins anew
+    clock.now += 29
+    assert not trigger.poll()
+    clock.now += 1
+    assert trigger.poll()
+    assert memory.stats().pending == {}
+    clock.now += 1000
+    assert (trigger.poll(), trigger.fired) == (False, 1)
+    trigger.arm()
+    clock.now += 30
+    assert (trigger.poll(), trigger.fired) == (True, 2)
+
+
+def test_never_while_a_run_is_open(trigger, clock):
+    trigger.arm()
+    with trigger.run():
+        clock.now += 100
+        with trigger.run():
+            trigger.arm()
+            clock.now += 100
+            assert not trigger.poll()
+        clock.now += 100
+        assert not trigger.poll()
+    assert not trigger.poll()
+    clock.now += 30
+    assert trigger.poll()
+
+
+def test_a_run_that_fails_ends_all_the_same(trigger, clock):
+    with pytest.raises(ValueError, match="x"), trigger.run():
+        raise ValueError("x")
+    clock.now += 30
+    assert trigger.poll()
+
+
+def test_more_ends_than_beginnings_do_no_harm(trigger, clock):
+    trigger.end()
+    trigger.end()
+    trigger.begin()
+    clock.now += 100
+    assert not trigger.poll()
+
+
+def test_consolidation_is_looked_at_in_intervals(memory, trigger, clock):
+    memory.remember("Prefers tea.", importance=0.9)
+    for expected, wait in ((1, 30), (1, 30), (1, 230), (2, 60)):
+        trigger.arm()
+        clock.now += wait
+        assert trigger.poll()
+        assert consolidations(memory) == expected
+        memory.remember(f"Fact {clock.now}.", importance=0.9)
+
+
+def test_all_of_it_in_one_quiet_time(clock):
+    settings = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=3)
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=settings) as memory:
+        for n in range(10):
+            memory.remember(f"Box {n} holds {n * n} things.", importance=0.9)
+        trigger = quiet(memory, clock)
+        trigger.arm()
+        clock.now += 30
+        trigger.poll()
+        assert memory.stats().memories == {"long_term": 10}
+
+
+def test_sessions_that_fell_quiet_are_summarised(memory, trigger, clock):
+    here = memory.scoped(session="s")
+    here.add_exchange("We plan the garden.", "Good.")
+    trigger.arm(here.scope)
+    clock.now += 30
+    trigger.poll()
+    assert [record.metadata["session"] for record in memory.list(tags=["session"])] == ["s"]
+
+
+def test_a_run_that_begins_meanwhile_ends_the_work(clock, monkeypatch):
+    settings = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=1)
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=settings) as memory:
+        for n in range(5):
+            memory.remember(f"Box {n} holds {n * n} things.", importance=0.9)
+        trigger = quiet(memory, clock)
+        real = memory._engine.store.apply
+
+        def apply(user, changes, **options):
+            if type(changes[0]).__name__ == "Consolidate":
+                trigger.begin()
+            return real(user, changes, **options)
+
+        monkeypatch.setattr(memory._engine.store, "apply", apply)
+        trigger.arm()
+        clock.now += 30
+        trigger.poll()
+        assert memory.stats().memories == {"long_term": 1, "short_term": 4}
+
+
+def test_so_many_messages_are_processed_at_once_but_not_while_busy(memory, trigger, clock):
+    here = memory.scoped(session="s")
+    for n in range(3):
+        here.add_exchange(f"Fact {n}.", "Yes.")
+        trigger.stored(here.scope, 2, 6)
+    trigger.begin()
+    assert not trigger.poll()
+    trigger.end()
+    assert trigger.poll()
+    assert memory.stats().pending == {}
+    assert memory.list(tags=["session"]) == []  # the conversation goes on: no summary yet
+    clock.now += 30
+    assert trigger.poll()
+    assert len(memory.list(tags=["session"])) == 1
+
+
+def test_the_batch_threshold_of_a_handle():
+    done = threading.Event()
+    with Memory(":memory:", user="ana", embedder="hashing", processing=Processing(batch_threshold=4)) as memory:
+        real = memory._engine.store.apply
+
+        def apply(user, changes, **options):
+            receipts = real(user, changes, **options)
+            if any(type(change).__name__ in ("AddEpisode", "Settle") for change in changes):
+                done.set()
+            return receipts
+
+        memory._engine.store.apply = apply
+        memory.add_exchange("I live in Lisbon.", "Nice.")
+        assert memory.idle.fired == 0
+        memory.add_exchange("I work as a nurse.", "Good.")
+        assert done.wait(20)
+
+
+def test_an_error_is_told_and_the_next_quiet_time_tries_again(memory, trigger, clock, monkeypatch):
+    memory.add_exchange("I moved to Lisbon.", "How do you like it?")
+    for error in (StoreFull("No room."), RuntimeError("A bug.")):
+        with monkeypatch.context() as patch:
+
+            def fail(*_, error=error, **__):
+                raise error
+
+            patch.setattr(memory._engine.store, "apply", fail)
+            trigger.arm()
+            clock.now += 30
+            with pytest.warns(RuntimeWarning, match="left undone"):
+                assert trigger.poll()
+        assert trigger.last_error is error
+    trigger.arm()
+    clock.now += 30
+    assert trigger.poll()
+    assert memory.stats().pending == {}
+
+
+def test_stopped_is_stopped(trigger, clock):
+    trigger.arm()
+    trigger.stop()
+    trigger.stop()
+    trigger.arm()
+    trigger.stored(Scope(user="ana", session="s"), 10, 1)
+    clock.now += 100
+    assert (trigger.poll(), trigger.stopped) == (False, True)
+
+
+def test_close_joins_the_thread():
+    memory = Memory(":memory:", user="ana", embedder="hashing")
+    memory.idle.arm()
+    thread = memory.idle._thread
+    assert thread.is_alive()
+    memory.close()
+    assert not thread.is_alive()
+
+
+def test_the_thread_ends_with_its_handle():
+    memory = Memory(":memory:", user="ana", embedder="hashing")
+    memory.idle.arm()
+    thread, trigger = memory.idle._thread, weakref.ref(memory.idle)
+    del memory
+    for _ in range(50):
+        gc.collect()
+        thread.join(0.2)
+        if not thread.is_alive():
+            break
+    assert (thread.is_alive(), trigger()) == (False, None)
+
+
+def test_a_dead_thread_is_replaced():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        trigger = memory.idle
+        gone = threading.Thread(target=str)
+        gone.start()
+        gone.join()
+        trigger._thread = gone  # as in a forked child
+        trigger.arm()
+        assert trigger._thread is not gone
+
+
+def test_arming_wakes_a_sleeping_thread(monkeypatch):
+    monkeypatch.setattr(idle_module, "LONGEST", 600.0)
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.idle.arm()
+        memory.add_exchange("I moved to Lisbon.", "How do you like it?")
+        fired = threading.Event()
+        real = memory._engine.store.apply
+        memory._engine.store.apply = lambda *a, **o: (real(*a, **o), fired.set())[0]
+        memory.idle.arm(seconds=0.0)
+        assert fired.wait(20)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"idle_seconds": 0},
+        {"idle_seconds": float("nan")},
+        {"check_interval": -1},
+        {"idle_seconds": True},
+        {"check_interval": "1"},
+    ],
+)
+def test_settings_that_mean_nothing(wrong):
+    with pytest.raises(ConfigurationError):
+        Idle(**wrong)
+
+
+def run(*arguments):
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(WORKER), *map(str, arguments)],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+
+
+@pytest.mark.parametrize("moment", ["armed", "working"])
+def test_the_end_of_the_interpreter_leaves_no_traceback(tmp_path, moment):
+    process = run(moment, tmp_path / "memory", "-")
+    out, errors = process.communicate(timeout=60)
+    assert (process.returncode, out.strip(), errors) == (0, "done", "")
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        assert memory.verify().ok
+
+
+def test_one_of_three_processes_does_the_work(tmp_path):
+    folder, go = tmp_path / "memory", tmp_path / "go"
+    with Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory:
+        for n in range(60):
+            memory.remember(f"Box {n} holds {n * n} things.", importance=0.9)
+    processes = [run("once", folder, go) for _ in range(3)]
+    for process in processes:
+        assert process.stdout.readline() == "ready\n"
+    go.touch()
+    reports = [process.communicate(timeout=60) for process in processes]
+    assert [errors for _, errors in reports] == [""] * 3
+    promoted = [int(out) for out, _ in reports]
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        assert memory.stats().memories == {"long_term": 60}
+        assert consolidations(memory) == 1
+        assert memory.verify().ok
+    assert sorted(promoted) == [0, 0, 60]
