@@ -116,9 +116,15 @@ def learn(
 
 
 def _by_rule(told: Sequence[tuple[Sequence[Message], Told]], rate: float) -> list[New]:
-    """The statements of episodes that follow each other, the best of them all: a short one may have none of its own."""
+    """The statements of episodes that follow each other, the best of them all: one may have none of its own.
+
+    Where episodes are shorter than the rate provides for, there may be as many statements as episodes.
+    """
     said = [message for messages, _ in told for message in messages]
-    records = (_record(statement, told[0][1]) for statement in statements(said, rate=rate)) if said else ()
+    if not said or not rate:
+        return []
+    most = min(max(rate, len(told) / len(said)), 1.0)
+    records = (_record(statement, told[0][1]) for statement in statements(said, rate=most))
     return [New(record, slots_of(record.content)) for record in records]
 
 
@@ -308,7 +314,7 @@ def rest_of(engine: Engine, old: MemoryRecord, replaced: Sequence[str]) -> AddMe
         return None
     record = replace(
         old,
-        id=_id(old.project, rest, old.source_ids),
+        id=_id(old.project, rest, (*old.source_ids, old.id)),
         content=rest,
         summary=None,
         keywords=(),

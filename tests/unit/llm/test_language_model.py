@@ -370,13 +370,14 @@ def test_the_client_does_not_try_again_beneath(asked, monkeypatch, by_name, left
 
 
 def test_closing(asked):
+    before = running()
     llm = asked(scripted(GOOD))
     llm.ask(TASK)
     llm.close()
     llm.close()
     with pytest.raises(LanguageModelUnavailable, match="closed"):
         llm.ask(TASK)
-    assert not [thread for thread in threading.enumerate() if thread.name == "mnemic-language-model"]
+    assert not running() - before
 
 
 def test_closing_ends_running_calls(asked):
@@ -398,12 +399,18 @@ def test_closing_ends_running_calls(asked):
     assert "closed" in errors[0]
 
 
+def running():
+    """The threads of language models, those that other tests left open among them."""
+    return {thread for thread in threading.enumerate() if thread.name == "mnemic-language-model"}
+
+
 def test_a_forgotten_one_ends_its_thread():
+    before = running()
     llm = LanguageModel(scripted(GOOD))
     llm.ask(TASK)
     del llm
     gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name == "mnemic-language-model"]
+    assert not running() - before
 
 
 @pytest.mark.parametrize("model", ["", "openai", ":model", "openai:", 3, object()])

@@ -112,11 +112,14 @@ class Transaction:
         self._twins[id] = twin
 
     def find(self, id: str) -> Found | None:
-        """Table, doc, status and version of an id of this user."""
-        meant = self._twins.get(id, id)
+        """Table, doc, status and version of an id of this user, or of the memory that says the same in its place."""
+        return self.held(self._twins.get(id, id))
+
+    def held(self, id: str) -> Found | None:
+        """The same of what is stored under this very id."""
         for table in ("memories", "messages", "episodes"):
             sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"
-            if row := self.db.execute(sql, (self.user, meant)).fetchone():
+            if row := self.db.execute(sql, (self.user, id)).fetchone():
                 return table, *row
         return None
 

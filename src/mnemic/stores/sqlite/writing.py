@@ -50,7 +50,7 @@ def add_message(t: Transaction, change: AddMessage) -> Receipt:
 def add_memory(t: Transaction, change: AddMemory) -> Receipt:
     """Store a memory, unless it is known."""
     record = change.record
-    if (held := t.find(record.id)) and not _is(t, record, held):
+    if (held := t.held(record.id)) and not _is(t, record, held):
         reason = (
             "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
         )
@@ -97,10 +97,16 @@ def _live_twin(
 def revise(t: Transaction, change: Revise) -> Receipt:
     """Write the next version of a memory."""
     record = change.record
-    _, doc, status, version = t.required(record.id)
+    found = t.held(record.id)
+    if found is None:
+        twin = t.required(record.id)  # raises where there is no such memory at all
+        return Receipt(id=record.id, outcome="duplicate", reason=f"another memory says this, number {twin[1]}")
+    _, doc, status, version = found
     if version == record.version:
         return Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
-    if version != record.version - 1 or status == "archived":
+    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
+    believed = (expired is None) == (record.expired_at is None)
+    if version != record.version - 1 or status == "archived" or not believed:
         reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
         return Receipt(id=record.id, outcome="rejected", reason=reason)
     twin = _live_twin(t, record.project, record.session, record.content, record.expired_at)
