@@ -224,7 +224,10 @@ def test_two_processes_at_once(tmp_path, big_state):
     with Memory(folder, user="ana", embedder="hashing") as memory:
         memory.process()
         assert sound(memory).pending.get("process") is None
-        assert state(memory) == big_state
+        # Each saw what the other stored only after its own step, so links may differ; what was said is told once all the same.
+        assert state(memory)["episodes"] == big_state["episodes"]
+        live = [record.content for record in memory.list(limit=None, reach="user")]
+        assert len(live) == len(set(live))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -196,3 +196,15 @@ def test_the_lock_ends_with_its_process(tmp_path):
         process.kill()
         process.communicate(timeout=60)
         assert memory.consolidate().memories_promoted > 0
+
+
+def test_what_an_interrupted_run_left_is_put_back_by_the_next_opening(tmp_path):
+    from mnemic.types import Work
+
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        id_ = memory.remember("The deadline is on 3 May").id
+        memory._engine.store.apply("ana", [Work(ids=(id_,))])
+        assert memory.get(id_).status == "consolidating"
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        assert memory.get(id_).status == "short_term"
+        assert memory.verify().ok

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, StoreReadOnly
 from mnemic.flows.engine import Engine
 from mnemic.flows.idle import Idle
 from mnemic.flows.retaining import RetentionPolicy
@@ -101,6 +102,8 @@ def open_engine(
     chosen = embedder_from(embedder)
     in_memory = str(location) == IN_MEMORY
     store = InMemoryStore() if in_memory else SqliteStore(location, durability=durability)
+    with suppress(StoreReadOnly):
+        store.lifecycle.recover()
     return Engine(
         store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, owns_llm=model is not llm, settings=settings,
         consolidator=tiers, idle=quiet, retention=kept, in_memory=in_memory,

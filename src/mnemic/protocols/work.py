@@ -178,6 +178,10 @@ class LifecycleWork(Protocol):
         """Ids of the short-term memories that are too many, least important first; what others cite stays."""
         ...
 
+    def recover(self) -> None:
+        """Put back what an interrupted consolidation left on the workbench, unless one is at it right now."""
+        ...
+
     def release(self) -> None:
         """Put back what an interrupted consolidation left on the workbench."""
         ...

@@ -113,13 +113,22 @@ class Lifecycle:
             number = reading.user_number(db, user)
             return [row[0] for row in db.execute(sql, (number, number, moment))]
 
+    def recover(self) -> None:
+        """Put back what an interrupted consolidation left on the workbench, unless one is at it right now."""
+        if self._at_work():
+            with self.alone() as alone:
+                if alone:
+                    self.release()
+
     def release(self) -> None:
         """Put back what an interrupted consolidation left on the workbench; for the holder of the lock."""
-        with self._db.read() as db:
-            left = db.execute("SELECT 1 FROM memories WHERE status = 'consolidating' LIMIT 1").fetchall()
-        if left:
+        if self._at_work():
             with self._db.write() as db:
                 db.execute("UPDATE memories SET status = 'short_term' WHERE status = 'consolidating'")
+
+    def _at_work(self) -> bool:
+        with self._db.read() as db:
+            return bool(db.execute("SELECT 1 FROM memories WHERE status = 'consolidating' LIMIT 1").fetchall())
 
     @contextmanager
     def alone(self) -> Generator[bool]:

@@ -84,6 +84,8 @@ _STATEMENTS = (
     # What a memory states, such as the residence of Ana: where a new value finds the old one.
     "CREATE TABLE slots(user INTEGER, slot TEXT, doc INTEGER, PRIMARY KEY(user, slot, doc)) WITHOUT ROWID",
     "CREATE INDEX slots_by_doc ON slots(doc)",
+    # What consolidation has on its workbench; looked for at every opening.
+    "CREATE INDEX memories_at_work ON memories(doc) WHERE status = 'consolidating'",
     "CREATE TABLE versions(doc INTEGER, version INTEGER, changed_at INTEGER, row TEXT, PRIMARY KEY(doc, version))",
     "CREATE TABLE lineage(child INTEGER, parent INTEGER, PRIMARY KEY(child, parent)) WITHOUT ROWID",
     "CREATE INDEX lineage_by_parent ON lineage(parent)",
