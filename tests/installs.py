@@ -66,9 +66,8 @@ def main() -> None:
             checks = "".join(f"assert importlib.util.find_spec({module!r}) is None, {module!r}\n" for module in absent)
             subprocess.run([python, "-I", "-c", "import importlib.util\n" + checks], check=True)
             subprocess.run([python, "-I", "-W", "error::ImportWarning", "-c", IMPORT_ALL, packages], check=True)
-            listed = subprocess.run(
-                [*pip, "list", "--format=freeze"], check=True, capture_output=True, text=True
-            ).stdout
+            listing = [python, "-m", "pip", "--disable-pip-version-check", "list", "--format=freeze"]
+            listed = subprocess.run(listing, check=True, capture_output=True, text=True).stdout
             count = len([line for line in listed.splitlines() if not line.startswith(("pip=", "setuptools="))])
             print(f"{name}: {count} packages, every module imports", flush=True)
 
