@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 __all__ = ["dot"]
 
 
-def dot(left: NDArray[Any], right: NDArray[np.float32]) -> NDArray[np.float32]:
+def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """The matrix product ``left @ right``.
 
     Some processors' kernels for small matrices compute beyond the edge and throw that away, yet leave the floating-point

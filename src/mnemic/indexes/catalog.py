@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.beliefs import Beliefs
 from mnemic.types import CatalogDelta, Filters
+from mnemic.vectors import dot
 
 __all__ = ["Catalog", "Columns"]
 
@@ -152,7 +153,7 @@ class Columns:
     def mean_length(self, rows: NDArray[np.bool_]) -> float:
         """Mean length of the records that a mask selects; 0 for none."""
         count = int(rows.sum())
-        return float(self.length @ rows) / count if count else 0.0
+        return float(dot(self.length, rows)) / count if count else 0.0
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
         """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
