@@ -159,6 +159,7 @@ class Engine:
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._lock = threading.Lock()
         self._warned = False
+        self._closed = False
         self._triggers: dict[str, IdleTrigger] = {}
         self._uses: dict[tuple[str, int], int] = {}
         self.fence = store.fence
@@ -257,7 +258,9 @@ class Engine:
         """The idle trigger of a user, made when it is first asked for."""
         with self._lock:
             if user not in self._triggers:
-                self._triggers[user] = make()
+                self._triggers[user] = made = make()
+                if self._closed:
+                    made.stop()
             return self._triggers[user]
 
     def note_uses(self, user: str, docs: Iterable[int]) -> None:
@@ -281,7 +284,10 @@ class Engine:
 
     def close(self) -> None:
         """Close the record and whatever the embedder holds open."""
-        for trigger in list(self._triggers.values()):
+        with self._lock:
+            self._closed = True
+            triggers = list(self._triggers.values())
+        for trigger in triggers:
             trigger.stop()
         with suppress(errors.StoreError):  # uses are no reason not to close
             self.save_uses()

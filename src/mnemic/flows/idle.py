@@ -196,6 +196,10 @@ class IdleTrigger:
             if not consolidating.consolidate(self._engine, self._scope, settings).id:
                 break  # another process is at it
 
+    def rest(self) -> None:
+        """The background thread ends; called by it, under the lock."""
+        self._thread = None
+
     @property
     def stopped(self) -> bool:
         """Whether it was stopped; then it never fires again."""
@@ -219,9 +223,12 @@ def _watch(trigger: weakref.ref[IdleTrigger], changed: threading.Condition) -> N
             if held.stopped:
                 return
             seconds = held.wait()
+            if seconds is None:  # nothing to wait for: a new thread comes with the next thing that happens
+                held.rest()
+                return
             del held
-            if seconds != 0 and trigger() is not None:
-                changed.wait(LONGEST if seconds is None else min(seconds, LONGEST))
+            if seconds and trigger() is not None:
+                changed.wait(min(seconds, LONGEST))
 
 
 def _wake(changed: threading.Condition) -> None:

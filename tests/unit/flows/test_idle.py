@@ -322,3 +322,25 @@ def test_one_of_three_processes_does_the_work(tmp_path):
         assert consolidations(memory) == 1
         assert memory.verify().ok
     assert sorted(promoted) == [0, 0, 60]
+
+
+def test_threads_end_when_there_is_nothing_to_wait_for_and_after_closing_none_begins():
+    def idle_threads():
+        return {thread for thread in threading.enumerate() if thread.name == "mnemic-idle"}
+
+    before = idle_threads()
+    memory = Memory(":memory:", embedder="hashing", idle=Idle(idle_seconds=0.001))
+    triggers = [memory.scoped(user=f"u{n}").idle for n in range(5)]
+    for trigger in triggers:
+        trigger.arm()
+    for thread in idle_threads() - before:
+        thread.join(10)
+    assert [trigger.fired for trigger in triggers] == [1] * 5
+    assert not idle_threads() - before
+    triggers[0].arm()
+    for thread in idle_threads() - before:
+        thread.join(10)
+    assert triggers[0].fired == 2
+    memory.close()
+    memory.scoped(user="late").idle.arm()
+    assert not idle_threads() - before
