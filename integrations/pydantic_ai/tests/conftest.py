@@ -12,7 +12,12 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 
 from mnemic import Idle, Memory
 
-models.ALLOW_MODEL_REQUESTS = False
+
+@pytest.fixture(autouse=True)
+def no_model_requests() -> Iterator[None]:
+    """No test here asks a real model; set for these tests alone, because others do."""
+    with models.override_allow_model_requests(False):
+        yield
 
 
 class Scripted(FunctionModel):

@@ -164,10 +164,6 @@ class Engine:
         self._uses: dict[tuple[str, int], int] = {}
         self.fence = store.fence
 
-    def fallbacks(self) -> int:
-        """How often the rules took over from the language model."""
-        return 0 if self.llm is None else sum(usage.fallbacks for usage in self.llm.usage().values())
-
     @property
     def count_tokens(self) -> TokenCounter:
         """The handle's tokenizer."""

@@ -11,7 +11,6 @@ import pytest
 from mnemic import paths
 from mnemic.errors import LanguageModelError
 from mnemic.llm import LanguageModel, enriching, extracting, narrating, segmenting
-from mnemic.llm.task import Answer
 
 pytestmark = pytest.mark.llm
 
@@ -76,10 +75,10 @@ def test_every_answer_keeps_the_rules_or_is_a_typed_error(llm, talk):
         except LanguageModelError as error:  # a model this small may answer nothing that can be used
             outcome = error
         usage = llm.usage()[task.stage]
-        assert isinstance(outcome, (Answer, LanguageModelError))
         assert 1 <= usage.calls <= 5
+        assert usage.output_tokens > 0  # it did answer, well or badly
         assert usage.fallbacks == isinstance(outcome, LanguageModelError)
-        assert usage.input_tokens > 50 or isinstance(outcome, LanguageModelError)
+        assert usage.input_tokens > 50
 
 
 def test_a_conversation_is_processed_whole_whatever_the_model_answers(address, talk, tmp_path):
@@ -101,5 +100,5 @@ def test_a_conversation_is_processed_whole_whatever_the_model_answers(address, t
         assert sorted(told) == sorted(m.id for m in memory.messages())
         usage = memory.stats().llm
         assert {"segment", "narrate", "extract"} <= usage.keys()
-        assert all(1 <= stage.calls <= 20 for stage in usage.values())
+        assert all(1 <= stage.calls <= 20 and stage.output_tokens > 0 for stage in usage.values())
         assert memory.verify().ok
