@@ -1,0 +1,1 @@
+"""Secrets, trust, fences and erasure: what keeps other people's lives safe."""
