@@ -11,7 +11,7 @@ OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index 
 SOURCES := src integrations tests benchmarks cookbook docs/generate.py
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
-.PHONY: help demo test check test-extras test-installs bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -20,7 +20,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(BIN)/python -m pytest -n 2 -m "not torch and not llm"
+	$(BIN)/python -m pytest -n 2 -m "not torch and not llm and not engine"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
@@ -32,8 +32,15 @@ check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 test-extras: .venv-extras/.ready  ## the tests that need torch or a local language model
 	.venv-extras/bin/python -m pytest -m "torch or llm"
 
-test-installs:  ## the core alone, and each integration with only its own framework
+test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
+	$(BIN)/python -m pytest -m engine
+
+battery: $(VENV)/.dev  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]
+	$(BIN)/python -m tests.battery $(if $(PART),--part $(PART)) $(if $(HOURS),--hours $(HOURS))
+
+test-installs:  ## the core alone, each integration with only its own framework, each cookbook file with its install line
 	$(PYTHON) tests/installs.py
+	$(PYTHON) tests/cookbook_installs.py
 
 bench: $(VENV)/.dev  ## quality and speed on a LoCoMo file: make bench DATA=locomo.json
 	$(BIN)/python -m benchmarks.quality.locomo --data $(DATA)

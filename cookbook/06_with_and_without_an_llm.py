@@ -3,7 +3,7 @@
 No model is asked and nothing leaves this machine: the model is a script that answers as one might. With your own it is
 ``Memory(..., llm="anthropic:claude-haiku-4-5")``.
 
-Install: pip install "mnemic[llm]"
+Install: pip install "mnemic[llm]" pytest
 """
 
 from datetime import UTC, datetime, timedelta
@@ -62,12 +62,14 @@ SCRIPT = {
         ],
     },
     "enrich": describe,
+    "link": {"links": []},
 }
 
 ANSWERS_TO_ONE = {
     "narrate": {"title": "Ana settles in Lisbon", "story": "Ana moved to a flat in Alfama, Lisbon."},
     "extract": {"statements": [found("Ana's flat is in Alfama, Lisbon.", 1)]},
     "enrich": describe,
+    "link": {"links": []},
 }
 
 

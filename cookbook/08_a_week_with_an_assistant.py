@@ -144,6 +144,7 @@ def draw(memory: Memory, tiers: list[dict[str, int]], folder: Path) -> None:
         return
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     mpl.use("Agg")
+    mpl.rcParams["svg.hashsalt"] = "mnemic"
     from matplotlib import pyplot as plt
 
     names = [f"{MONDAY + timedelta(days=i):%a}" for i in range(len(WEEK))] + ["consolidated", "undone", "again"]
@@ -156,7 +157,7 @@ def draw(memory: Memory, tiers: list[dict[str, int]], folder: Path) -> None:
     axes.tick_params(axis="x", rotation=30)
     axes.set_ylabel("memories")
     axes.legend()
-    figure.savefig(folder / "tiers.png")
+    figure.savefig(folder / "tiers.svg", metadata={"Date": None})
 
     felt = [(m.content, memory.emotion(m.content)) for m in memory.messages(role="user")]
     figure, axes = plt.subplots(figsize=(6, 6), layout="constrained")
@@ -169,11 +170,11 @@ def draw(memory: Memory, tiers: list[dict[str, int]], folder: Path) -> None:
     axes.axhline(0, color="grey", linewidth=0.5)
     axes.axvline(0, color="grey", linewidth=0.5)
     axes.set(xlim=(-1, 1), ylim=(-1, 1), xlabel="unpleasant - pleasant", ylabel="calm - stirred")
-    figure.savefig(folder / "feelings.png")
+    figure.savefig(folder / "feelings.svg", metadata={"Date": None})
     plt.close("all")
-    print("\nDrawn: tiers.png, feelings.png")
-    assert (folder / "tiers.png").stat().st_size > 1_000
-    assert (folder / "feelings.png").stat().st_size > 1_000
+    print("\nDrawn: tiers.svg, feelings.svg")
+    assert (folder / "tiers.svg").stat().st_size > 1_000
+    assert (folder / "feelings.svg").stat().st_size > 1_000
 
 
 if __name__ == "__main__":

@@ -19,14 +19,17 @@ Memory      src/mnemic                       Memory AsyncMemory
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats StageUsage VerifyReport
 Choices     src/mnemic/types                 Kind Status MemoryType LinkType Reach Outcome Evidence Source
+Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic/flows                 Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
+Chroma      src/mnemic/indexes/vector/chroma  Chroma
+Secrets     src/mnemic/safety/secrets        SecretPolicy SecretAction
 Models      src/mnemic/llm                   LanguageModel key_for store_key
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
 Ranking     src/mnemic                       Recipe Reranker CrossEncoderReranker
 Signals     src/mnemic/retrieval/signals.py  *
-Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork
-Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite message memory_record
+Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork VectorIndex RecordFeed
+Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite VectorIndexSuite message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicIndex MnemicChatMessageHistory MnemicMemory mnemic_tools IdleConsolidation
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec IdleConsolidation
 PydanticAI  integrations/pydantic_ai/src     MnemicCapability mnemic_toolset
@@ -126,6 +129,8 @@ def page(title: str, source: str, names: str) -> str:
     for name in public if names == "*" else names.split():
         match found[name]:
             case ast.ClassDef() as node:
+                bases = [found[ast.unparse(base)] for base in node.bases if ast.unparse(base) in found]
+                node.body += [n for base in bases if isinstance(base, ast.ClassDef) for n in base.body if isinstance(n, FUNCTION)]
                 lines += of_class(node)
             case ast.FunctionDef() as node:
                 lines += of_function(name, node)

@@ -2,6 +2,7 @@
 
     python -m benchmarks.quality.consolidation --part planted [--groups 2000] [--seed 0] [--vectors-cache FILE]
     python -m benchmarks.quality.consolidation --part cost [--sizes 1000,10000,100000]
+    python -m benchmarks.quality.consolidation --part reader [--sizes 10000,100000]
     python -m benchmarks.quality.consolidation --part recall --data LOCOMO_FILE [--vectors-cache FILE]
 
 With ``--json OUT`` the figures of a part are written beside those that the file holds of the other parts.
@@ -14,9 +15,8 @@ import json
 import random
 import sys
 import tempfile
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
@@ -27,6 +27,7 @@ import numpy as np
 
 from benchmarks import reporting
 from benchmarks.conversations import load
+from benchmarks.quality.consolidation_reader import READER, reader_figures
 from benchmarks.quality.consolidation_texts import conflicting_pair, restatements, reworded, statement
 from benchmarks.vectors import PreparedEmbedder, default_embedder
 from mnemic import Memory
@@ -45,8 +46,9 @@ DEFINITIONS = {
     "unaccounted": "memories that are neither live nor archived",
     "restored": "percent of the rows of memories, links, lineage and versions that are as before when every consolidation was undone",
     "looser": "the same with tellings that exchange a word: what the rules cannot tell from another value is kept apart",
-    "cost": "CPU ms of one cycle of 50 seeds with the user's records in cache, and of the advice before it; median of the cycles",
-    "reader": "wall ms p95 of a search while nothing else runs, and while another thread consolidates without a pause",
+    "cost": "CPU ms of one cycle of 50 seeds with the user's records in cache, and of the advice before it; median of the cycles after "
+    "the first, which reads what the later ones keep",
+    **READER,
     "recall": "LoCoMo R@10 by messages named, everything processed: before, and after three cycles with min_age_hours=0",
 }  # fmt: skip
 TABLES = ("memories", "links", "lineage", "versions")
@@ -172,17 +174,7 @@ def percentile(times: Sequence[float], share: float) -> float:
     return round(1000 * float(np.percentile(times, share)), 2)
 
 
-def searched(memory: Memory, queries: Iterator[str], until: Callable[[], bool]) -> list[float]:
-    """Wall seconds of searches, one after another."""
-    times: list[float] = []
-    while not until():
-        began = time.perf_counter()
-        memory.search(next(queries), kinds=["memory"])
-        times.append(time.perf_counter() - began)
-    return times
-
-
-def cost_figures(size: int, *, cycles: int, seed: int) -> dict[str, Any]:
+def crowd(folder: Path, size: int, seed: int) -> Memory:
     """One user with so many memories, half of them worth keeping, one in ten told twice."""
     draw, chance = random.Random(seed), np.random.default_rng(seed)
     texts = [f"Entry {place}: {statement(draw, None)}" for place in range(size)]
@@ -192,13 +184,25 @@ def cost_figures(size: int, *, cycles: int, seed: int) -> dict[str, Any]:
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     importance = chance.uniform(0.3, 0.9, size).round(3).tolist()
     embedder = PreparedEmbedder(texts, vectors)
+    memory = Memory(folder, embedder=embedder, durability="NORMAL")
+    store(memory, texts, importance, vectors, embedder.id)
+    return memory
+
+
+def asked() -> Iterator[str]:
+    """Fifty questions, again and again."""
+    return (statement(random.Random(n % 50), None) for n in range(10**9))
+
+
+def cost_figures(size: int, *, cycles: int, seed: int) -> dict[str, Any]:
+    """What a cycle costs, and the advice before it; the first of each reads the record and is told apart."""
     with tempfile.TemporaryDirectory() as folder:
-        memory = Memory(Path(folder, "m"), embedder=embedder, durability="NORMAL")
-        store(memory, texts, importance, vectors, embedder.id)
-        asked = (statement(random.Random(n % 50), None) for n in range(10**9))
-        searched(memory, asked, iter([False] * 5 + [True]).__next__)
+        memory = crowd(Path(folder, "m"), size, seed)
+        queries = asked()
+        for _ in range(5):
+            memory.search(next(queries), kinds=["memory"])
         advised, spent = [], []
-        for _ in range(cycles):
+        for _ in range(cycles + 1):
             began = time.process_time()
             assert memory.should_consolidate().should_consolidate
             middle = time.process_time()
@@ -206,39 +210,12 @@ def cost_figures(size: int, *, cycles: int, seed: int) -> dict[str, Any]:
             advised.append(middle - began)
             spent.append(time.process_time() - middle)
         figures = {
-            "memories": size, "cycle_cpu_ms": percentile(spent, 50), "advice_cpu_ms": percentile(advised, 50),
-            "seeds": memory._engine.consolidator.max_batch_size,
-            **reader_figures(memory, asked),
+            "memories": size, "seeds": memory._engine.consolidator.max_batch_size,
+            "cycle_cpu_ms": percentile(spent[1:], 50), "advice_cpu_ms": percentile(advised[1:], 50),
+            "first_cycle_cpu_ms": percentile(spent[:1], 50), "first_advice_cpu_ms": percentile(advised[:1], 50),
         }  # fmt: skip
         memory.close()
     return figures
-
-
-def reader_figures(memory: Memory, queries: Iterator[str], *, rounds: int = 4, seconds: float = 2.0) -> dict[str, Any]:
-    """A search's time alone and beside consolidation, in turns, so that both see the same machine."""
-    alone: list[float] = []
-    beside: list[float] = []
-    cycles = 0
-    for _ in range(rounds):
-        end = time.perf_counter() + seconds
-        alone += searched(memory, queries, lambda end=end: time.perf_counter() > end)
-        end = time.perf_counter() + seconds
-
-        def work(end: float = end) -> None:
-            nonlocal cycles
-            while time.perf_counter() < end and memory.consolidate().id:
-                cycles += 1
-
-        thread = threading.Thread(target=work)
-        thread.start()
-        beside += searched(memory, queries, lambda thread=thread: not thread.is_alive())
-        thread.join()
-    return {
-        "reader_p50_ms": [percentile(alone, 50), percentile(beside, 50)],
-        "reader_p95_ms": [percentile(alone, 95), percentile(beside, 95)],
-        "reader_p95_rise": round(100 * (np.percentile(beside, 95) / np.percentile(alone, 95) - 1), 1),
-        "searches": [len(alone), len(beside)], "cycles_beside": cycles,
-    }  # fmt: skip
 
 
 def recall_figures(file: Path, embedder: Any) -> dict[str, Any]:
@@ -283,8 +260,13 @@ def show(found: dict[str, Any]) -> None:
 
 def _part(options: argparse.Namespace) -> dict[str, Any]:
     if options.part == "cost":
-        sizes = [int(size) for size in options.sizes.split(",")]
+        sizes = [int(size) for size in (options.sizes or "1000,10000,100000").split(",")]
         return {"cost": [cost_figures(size, cycles=options.cycles, seed=options.seed) for size in sizes]}
+    if options.part == "reader":
+        found: list[dict[str, Any]] = []
+        for size in map(int, (options.sizes or "10000,100000").split(",")):
+            found += reader_figures(size, lambda folder, n=size: crowd(folder, n, options.seed).close(), asked())
+        return {"reader": found}
     embedder = default_embedder(options.vectors_cache)
     try:
         if options.part == "recall":
@@ -303,10 +285,10 @@ def _part(options: argparse.Namespace) -> dict[str, Any]:
 def main(given: Sequence[str]) -> dict[str, Any]:
     """Run one part, print, and write the result if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.consolidation", description=__doc__)
-    parser.add_argument("--part", choices=("planted", "cost", "recall"), required=True)
+    parser.add_argument("--part", choices=("planted", "cost", "reader", "recall"), required=True)
     parser.add_argument("--data", type=Path, help="a LoCoMo-shaped file, for recall")
     parser.add_argument("--groups", type=int, default=2000)
-    parser.add_argument("--sizes", default="1000,10000,100000")
+    parser.add_argument("--sizes")
     parser.add_argument("--cycles", type=int, default=7)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--vectors-cache", type=Path)

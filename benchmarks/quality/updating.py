@@ -17,7 +17,7 @@ from mnemic.extraction.resolving import resolve
 from mnemic.extraction.statements import statements
 from mnemic.types import Hit, MemoryRecord
 
-__all__ = ["by_memory", "by_rules"]
+__all__ = ["between", "by_memory", "by_rules"]
 
 NEIGHBOURS = 10
 
@@ -52,7 +52,9 @@ def by_memory(made: Sequence[Sequence_], embedder: Any, *, show: bool = False) -
     by_name: dict[str, list[float]] = defaultdict(list)
     lost = unfound = values = 0
     for number, sequence in enumerate(made):
-        with Memory(":memory:", user=f"u{number}", embedder=embedder) as memory:
+        with Memory(
+            ":memory:", user=f"u{number}", embedder=embedder, secrets="allow"
+        ) as memory:  # passwords are values here
             for step in sequence.steps:
                 memory.add([step.message])
                 memory.process()
@@ -65,7 +67,7 @@ def by_memory(made: Sequence[Sequence_], embedder: Any, *, show: bool = False) -
                 print(
                     f"[now] {sequence.attribute}: {sequence.question} wants {value}, gives {first.text if first else None!r}"
                 )
-            past.append([_at(memory, sequence, moment, show=show) for moment in _between(sequence)])
+            past.append([_at(memory, sequence, moment, show=show) for moment in between(sequence)])
             everything = " ".join(m.content for m in memory.messages(limit=None)).lower()
             shown = " ".join(
                 h.text for h in memory.search(sequence.question, k=50, now=now, include_expired=True)
@@ -83,7 +85,7 @@ def by_memory(made: Sequence[Sequence_], embedder: Any, *, show: bool = False) -
     }  # fmt: skip
 
 
-def _between(sequence: Sequence_) -> list[datetime]:
+def between(sequence: Sequence_) -> list[datetime]:
     """The middle of each interval but the last."""
     moments = [moment for moment, _ in sequence.changes]
     return [a + (b - a) / 2 for a, b in pairwise(moments)]

@@ -41,17 +41,22 @@ if TYPE_CHECKING:
     from mnemic.flows.preferences import Preferences
     from mnemic.flows.retaining import RetentionPolicy
     from mnemic.flows.settings import Consolidator, Processing
+    from mnemic.indexes.vector.chroma import Chroma
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
+    from mnemic.projects import Project, project
     from mnemic.protocols import Embedder, Reranker, TokenCounter
     from mnemic.rerankers import CrossEncoderReranker
     from mnemic.retrieval import Recipe
+    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.scopes import new_session
     from mnemic.types import (
         ClusterSummary,
         ConsolidationAdvice,
         ConsolidationReport,
         Emotion,
         Episode,
+        Erasure,
         Event,
         Graph,
         Hit,
@@ -106,17 +111,22 @@ _HOME = {
         "Consolidator",
         "Processing",
     ),
+    "mnemic.indexes.vector.chroma": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
     "mnemic.memory": ("Memory",),
+    "mnemic.projects": ("Project", "project"),
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker",),
     "mnemic.retrieval": ("Recipe",),
+    "mnemic.safety.secrets": ("SecretPolicy",),
+    "mnemic.scopes": ("new_session",),
     "mnemic.types": (
         "ClusterSummary",
         "ConsolidationAdvice",
         "ConsolidationReport",
         "Emotion",
         "Episode",
+        "Erasure",
         "Event",
         "Graph",
         "Hit",
@@ -142,6 +152,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AsyncMemory",
     "CachedEmbedder",
+    "Chroma",
     "ClusterSummary",
     "ConfigurationError",
     "Conflict",
@@ -155,6 +166,7 @@ __all__ = [
     "EmbeddingMismatch",
     "Emotion",
     "Episode",
+    "Erasure",
     "Event",
     "Graph",
     "HashingEmbedder",
@@ -177,6 +189,7 @@ __all__ = [
     "Preferences",
     "ProcessReport",
     "Processing",
+    "Project",
     "Receipt",
     "Receipts",
     "Recipe",
@@ -186,6 +199,7 @@ __all__ = [
     "SchemaTooNew",
     "Scope",
     "SearchResult",
+    "SecretPolicy",
     "SentenceTransformerEmbedder",
     "SessionView",
     "StageUsage",
@@ -199,6 +213,8 @@ __all__ = [
     "TokenCounter",
     "VerifyReport",
     "__version__",
+    "new_session",
+    "project",
 ]
 
 

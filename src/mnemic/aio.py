@@ -12,16 +12,18 @@ from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from mnemic.memory import Memory
-from mnemic.protocols import Embedder, Reranker, TokenCounter
+from mnemic.projects import Project
+from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.types import (
     ConsolidationAdvice,
     ConsolidationReport,
     Emotion,
     Episode,
+    Erasure,
     Event,
     Evidence,
     Graph,
@@ -52,9 +54,11 @@ if TYPE_CHECKING:
     from mnemic.flows.preferences import Preferences
     from mnemic.flows.retaining import RetentionPolicy
     from mnemic.flows.settings import Consolidator, Processing
+    from mnemic.indexes.vector.chroma import Chroma
     from mnemic.llm import LanguageModel
     from mnemic.retrieval import Recipe
-    from mnemic.stores.sqlite.database import Durability
+    from mnemic.safety.secrets import SecretAction, SecretPolicy
+    from mnemic.stores.sql.connection import Durability
 
 __all__ = ["AsyncMemory"]
 
@@ -91,7 +95,7 @@ class AsyncMemory:
         location: str | Path = "./memory",
         *,
         user: str = "default",
-        project: str | None = None,
+        project: str | Project | None = None,
         session: str | None = None,
         timezone: str | tzinfo | None = None,
         embedder: str | Embedder | None = None,
@@ -102,12 +106,14 @@ class AsyncMemory:
         consolidator: Consolidator | None = None,
         idle: Idle | None = None,
         retention: RetentionPolicy | None = None,
+        secrets: SecretPolicy | SecretAction = "redact",
+        vectors: str | Chroma | VectorIndex | object = None,
         durability: Durability = "FULL",
     ) -> None:
         self._memory = Memory(
             location, user=user, project=project, session=session, timezone=timezone, embedder=embedder,
             tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing, consolidator=consolidator,
-            idle=idle, retention=retention, durability=durability,
+            idle=idle, retention=retention, secrets=secrets, vectors=vectors, durability=durability,
         )  # fmt: skip
         self._limiters = _Limiters()
 
@@ -134,7 +140,9 @@ class AsyncMemory:
         """See ``Memory.idle``."""
         return self._memory.idle
 
-    def scoped(self, *, user: str | None = None, project: str | None = None, session: str | None = None) -> AsyncMemory:
+    def scoped(
+        self, *, user: str | None = None, project: str | Project | None = None, session: str | None = None
+    ) -> AsyncMemory:
         """See ``Memory.scoped``."""
         other = AsyncMemory.over(self._memory.scoped(user=user, project=project, session=session))
         other._limiters = self._limiters  # noqa: SLF001 - our own class
@@ -178,6 +186,7 @@ class AsyncMemory:
         importance: float | None = None,
         source_ids: Sequence[str] = (),
         valid_at: datetime | None = None,
+        delete_after: datetime | None = None,
         source: Source = "direct_user",
         level: Literal["session"] | None = None,
         id: str | None = None,
@@ -185,7 +194,8 @@ class AsyncMemory:
         """See ``Memory.remember``."""
         return await self._run(
             self._memory.remember, content, type=type, category=category, tags=tags, metadata=metadata,
-            importance=importance, source_ids=source_ids, valid_at=valid_at, source=source, level=level, id=id,
+            importance=importance, source_ids=source_ids, valid_at=valid_at,
+            delete_after=delete_after, source=source, level=level, id=id,
         )  # fmt: skip
 
     async def update(
@@ -200,18 +210,32 @@ class AsyncMemory:
         importance: float | None = None,
         valid_at: datetime | None = None,
         invalid_at: datetime | None = None,
+        delete_after: datetime | None = None,
     ) -> Receipt:
         """See ``Memory.update``."""
         return await self._run(
             self._memory.update, id, content=content, type=type, category=category, tags=tags, metadata=metadata,
-            importance=importance, valid_at=valid_at, invalid_at=invalid_at,
+            importance=importance, valid_at=valid_at, invalid_at=invalid_at, delete_after=delete_after,
         )  # fmt: skip
 
+    @overload
     async def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, reason: str = ""
-    ) -> Receipts:
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[False] = False,
+        reason: str = "",
+    ) -> Receipts: ...  # fmt: skip
+    @overload
+    async def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True], reason: str = ""
+    ) -> Erasure: ...
+    async def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False, reason: str = ""
+    ) -> Receipts | Erasure:
         """See ``Memory.forget``."""
-        return await self._run(self._memory.forget, description, ids=ids, reason=reason)
+        return await self._run(self._memory.forget, description, ids=ids, hard=hard, reason=reason)
+
+    async def erase_user(self) -> Erasure:
+        """See ``Memory.erase_user``."""
+        return await self._run(self._memory.erase_user)
 
     async def restore(self, *ids: str) -> Receipts:
         """See ``Memory.restore``."""
@@ -234,6 +258,21 @@ class AsyncMemory:
     async def end_session(self) -> Receipt | None:
         """See ``Memory.end_session``."""
         return await self._run(self._memory.end_session)
+
+    async def quarantine(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str = "",
+    ) -> Receipts:
+        """See ``Memory.quarantine``."""
+        return await self._run(self._memory.quarantine, ids, source=source, session=session, reason=reason)
+
+    async def release(self, ids: Iterable[str]) -> Receipts:
+        """See ``Memory.release``."""
+        return await self._run(self._memory.release, ids)
 
     async def link(
         self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = ""
@@ -319,6 +358,8 @@ class AsyncMemory:
         emotion_weight: float = 0.3,
         min_similarity: float | None = None,
         min_evidence: Evidence = "none",
+        min_trust: float | None = None,
+        untrusted_share: float = 0.3,
     ) -> SearchResult:
         """See ``Memory.search``."""
         return await self._run(
@@ -327,6 +368,7 @@ class AsyncMemory:
             session=session, role=role, exclude=exclude, now=now, recipe=recipe, quality=quality,
             expand_links=expand_links, expand_query=expand_query, mood=mood, emotion_weight=emotion_weight,
             min_similarity=min_similarity, min_evidence=min_evidence,
+            min_trust=min_trust, untrusted_share=untrusted_share,
         )  # fmt: skip
 
     async def get_memory_context(
@@ -345,6 +387,7 @@ class AsyncMemory:
         known_at: datetime | None = None,
         session: str | None = None,
         exclude: Sequence[str] = (),
+        min_trust: float | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
     ) -> MemoryContext:
@@ -352,7 +395,7 @@ class AsyncMemory:
         return await self._run(
             self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types,
             tags=tags, metadata=metadata, since=since, until=until, at=at, known_at=known_at, session=session,
-            exclude=exclude, now=now, recipe=recipe,
+            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe,
         )  # fmt: skip
 
     async def list(
@@ -371,12 +414,13 @@ class AsyncMemory:
         at: datetime | None = None,
         known_at: datetime | None = None,
         include_expired: bool = False,
+        min_trust: float | None = None,
     ) -> builtins.list[MemoryRecord]:
         """See ``Memory.list``."""
         return await self._run(
             self._memory.list, order=order, limit=limit, offset=offset, reach=reach, types=types, tags=tags,
             metadata=metadata, status=status, since=since, until=until, at=at, known_at=known_at,
-            include_expired=include_expired,
+            include_expired=include_expired, min_trust=min_trust,
         )  # fmt: skip
 
     async def messages(
@@ -402,6 +446,12 @@ class AsyncMemory:
         """See ``Memory.history``."""
         return await self._run(self._memory.history, id)
 
+    async def log(
+        self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
+    ) -> builtins.list[Event]:
+        """See ``Memory.log``."""
+        return await self._run(self._memory.log, kinds=kinds, limit=limit)
+
     async def emotion(self, text: str) -> Emotion:
         """See ``Memory.emotion``."""
         return await self._run(self._memory.emotion, text)
@@ -419,6 +469,10 @@ class AsyncMemory:
     ) -> int:
         """See ``Memory.reembed``."""
         return await self._run(self._memory.reembed, embedder, progress=progress)
+
+    async def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
+        """See ``Memory.backup``."""
+        return await self._run(self._memory.backup, folder, progress=progress)
 
     async def flush(self, *, process: bool = True) -> int:
         """See ``Memory.flush``."""

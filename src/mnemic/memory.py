@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from pathlib import Path
-from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mnemic import scopes
-from mnemic.errors import InvalidInput
-from mnemic.flows import asking, contexts, knowing, maintaining, opening, recalling, writing
-from mnemic.protocols import Embedder, Reranker, TokenCounter
+from mnemic.errors import InvalidInput, shown
+from mnemic.flows import asking, contexts, knowing, opening, recalling, writing
+from mnemic.flows.guarding import discreet, named, policy_from
+from mnemic.handle import Handle
+from mnemic.projects import Project, project_id
+from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.types import (
     ConsolidationAdvice,
     ConsolidationReport,
     Emotion,
     Episode,
+    Erasure,
     Event,
     Evidence,
     Graph,
@@ -28,44 +31,42 @@ from mnemic.types import (
     MemoryRecord,
     MemoryType,
     Message,
-    ProcessReport,
     Reach,
     Receipt,
     Receipts,
-    Scope,
     SearchResult,
-    SessionView,
     Source,
-    Stats,
     Status,
-    VerifyReport,
 )
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.flows.engine import Engine
-    from mnemic.flows.idle import Idle, IdleTrigger
-    from mnemic.flows.preferences import Preferences
+    from mnemic.flows.idle import Idle
     from mnemic.flows.retaining import RetentionPolicy
     from mnemic.flows.settings import Consolidator, Processing
+    from mnemic.indexes.vector.chroma import Chroma
     from mnemic.llm import LanguageModel
     from mnemic.retrieval import Recipe
-    from mnemic.stores.sqlite.database import Durability
+    from mnemic.safety.secrets import SecretAction, SecretPolicy
+    from mnemic.stores.sql.connection import Durability
 
 __all__ = ["Memory"]
 
 
-class Memory:
+@discreet
+class Memory(Handle):
     """Long-term memory in one folder.
 
     A handle is bound to one user (a hard wall), and optionally to a project and a session. It is safe to share between
     threads; several processes may open the same folder; a forked child opens connections of its own.
 
     Args:
-        location: a folder, made when missing, or ``":memory:"`` for a record that is gone when closed.
+        location: a folder, made when missing; ``postgresql://user:password@host/database``, with ``?schema=`` other than
+            ``mnemic`` where you like; or ``":memory:"`` for a record that is gone when closed.
         user: whose memory this is. Nothing of another user is ever read, scored or counted.
-        project: a level between user and session: what is remembered here is seen here.
+        project: a level between user and session: what is remembered here is seen here. A name, or ``mnemic.project()``.
         session: the conversation that new messages belong to.
         timezone: zone of naive datetimes: an IANA name or a tzinfo; default UTC.
         embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"hashing"``; ``"provider:model"``; a model folder; or
@@ -78,7 +79,12 @@ class Memory:
         processing: how messages are made into knowledge; see ``Processing``.
         consolidator: how short-term memories become long-term ones; see ``Consolidator``.
         retention: how long things are kept; see ``RetentionPolicy``.
+        secrets: what is done with keys, passwords and the like before anything is stored: ``"redact"``, ``"allow"``,
+            ``"refuse"``, or a ``SecretPolicy``.
         idle: how long is quiet for the handle's ``idle`` trigger, which works when it is armed; see ``Idle``.
+        vectors: what is asked which vectors are near, for users who have very many: ``None`` or ``"exact"`` compares them
+            all; ``"chroma"`` keeps Chroma in the folder; ``"http://host:port"`` asks a Chroma server; ``Chroma(...)`` has
+            settings; a chromadb client, or an object that fits ``VectorIndex``.
         durability: ``"FULL"`` survives power loss, ``"NORMAL"`` a killed process only.
 
     Raises:
@@ -99,7 +105,7 @@ class Memory:
         location: str | Path = "./memory",
         *,
         user: str = "default",
-        project: str | None = None,
+        project: str | Project | None = None,
         session: str | None = None,
         timezone: str | tzinfo | None = None,
         embedder: str | Embedder | None = None,
@@ -110,31 +116,22 @@ class Memory:
         consolidator: Consolidator | None = None,
         idle: Idle | None = None,
         retention: RetentionPolicy | None = None,
+        secrets: SecretPolicy | SecretAction = "redact",
+        vectors: str | Chroma | VectorIndex | object = None,
         durability: Durability = "FULL",
     ) -> None:
-        self._scope = scopes.scope(user, project, session)
+        policy = policy_from(secrets)
+        self._scope = named(policy, scopes.scope(user, project_id(project), session))
         self._zone = opening.time_zone(timezone)
         self._engine: Engine = opening.open_engine(
             location, embedder=embedder, tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing,
-            consolidator=consolidator, idle=idle, retention=retention,
-            durability=durability,
+            consolidator=consolidator, idle=idle, retention=retention, secrets=policy,
+            vectors=vectors, durability=durability,
         )  # fmt: skip
 
-    @property
-    def scope(self) -> Scope:
-        """The user, project and session this handle is bound to."""
-        return self._scope
-
-    @property
-    def idle(self) -> IdleTrigger:
-        """What does ``process`` and ``consolidate`` for this user in quiet moments, once it is armed."""
-        from mnemic.flows.idle import IdleTrigger
-
-        engine, zone = self._engine, self._zone
-        owner = Scope(user=self._scope.user)
-        return engine.trigger(owner.user, lambda: IdleTrigger(engine, owner, zone, engine.idle))
-
-    def scoped(self, *, user: str | None = None, project: str | None = None, session: str | None = None) -> Memory:
+    def scoped(
+        self, *, user: str | None = None, project: str | Project | None = None, session: str | None = None
+    ) -> Memory:
         """Another handle on the same record; what is not given stays as it is here.
 
         A new user starts without project and session.
@@ -143,12 +140,17 @@ class Memory:
         same = user is None or user == here.user
         other = Memory.__new__(Memory)
         other._engine, other._zone = self._engine, self._zone  # noqa: SLF001 - our own class
-        other._scope = scopes.scope(  # noqa: SLF001 - our own class
+        scope = scopes.scope(
             here.user if user is None else user,
-            project if project is not None or not same else here.project,
+            project_id(project) if project is not None or not same else here.project,
             session if session is not None or not same else here.session,
         )
+        other._scope = named(self._engine.secrets, scope)  # noqa: SLF001 - our own class
         return other
+
+    def _named(self, session: str | None) -> str | None:
+        """A session under the name it is kept by."""
+        return self._engine.secrets.name(session) if isinstance(session, str) else session
 
     # Writing
 
@@ -206,6 +208,7 @@ class Memory:
         importance: float | None = None,
         source_ids: Sequence[str] = (),
         valid_at: datetime | None = None,
+        delete_after: datetime | None = None,
         source: Source = "direct_user",
         level: Literal["session"] | None = None,
         id: str | None = None,
@@ -224,6 +227,7 @@ class Memory:
             importance: 0 to 1; given, it is pinned.
             source_ids: messages or memories it was made from; it is never trusted more than they are.
             valid_at: since when it is true in the world; default: now.
+            delete_after: its lifetime: from then on it is found no more, and ``retire`` and idle work archive it.
             source: where it comes from.
             level: ``"session"`` keeps it to the handle's session.
             id: a name of your own; minted when left out.
@@ -234,7 +238,8 @@ class Memory:
         """
         options = {
             "type": type, "category": category, "tags": tags, "metadata": metadata, "importance": importance,
-            "source_ids": source_ids, "valid_at": valid_at, "source": source, "level": level, "id": id,
+            "source_ids": source_ids, "valid_at": valid_at, "delete_after": delete_after,
+            "source": source, "level": level, "id": id,
         }  # fmt: skip
         return writing.remember(self._engine, self._scope, content, options, self._zone)
 
@@ -250,6 +255,7 @@ class Memory:
         importance: float | None = None,
         valid_at: datetime | None = None,
         invalid_at: datetime | None = None,
+        delete_after: datetime | None = None,
     ) -> Receipt:
         """Write the next version of a memory; what is not given stays. Earlier versions are kept: see ``history``.
 
@@ -260,32 +266,113 @@ class Memory:
         values = {
             "content": content, "type": type, "category": category, "tags": tags, "metadata": metadata,
             "importance": importance, "valid_at": valid_at, "invalid_at": invalid_at,
+            "delete_after": delete_after,
         }  # fmt: skip
         return writing.update(self._engine, self._scope, id, values, self._zone)
 
-    def forget(self, description: str | None = None, *, ids: Iterable[str] | None = None, reason: str = "") -> Receipts:
+    @overload
+    def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[False] = False,
+        reason: str = "",
+    ) -> Receipts: ...  # fmt: skip
+    @overload
+    def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True], reason: str = ""
+    ) -> Erasure: ...
+    def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False, reason: str = ""
+    ) -> Receipts | Erasure:
         """Take records out of every search and listing. They stay reachable by id, and ``restore`` brings them back.
+
+        With ``hard`` nothing brings them back: they are erased with everything that was made from them, and no byte is left
+        in the files of the memory. Episodes are told again from what stays. See ``Erasure``, and ``erase_user`` for all that
+        a user has.
 
         Args:
             description: what to forget, in words: "my schedule preferences". Only what clearly is meant goes; what resembles
                 it is told in a ``rejected`` receipt and stays.
             ids: the records themselves.
-            reason: kept in their history.
+            hard: erase them for good, also those that were forgotten before.
+            reason: kept in their history; what is erased has none.
 
         Raises:
             InvalidInput: neither or both are given, or the description says nothing in particular.
+            Conflict: others kept making something of what is to be erased; nothing was.
         """
         if (description is None) == (ids is None):
             raise InvalidInput("forget() takes a description or ids=, one of them.")
+        if hard:
+            return self._erase(description, ids)
         if ids is not None:
             return writing.archive(self._engine, self._scope, ids, reason)
         from mnemic.flows import forgetting
 
         return forgetting.forget_described(self._engine, self._scope, description, self._zone, reason)
 
+    def _erase(self, description: str | None, ids: Iterable[str] | None) -> Erasure:
+        from mnemic.flows import erasing, forgetting
+
+        if ids is not None:
+            return erasing.erase(self._engine, self._scope, writing.identifiers(ids), self._zone)
+        meant = forgetting.described(self._engine, self._scope, description, self._zone, archived=True)
+        return erasing.erase(self._engine, self._scope, meant.clear, self._zone, spared=meant.spared)
+
+    def erase_user(self) -> Erasure:
+        """Erase everything that the handle's user has, at every level, and the user's name: nothing brings it back.
+
+        No byte is left in the files of the memory. Backups and exports are files of their own. Handles of this user stay
+        usable: what they store from now on begins anew.
+        """
+        from mnemic.flows import erasing
+
+        return erasing.erase_user(self._engine, self._scope)
+
     def restore(self, *ids: str) -> Receipts:
         """Bring forgotten records back."""
         return writing.restore(self._engine, self._scope, ids)
+
+    def quarantine(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str = "",
+    ) -> Receipts:
+        """Take records, and all that was made from them at any remove, out of every search, context and promotion.
+
+        What is in quarantine stays reachable by id and in ``list(status=["quarantined"])``; nothing new is made from it, and
+        only ``release`` brings it back.
+
+        Args:
+            ids: the records.
+            source: instead: everything from one source, a word such as ``"tool_external"`` or the name of a tool.
+            session: instead: everything of one conversation; with ``source`` what is of both.
+            reason: kept in their history.
+
+        Returns:
+            A receipt for each record that went.
+
+        Raises:
+            InvalidInput: nothing is named, or ids and something else.
+            NotFound: there is no such record.
+        """
+        from mnemic.flows import quarantining
+
+        return quarantining.quarantine(self._engine, self._scope, ids, source, self._named(session), reason)
+
+    def release(self, ids: Iterable[str]) -> Receipts:
+        """Bring quarantined records back with what was made from them, unless something else in quarantine had a part in it.
+
+        Returns:
+            A receipt for each record that came back.
+
+        Raises:
+            NotFound: there is no such record.
+        """
+        from mnemic.flows import quarantining
+
+        return quarantining.release(self._engine, self._scope, ids)
 
     def link(self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = "") -> Receipt:
         """Link one memory to another; the same link again takes the new strength and reason.
@@ -313,60 +400,7 @@ class Memory:
         """
         return knowing.unlink(self._engine, self._scope, source, target, type)
 
-    @property
-    def preferences(self) -> Preferences:
-        """Exact keys and values: ``memory.preferences["theme"] = "dark"``; earlier values stay in the record."""
-        from mnemic.flows.preferences import Preferences
-
-        return Preferences(self._engine, self._scope, self._zone)
-
-    def retire(self) -> int:
-        """Archive what has had its time by ``retention`` and ``delete_after``; returns how many records.
-
-        Idle work does this too. Nothing goes that a live memory was made from.
-        """
-        from mnemic.flows import retaining
-
-        return retaining.retire(self._engine, self._scope, self._engine.retention)
-
-    # Sessions
-
-    @property
-    def session(self) -> SessionView:
-        """The conversation of this handle as it stands: its messages, and how often each tool answered."""
-        from mnemic.flows import sessions
-
-        return sessions.look(self._engine, self._scope)
-
-    def end_session(self) -> Receipt | None:
-        """Process the handle's conversation and keep a summary of it for a week; None when nothing was said in it.
-
-        The summary is offered when a new session starts: ``get_memory_context()`` without a query.
-        """
-        from mnemic.flows import sessions
-
-        self.process()
-        return sessions.summarise(self._engine, self._scope, self._zone)
-
     # Knowledge
-
-    def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
-        """Make knowledge of the messages that wait: episodes, and memories of what was not known before.
-
-        Safe to interrupt and to call again: each conversation is taken in steps, and a step is stored whole or not at all.
-        What an interrupted call had not reached waits for the next.
-
-        Args:
-            limit: at most about how many messages, whole episodes at a time; ``None`` for all.
-            progress: called with (messages done, messages in all).
-
-        Raises:
-            StoreError: the disk or the file refuses; what was done before is stored.
-        """
-        from mnemic.flows import processing
-
-        most = None if limit is None else asking.whole("limit", limit, 1, 2**53)
-        return processing.process(self._engine, self._scope, self._zone, limit=most, progress=progress)
 
     def should_consolidate(self) -> ConsolidationAdvice:
         """Whether consolidation has enough to do: the short-term tier is full, and something in it is old and important."""
@@ -429,7 +463,13 @@ class Memory:
     ) -> builtins.list[Episode]:
         """The episodes in the order they began; ``limit`` keeps the latest."""
         filters = asking.filters(
-            self._scope, self._zone, kinds=("episode",), reach=reach, since=since, until=until, in_session=session
+            self._scope,
+            self._zone,
+            kinds=("episode",),
+            reach=reach,
+            since=since,
+            until=until,
+            in_session=self._named(session),
         )
         most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
         knowledge = self._engine.store.knowledge
@@ -478,6 +518,8 @@ class Memory:
         emotion_weight: float = 0.3,
         min_similarity: float | None = None,
         min_evidence: Evidence = "none",
+        min_trust: float | None = None,
+        untrusted_share: float = 0.3,
     ) -> SearchResult:
         """Find what bears on a query. Filters apply before any ranking or limit.
 
@@ -512,6 +554,9 @@ class Memory:
             emotion_weight: what the mood counts beside a cosine, 0 to 1; 0 leaves it out.
             min_similarity: lowest cosine with the query, -1 to 1.
             min_evidence: a result graded lower than this is empty; it still carries its grade.
+            min_trust: lowest trust of a hit, 0 to 1; 0.5 leaves out what no one vouches for.
+            untrusted_share: the part of the hits that one untrusted source may have, such as a tool or a document, 0 to 1:
+                of ten hits three.
 
         Raises:
             InvalidInput: an argument cannot be used.
@@ -519,13 +564,14 @@ class Memory:
         """
         filters = asking.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, status=status,
-            since=since, until=until, in_session=session, role=role, at=at, known_at=known_at, expired=include_expired,
-            exclude=exclude,
+            since=since, until=until, in_session=self._named(session), role=role, at=at, known_at=known_at,
+            expired=include_expired, exclude=exclude, min_trust=min_trust,
         )  # fmt: skip
         asked = asking.query(
             query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
             min_similarity=min_similarity, min_evidence=min_evidence, expand_links=expand_links,
             expand_query=expand_query, mood=mood, emotion_weight=emotion_weight,
+            untrusted_share=untrusted_share,
         )  # fmt: skip
         return recalling.search(self._engine, self._scope, asked)
 
@@ -545,12 +591,14 @@ class Memory:
         known_at: datetime | None = None,
         session: str | None = None,
         exclude: Sequence[str] = (),
+        min_trust: float | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
     ) -> MemoryContext:
         """What is found for a query, as text for a prompt that fits a budget.
 
-        Without a query: what a new session should know, important memories and the latest messages. Tokens are counted
+        Without a query: what a new session should know, important memories and the latest messages, of what
+        is trusted. Tokens are counted
         by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is on this machine, else a
         stated approximation; a name, ``"approximate"`` or any function are accepted. The other arguments are those of
         ``search``.
@@ -560,7 +608,8 @@ class Memory:
         """
         filters = asking.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, since=since,
-            until=until, at=at, known_at=known_at, in_session=session, exclude=exclude,
+            until=until, at=at, known_at=known_at, in_session=self._named(session), exclude=exclude,
+            min_trust=min_trust,
         )  # fmt: skip
         budget = asking.whole("max_tokens", max_tokens, 1, 10_000_000)
         asked = None
@@ -585,14 +634,16 @@ class Memory:
         at: datetime | None = None,
         known_at: datetime | None = None,
         include_expired: bool = False,
+        min_trust: float | None = None,
     ) -> builtins.list[MemoryRecord]:
         """Memories in order, not ranked. ``since`` and ``until`` are about when they were made; see ``search`` for the rest."""
         filters = asking.filters(
             self._scope, self._zone, kinds=("memory",), reach=reach, types=types, tags=tags, metadata=metadata,
             status=status, since=since, until=until, at=at, known_at=known_at, expired=include_expired,
+            min_trust=min_trust, searched=False,
         )  # fmt: skip
         if order not in ("newest", "oldest", "importance"):
-            raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {order!r:.40}.')
+            raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
         skip = asking.whole("offset", offset, 0, 2**53)
         return [*self._engine.store.list_memories(self._scope.user, filters, order=order, limit=most, offset=skip)]
@@ -615,7 +666,7 @@ class Memory:
             reach=reach,
             since=since,
             until=until,
-            in_session=session,
+            in_session=self._named(session),
             role=role,
         )
         most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
@@ -637,6 +688,20 @@ class Memory:
         """
         return [*self._engine.store.history(self._scope.user, asking.identifier(id))]
 
+    def log(
+        self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
+    ) -> builtins.list[Event]:
+        """What happened to all of the user's records of some kinds, at every level, the newest first.
+
+        Args:
+            kinds: of ``message``, ``episode`` and ``memory``.
+            limit: the newest so many; None for all.
+
+        Raises:
+            InvalidInput: an argument cannot be used.
+        """
+        return knowing.log(self._engine, self._scope, kinds, limit)
+
     def emotion(self, text: str) -> Emotion:
         """The mood that a text speaks of or speaks in: valence and arousal, and how sure that is.
 
@@ -650,84 +715,3 @@ class Memory:
         embedder = self._engine.embedder
         said = asking.identifier(text)
         return feeling.felt([said], self._engine.embed_documents([said], embedder), embedder.id)[0]
-
-    # Keeping
-
-    def stats(self) -> Stats:
-        """Counts of this user's records, the work pending, and the size of the store."""
-        return knowing.stats(self._engine, self._scope)
-
-    def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record; ``deep`` also reads every page and every text."""
-        return self._engine.store.verify(deep=deep)
-
-    def reembed(
-        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
-    ) -> int:
-        """Make every vector of the record anew, with another embedder or the handle's own, and use it from then on.
-
-        Searches go on with the old vectors meanwhile; interrupted, it resumes when called again.
-
-        Args:
-            embedder: as for the constructor; ``None`` is the handle's own.
-            progress: called with (done, total).
-
-        Returns:
-            How many vectors were made.
-        """
-        chosen = opening.embedder_from(embedder) if embedder is not None else self._engine.embedder
-        return maintaining.reembed(self._engine, chosen, progress)
-
-    def flush(self, *, process: bool = True) -> int:
-        """Do the work that is pending: embed what has no vector, and ``process`` what waits; returns how many were done."""
-        embedded = maintaining.embed_pending(self._engine)
-        return embedded + self.process().messages if process else embedded
-
-    def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
-        """Write all that this user has, at every level, into a JSONL file that ``import_from`` reads back.
-
-        Args:
-            file: a path, or a text file open for writing.
-            vectors: take the vectors along, so that reading it in needs no embedder.
-
-        Returns:
-            How many of each kind; ``left_out`` counts links between two forgotten memories.
-
-        Raises:
-            Conflict: others kept changing the record.
-            StoreUnavailable: the file cannot be written.
-        """
-        from mnemic.flows import exporting
-
-        return exporting.export(self._engine, self._scope, file, vectors=vectors)
-
-    def import_from(
-        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
-    ) -> dict[str, int]:
-        """Read what ``export`` wrote into a user who has nothing yet: all of it or nothing.
-
-        Raises:
-            InvalidInput: the file is damaged or no export, or this user has records.
-        """
-        from mnemic.flows import exporting
-
-        return exporting.restore_from(self._engine, self._scope, file, progress=progress)
-
-    def close(self) -> None:
-        """Close the record for this handle and all handles made from it. Closing twice is harmless."""
-        self._engine.close()
-
-    def __enter__(self) -> Memory:
-        return self
-
-    def __exit__(
-        self, kind: builtins.type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        s = self._scope
-        place = "".join(
-            f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
-        )
-        return f"Memory({self._engine.store.location!r}, user={s.user!r}{place})"

@@ -1,3 +1,240 @@
-"""Where a project begins, what it is called and what it is about."""
+"""Where a project begins, what it is called and what it is about.
 
-__all__: list[str] = []
+Only files are read, a few and the beginning of each; git is not run. A file that is broken, hostile or unreadable counts
+as absent.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import unquote, urlsplit
+
+from mnemic.errors import InvalidInput
+from mnemic.text.front_matter import decoded, front_matter, lead, one_line
+
+__all__ = ["Project", "project", "project_id"]
+
+FILES = ("CLAUDE.md", "AGENTS.md")
+MOST_READ = 64 * 1024
+"""Bytes of a file that are read."""
+
+MOST_LEVELS = 40
+"""Folders that are looked at on the way up."""
+
+LONGEST_NAME, LONGEST_DESCRIPTION = 100, 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """A project: ``Memory(project=...)`` takes it, or its id.
+
+    Attributes:
+        name: for people, 1 to 100 characters.
+        description: what it is about, in one line of at most 500 characters; empty when nothing says it.
+        root: the folder where it begins.
+        id: for the memory: ``owner/repository`` of its git remote, in lower case and without host or credentials; where
+            there is none, the folder's name and a hash of its path. It does not depend on name and description.
+        marker: what shows that a project begins at ``root``: ``git``, a ``file`` that describes it, or None for a folder
+            that nothing marks.
+    """
+
+    name: str
+    description: str
+    root: Path
+    id: str
+    marker: Literal["git", "file"] | None = None
+
+
+def project(path: str | os.PathLike[str] = ".") -> Project:
+    """The project that a folder belongs to: the git repository around it, else the folder itself.
+
+    Name and description come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at its root, else from their first
+    heading and paragraph, else from the folder. Clones of one repository, wherever they are, and all its worktrees have one
+    id. The home folder and the root of the file system are never taken for the repository around a folder.
+
+    Args:
+        path: a folder, or a file in it; it need not exist.
+
+    Raises:
+        InvalidInput: the path is none.
+    """
+    start = _folder(path)
+    root = _git_root(start)
+    texts = [text for name in FILES if (text := _beginning(Path(root or start, name))) is not None]
+    name, description = _described(texts)
+    repository = None if root is None else _git_folder(root)
+    owned = None if repository is None else _remote(repository)
+    place = start if root is None else _first_worktree(root, repository)
+    marker = "git" if root is not None else "file" if texts and not _apart(start) else None
+    return Project(
+        name=name or one_line(place.name, LONGEST_NAME) or "files",
+        description=description,
+        root=root or start,
+        id=owned.lower() if owned else _local_id(place),
+        marker=marker,
+    )
+
+
+def project_id(project: str | Project | None) -> str | None:
+    """The name that a memory knows a project by."""
+    return project.id if isinstance(project, Project) else project
+
+
+def _folder(path: object) -> Path:
+    try:
+        found = Path(os.path.realpath(Path(path).expanduser()))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, RuntimeError, OSError) as error:
+        raise InvalidInput(f"{path!r:.80} is no path of a folder ({error}).") from error
+    return found.parent if _mode(found, stat.S_ISREG) else found
+
+
+def _mode(path: Path, test: object) -> bool:
+    """Whether there is something of that mode at a path; False when it cannot be asked."""
+    try:
+        return bool(test(path.stat().st_mode))  # type: ignore[operator]  # pyright: ignore[reportCallIssue]
+    except (OSError, ValueError):
+        return False
+
+
+def _beginning(path: Path) -> str | None:
+    """The first 64 KB of a regular file as text; None when there is none to read."""
+    if not _mode(path, stat.S_ISREG):  # a pipe or a device would be waited for
+        return None
+    try:
+        with path.open("rb") as file:
+            return decoded(file.read(MOST_READ))
+    except OSError:
+        return None
+
+
+def _described(texts: list[str]) -> tuple[str, str]:
+    """Name and description, each from the first file that has it; what the front matter says comes first."""
+    said: list[Mapping[str, str]] = []
+    led: list[Mapping[str, str]] = []
+    for text in texts:
+        fields, body = front_matter(text)
+        heading, paragraph = lead(body)
+        said.append(fields)
+        led.append({"name": heading or "", "description": paragraph or ""})
+
+    def first(key: str, most: int) -> str:
+        values = (one_line(source[key], most) for source in (*said, *led) if source.get(key))
+        return next(filter(None, values), "")
+
+    return first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
+
+
+# Git
+
+
+def _apart(folder: Path) -> bool:
+    """Whether a folder is the home of somebody or the root of the file system: no project of its own."""
+    try:
+        return folder.parent == folder or folder == Path(os.path.realpath(Path.home()))
+    except (RuntimeError, OSError):  # nobody knows where home is
+        return False
+
+
+def _git_root(start: Path) -> Path | None:
+    for folder in [start, *start.parents][:MOST_LEVELS]:
+        if _apart(folder):
+            return None
+        if _git_folder(folder) is not None:
+            return folder
+    return None
+
+
+def _git_folder(root: Path) -> Path | None:
+    """Where git keeps what belongs to a working folder; None when it is none."""
+    entry = root / ".git"
+    if _mode(entry, stat.S_ISDIR):
+        return entry if _mode(entry / "HEAD", stat.S_ISREG) else None
+    text = _beginning(entry)  # a worktree or a submodule: the file says where
+    if text is None or not text.startswith("gitdir:"):
+        return None
+    return _joined(root, text.removeprefix("gitdir:"))
+
+
+def _joined(folder: Path, text: str) -> Path | None:
+    """The path on the first line of a text, seen from a folder."""
+    line = text.strip().split("\n")[0].strip()
+    if not line or "\0" in line:
+        return None
+    return Path(os.path.normpath(folder / line))
+
+
+def _common(repository: Path) -> Path:
+    """The folder that all worktrees of a repository share."""
+    text = _beginning(repository / "commondir")
+    return (text and _joined(repository, text)) or repository
+
+
+def _first_worktree(root: Path, repository: Path | None) -> Path:
+    """The working folder that others were made from; the folder itself where it is the first or the only one."""
+    if repository is None or repository == root / ".git":
+        return root
+    common = _common(repository)
+    if common == repository:  # a submodule
+        return root
+    return Path(os.path.realpath(common.parent if common.name == ".git" else common))
+
+
+_SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
+_URL = re.compile(r"url\s*=\s*(\S.*)$", re.IGNORECASE)
+
+
+def _remote(repository: Path) -> str | None:
+    """``owner/repository`` of the remote ``origin``, else of the first that has one."""
+    text = _beginning(_common(repository) / "config") or ""
+    found: dict[str, str] = {}
+    section: str | None = None
+    for line in text.splitlines():
+        stripped = line[:MOST_READ].strip()
+        if match := _SECTION.match(stripped):
+            section = match[2] or "" if match[1].lower() == "remote" else None
+        elif section is not None and (match := _URL.match(stripped)):
+            owned = _owned(match[1].strip().strip('"'))
+            if owned:
+                found.setdefault(section, owned)
+    return found.get("origin") or next(iter(found.values()), None)
+
+
+def _owned(url: str) -> str | None:
+    """The path of a repository on its host, ``owner/repository``; ``host/repository`` where nobody owns it.
+
+    None for a folder of this machine. User names, passwords and queries of the URL are never part of it.
+    """
+    if "://" in url:
+        try:
+            parts = urlsplit(url)
+            host, path = parts.hostname or "", parts.path
+        except ValueError:
+            return None
+        if parts.scheme.lower() == "file":
+            return None
+    else:
+        place, _, path = url.partition(":")
+        host = place.rsplit("@", 1)[-1]
+        if not path or len(host) < 2 or "/" in place or "\\" in url:  # a path, or the letter of a drive
+            return None
+        path = path.partition("?")[0]
+    names = [
+        part for part in unquote(path).removesuffix("/").removesuffix(".git").split("/") if part not in ("", "~", "..")
+    ]
+    if not host or not names:
+        return None
+    return one_line("/".join(names if len(names) > 1 else [host, *names]), 2 * LONGEST_NAME)
+
+
+def _local_id(folder: Path) -> str:
+    """The name of a folder and a hash of its path."""
+    path = os.path.normcase(folder).encode("utf-8", "surrogatepass")
+    digest = hashlib.blake2b(path, digest_size=4).hexdigest()
+    return f"{one_line(folder.name, LONGEST_NAME) or 'files'}-{digest}"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
+from datetime import UTC, datetime
+
 from mnemic.errors import InvalidInput
 from mnemic.types import Scope
 
-__all__ = ["scope"]
+__all__ = ["new_session", "scope"]
 
 MAX_NAME = 1_000
 
@@ -36,3 +39,14 @@ def scope(user: str, project: str | None = None, session: str | None = None) -> 
         project=None if project is None else _name("project", project),
         session=None if session is None else _name("session", session),
     )
+
+
+def new_session() -> str:
+    """A name for a new conversation, ``session_{timestamp}_{random}``: in the order of time, and unlike any other.
+
+    Example:
+        >>> from mnemic import new_session
+        >>> new_session()[:10]  # all of it: session_20260309T180500Z_5f0c1a9e
+        'session_20'
+    """
+    return f"session_{datetime.now(UTC):%Y%m%dT%H%M%SZ}_{secrets.token_hex(4)}"

@@ -1,4 +1,4 @@
-"""The same scenarios through both faces and both stores."""
+"""The same scenarios through both faces and all stores."""
 
 import asyncio
 import inspect
@@ -32,19 +32,20 @@ def face(request):
     return request.param
 
 
-@pytest.fixture(params=["folder", "ram"])
+@pytest.fixture(params=["folder", "ram", pytest.param("postgres", marks=pytest.mark.engine)])
 def opened(request, face, tmp_path):
-    """Opens a memory in the place under test; the folder is the same for every call of one test."""
+    """Opens a memory in the place under test; the folder or database is the same for every call of one test."""
     handles = []
 
     def make(**options):
         options.setdefault("embedder", "hashing")
-        location = ":memory:" if request.param == "ram" else tmp_path / "memory"
+        location = {"ram": ":memory:", "folder": tmp_path / "memory"}.get(request.param)
+        location = location or request.getfixturevalue("postgres_url")
         memory = Memory(location, **options) if face == "sync" else Blocking(AsyncMemory(location, **options))
         handles.append(memory)
         return memory
 
-    make.persistent = request.param == "folder"
+    make.persistent = request.param != "ram"
     yield make
     for memory in handles:
         memory.close()

@@ -222,6 +222,34 @@ class TestWalls:
         assert memory.get(summary).status == "short_term"
 
 
+class TestContradicting:
+    def test_what_the_user_links_as_contradicting_is_never_merged(self, memory):
+        a, b, c = told(memory)
+        memory.link(b, a, "contradicts", reason="said by two people")
+        report = memory.consolidate()
+        assert report.memories_archived == 1
+        assert sorted(statuses(memory, (a, b, c))) == ["archived", "long_term", "long_term"]
+        links = [(x.source, x.target, x.reason) for x in memory.graph(a).links if x.type == "contradicts"]
+        assert links == [(b, a, "said by two people")]
+        memory.undo(report.id)
+        assert memory.verify().ok
+
+    def test_an_older_link_counts_less_and_nothing_is_lost(self, memory, monkeypatch):
+        first = memory.remember("The garden gate is painted green.").id
+        near = memory.remember("Rust forms where the hinges meet.").id
+        memory.link(first, near, "references")
+
+        def worth(days):
+            hits = memory.search(
+                "garden gate painted green", expand_links=1, now=datetime.now(UTC) + timedelta(days=days)
+            )
+            return next(hit.scores["graph"] for hit in hits if hit.id == near)
+
+        assert worth(0) == pytest.approx(0.7)
+        assert worth(0) > worth(90) > worth(900) > 0.2 * 0.7 - 1e-3
+        assert worth(90) == pytest.approx(0.7 * 0.6, abs=0.01)
+
+
 class TestUndo:
     def test_everything_is_as_before(self, memory):
         told(memory)
@@ -265,6 +293,18 @@ class TestUndo:
         assert memory.list() == []
         memory.restore(ids[0])
         assert [record.id for record in memory.list()] == ids[:1]
+
+    def test_what_went_into_another_is_forgotten_for_good_when_it_is_forgotten(self, memory):
+        ids = told(memory)
+        report = memory.consolidate()
+        (receipt,) = memory.forget(ids=[ids[1]], reason="not mine")
+        assert receipt.outcome == "stored"
+        assert [event.operation for event in memory.history(ids[1])][-3:] == ["absorb", "weigh", "archive"]
+        assert memory.forget(ids=[ids[1]])[0].outcome == "duplicate"
+        memory.undo(report.id)
+        assert statuses(memory, ids) == ["short_term", "archived", "short_term"]
+        assert memory.restore(ids[1])[0].outcome == "stored"
+        assert memory.verify().ok
 
     def test_what_was_replaced_since_does_not_come_back_as_true(self, memory):
         ids = told(memory)
@@ -484,6 +524,42 @@ class TestSessions:
         assert "search (1)" in again.content
         assert again.content in memory.get_memory_context().text
 
+    def test_a_later_version_cites_what_was_said_since(self, memory):
+        here = talk(memory)
+        id_ = here.end_session().id
+        before = memory.get(id_).source_ids
+        said = [here.add_message("The seeds are for the balcony.").id, here.add_message("Noted.", role="assistant").id]
+        here.end_session()
+        assert set(memory.get(id_).source_ids) == {*before, *said}
+        assert memory.verify().ok
+
+    def test_what_a_context_gave_and_what_is_preferred_are_at_hand(self, memory):
+        memory.preferences["theme"] = "dark"
+        kept = memory.remember(TEA, importance=0.9).id
+        here = talk(memory)
+        assert here.session.given == ()
+        here.get_memory_context("what does Ana drink?")
+        assert kept in here.session.given
+        assert dict(here.session.preferences) == {"theme": "dark"}
+        assert TEA not in here.get_memory_context("what does Ana drink?", exclude=here.session.given).text
+        assert memory.session.given == memory.scoped(session="other").session.given == ()
+        here.end_session()
+        assert here.session.given == ()
+
+    def test_the_start_marks_what_no_longer_holds(self, memory):
+        memory.add_exchange("I live in Porto.", "Nice.", session="s", sent_at=DAY)
+        memory.process()
+        memory.add_exchange("I live in Lisbon now.", "Good luck.", session="t", sent_at=DAY + timedelta(days=30))
+        memory.process()
+        context = memory.get_memory_context(kinds=["message"])
+        old = next(hit for hit in context.hits if "Porto" in hit.text)
+        assert [memory.get(id_).content for id_ in old.superseded_by] == [
+            next(record.content for record in memory.list() if "Lisbon" in record.content)
+        ]
+        assert not any(hit.superseded_by for hit in context.hits if "Lisbon" in hit.text)
+        line = next(line for line in context.text.splitlines() if "Porto" in line)
+        assert "[no longer current]" in line
+
     def test_two_short_sessions_of_one_day_have_one_each(self, memory):
         first, second = (talk(memory, session).end_session() for session in "st")
         assert (second.outcome, first.id != second.id) == ("stored", True)
@@ -556,6 +632,23 @@ class TestForgetting:
         with pytest.raises(InvalidInput):
             memory.forget("tea", ids=["x"])
 
+    def test_what_was_replaced_holds_again_when_its_successor_was_forgotten(self, memory):
+        old = memory.remember("The API runs on port 8080.").id
+        new = memory.remember("The API runs on port 9000.").id
+        assert memory.get(old).expired_at is not None
+        assert "took its place" in memory.restore(old)[0].reason
+        (receipt,) = memory.forget(ids=[new])
+        assert repr(old) in receipt.reason
+        assert "restore" in receipt.reason
+        assert memory.search("which port does the API run on?", kinds=["memory"]).hits == ()
+        assert memory.restore(old)[0].outcome == "stored"
+        record = memory.get(old)
+        assert (record.expired_at, record.invalid_at) == (None, None)
+        (hit,) = memory.search("which port does the API run on?", kinds=["memory"])
+        assert (hit.id, hit.superseded_by) == (old, ())
+        assert memory.restore(old)[0].outcome == "duplicate"
+        assert memory.verify().ok
+
     def test_nothing_matches(self, memory):
         told(memory)
         assert [r for r in memory.forget("the submarine of Peru") if r.outcome == "stored"] == []
@@ -576,6 +669,20 @@ class TestRetention:
         assert memory.retire() == 0
         memory.restore("m3")
         assert len(memory.messages()) == 4
+
+    def test_a_lifetime_of_its_own(self, memory):
+        soon = datetime.now(UTC) + timedelta(hours=1)
+        brief = memory.remember("The guest code of the door is 1234.", delete_after=soon).id
+        kept = memory.remember("The door of the house is green.").id
+        assert {record.id for record in memory.list()} == {brief, kept}
+        assert memory.retire() == 0
+        memory.update(brief, delete_after=datetime.now(UTC) - timedelta(seconds=1))
+        assert [record.id for record in memory.list()] == [kept]
+        assert brief not in {hit.id for hit in memory.search("guest code of the door", kinds=["memory"])}
+        assert memory.retire() == 1
+        assert memory.get(brief).status == "archived"
+        with pytest.raises(InvalidInput):
+            memory.remember("A", delete_after="tomorrow")
 
     def test_the_least_important_memories_go_first(self, opened):
         memory = opened(user="ana", consolidator=EAGER, retention=RetentionPolicy(memory_limit=3))
@@ -612,9 +719,50 @@ class TestProfile:
             assert "theme: dark" in context.text
         assert "weather" in memory.get_memory_context().text
 
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            "about me",
+            "About me?",
+            "What do you know about me?",
+            "Who am I?",
+            "Tell me everything about me",
+            "my profile",
+        ],
+    )
+    def test_a_question_about_the_user_is_answered_by_a_profile(self, memory, asked):
+        memory.preferences["theme"] = "dark"
+        memory.remember("Ana lives in Lisbon.", importance=0.9)
+        memory.remember("A detail that nobody needs.", importance=0.1)
+        texts = [hit.text for hit in memory.get_memory_context(asked).hits]
+        assert texts.index("Preference theme: dark") == 0
+        assert texts.index("Ana lives in Lisbon.") < texts.index("A detail that nobody needs.")
+
+    @pytest.mark.parametrize("asked", ["What did Bo say about me and the garden gate?", "about the garden gate"])
+    def test_a_specific_one_is_searched(self, memory, asked):
+        memory.remember("Ana lives in Lisbon.", importance=0.9)
+        gate = memory.remember("The garden gate is green.", importance=0.1).id
+        assert memory.get_memory_context(asked).hits[0].id == gate
+
     def test_a_mood_ranks_what_feels_alike_first(self, memory):
         glad = memory.remember("The driving exam: I am so happy, wonderful, I love it!").id
         sad = memory.remember("The driving exam: I am so sad, terrible, I hate it!").id
         for mood, first in ((Emotion(valence=0.8, arousal=0.4), glad), (Emotion(valence=-0.8, arousal=0.4), sad)):
             found = memory.search("the driving exam", kinds=["memory"], mood=mood, emotion_weight=1.0)
             assert (found[0].id, len(found)) == (first, 2)
+            assert found[0].scores["emotion"] > found[1].scores["emotion"]
+
+    def test_what_is_remembered_learned_and_rewritten_has_a_feeling(self, memory):
+        id_ = memory.remember("I am so happy about the wonderful party!").id
+        assert memory.get(id_).emotion.valence > 0.2
+        memory.update(id_, content="I am so sad about the terrible party.")
+        assert memory.get(id_).emotion.valence < -0.2
+        mood = memory.get(id_).emotion
+        memory.update(id_, tags=["party"])
+        assert memory.get(id_).emotion == mood
+        memory.add_exchange("I love my wonderful new bicycle, it makes me very happy!", "Great.", session="s")
+        memory.process()
+        learned = [record for record in memory.list() if record.id != id_]
+        assert learned
+        assert all(record.emotion is not None for record in learned)
+        assert max(record.emotion.valence for record in learned) > 0.2

@@ -61,6 +61,7 @@ SCRIPT = {
     "narrate": story,
     "extract": statements,
     "enrich": descriptions,
+    "link": {"links": []},
     "expand": {"queries": ["home of Ana"]},
 }
 

@@ -10,7 +10,12 @@ import pytest
 
 COOKBOOK = Path(__file__).parents[2] / "cookbook"
 NUMBERED = sorted(COOKBOOK.glob("[0-9][0-9]_*.py"))
-NEEDS = {"langchain": "langchain_mnemic", "llamaindex": "llama_index.memory.mnemic", "_llm": "pydantic_ai"}
+NEEDS = {
+    "langchain": "langchain_mnemic", "langgraph": "langchain_mnemic", "agents_that_share": "langchain_mnemic",
+    "llamaindex": "llama_index.memory.mnemic", "over_mcp": "mnemic_mcp", "pydantic_ai": "pydantic_ai_mnemic",
+    "_llm": "pydantic_ai", "chroma": "chromadb",
+}  # fmt: skip
+"""What files with a word in their name need."""
 
 
 def run(*words: object, folder: Path) -> subprocess.CompletedProcess[str]:

@@ -28,7 +28,7 @@ GUIDES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md"
 GUIDES += [path for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "reference"]
 READMES = sorted(ROOT.glob("integrations/*/README.md"))
 PAGES = [*GUIDES, *READMES, *sorted((DOCS / "reference").glob("*.md"))]
-NEEDS = ("langchain", "llama_index", "mnemic.testing.language_models", "pydantic_ai", "pytest")
+NEEDS = ("chromadb", "langchain", "llama_index", "mnemic.testing.language_models", "pydantic_ai", "pytest")
 PACKAGES = {"mnemic": None, "langchain_mnemic": "langchain_classic", "llama_index.memory.mnemic": "llama_index.core"}
 
 

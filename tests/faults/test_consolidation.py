@@ -1,8 +1,10 @@
 """Consolidation that is interrupted ends where an undisturbed one ends, and nothing stays on the workbench."""
 
+import os
 import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,8 +13,8 @@ from mnemic import Consolidator, Memory, StoreFull
 
 WORKER = Path(__file__).with_name("consolidator.py")
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
-RUNS = 10
-"""Processes killed at a moment drawn by chance; the long battery calls ``killed`` with a hundred."""
+RUNS = 100 if os.environ.get("MNEMIC_BATTERY") == "1" else 10
+"""Processes killed at a moment drawn by chance, each after another number of writes."""
 FRAMES = ("{}.", "Note that {}.", "{}, as said.")
 
 
@@ -160,9 +162,10 @@ def killed(folder, undisturbed, runs, seed=0):
         with opened(place) as memory:
             fill(memory)
         process = run(place, 0)
-        steps = chance.randrange(12)
+        steps = chance.randrange(14)
         for _ in range(steps):  # a line for each write: so the kill comes at another depth each time
             process.stdout.readline()
+        time.sleep(chance.uniform(0, 0.004))  # and somewhere between two writes, or within one
         process.kill()
         process.communicate(timeout=60)
         with opened(place) as memory:

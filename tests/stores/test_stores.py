@@ -5,17 +5,17 @@ from contextlib import closing
 import pytest
 
 from mnemic.stores import InMemoryStore, SqliteStore
-from mnemic.testing import StoreSuite
+from mnemic.testing import ErasureSuite, StoreSuite
 
 
-class TestSqlite(StoreSuite):
+class TestSqlite(StoreSuite, ErasureSuite):
     @pytest.fixture
     def store(self, tmp_path):
         with closing(SqliteStore(tmp_path / "memory")) as store:
             yield store
 
 
-class TestInMemory(StoreSuite):
+class TestInMemory(StoreSuite, ErasureSuite):
     @pytest.fixture
     def store(self):
         with closing(InMemoryStore()) as store:

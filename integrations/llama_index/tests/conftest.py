@@ -29,7 +29,7 @@ class ScriptedLLM(MockFunctionCallingLLM):
 
     @property
     def metadata(self):
-        return super().metadata.model_copy(update={"context_window": 128_000})
+        return super().metadata.model_copy(update={"context_window": 128_000, "is_chat_model": True})
 
 
 @pytest.fixture

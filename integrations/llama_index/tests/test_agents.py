@@ -1,5 +1,6 @@
 """MnemicChatMemory in agents and workflows."""
 
+import asyncio
 import copy
 import json
 import pickle
@@ -216,3 +217,51 @@ def test_another_process_restores_it(folder):
     )
     done = subprocess.run([sys.executable, "-c", code], input=data, capture_output=True, text=True, check=True)
     assert "user: I live in Lisbon." in done.stdout
+
+
+def two_agents(*answers):
+    """A workflow in which al hands over to bo, who answers."""
+    llm, other = answers
+    al = FunctionAgent(name="al", description="Talks.", llm=llm, streaming=False, can_handoff_to=["bo"])
+    bo = FunctionAgent(name="bo", description="Knows.", llm=other, streaming=False, tools=[weather])
+    return AgentWorkflow(agents=[al, bo], root_agent="al")
+
+
+async def test_context_of_several_agents_is_json_without_pickle(folder, scripted, said, monkeypatch):
+    """A workflow of two agents is stopped, written down as JSON, and gone on with: the second agent still has the word."""
+
+    def refuse(*_, **__):
+        raise AssertionError("pickled")
+
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        chat = MnemicChatMemory(memory=memory, session_id="now", options={"embedder": "hashing"})
+        flow = two_agents(scripted(call("handoff", to_agent="bo", reason="weather")), scripted("Sunny.", "Windy."))
+        ctx = Context(flow)
+        assert str(await flow.run(user_msg="How is the weather?", memory=chat, ctx=ctx)) == "Sunny."
+        with monkeypatch.context() as patched:
+            for name in ("dumps", "loads", "Pickler", "Unpickler"):
+                patched.setattr(pickle, name, refuse)
+            data = json.loads(json.dumps(ctx.to_dict()))
+            again = Context.from_dict(flow, data)
+            assert str(await flow.run(user_msg="And tomorrow?", ctx=again)) == "Windy."
+        restored = await again.store.get("memory")
+        assert restored.memory.scope == chat.memory.scope
+        assert said(memory, session="now") == ["How is the weather?", "Sunny.", "And tomorrow?", "Windy."]
+
+
+async def test_two_users_in_one_workflow_at_once(memory, scripted):
+    for user in ("bea", "bob"):
+        memory.scoped(user=user).remember(f"The secret of {user} is {user * 3}.")
+
+    async def ask(user):
+        llm = scripted(call("handoff", to_agent="bo", reason="secret"))
+        other = scripted("I know.")
+        chat = MnemicChatMemory(memory=memory, user=user, session_id="same")
+        await two_agents(llm, other).run(user_msg="What is the secret?", memory=chat)
+        return [m.content or "" for prompt in (*llm.shown, *other.shown) for m in prompt]
+
+    shown = dict(zip(("bea", "bob"), await asyncio.gather(ask("bea"), ask("bob")), strict=True))
+    for mine, other in (("bea", "bob"), ("bob", "bea")):
+        assert any(mine * 3 in text for text in shown[mine])
+        assert not any(other * 3 in text for text in shown[mine])
+        assert [m.content for m in memory.scoped(user=mine).messages()] == ["What is the secret?", "I know."]

@@ -5,7 +5,6 @@ from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.llms import ChatMessage, MockLLM
-from llama_index.core.llms.mock import MockFunctionCallingLLM
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 
@@ -47,8 +46,9 @@ def looking(memory):
 
 
 @pytest.fixture
-def llm(looking):
-    return MockFunctionCallingLLM(response_generator=looking.answer, is_chat_model=True)
+def llm(looking, scripted, monkeypatch):
+    monkeypatch.setattr(scripted, "_answer", looking.answer)
+    return scripted()
 
 
 @pytest.mark.parametrize("method", ["chat", "achat"])

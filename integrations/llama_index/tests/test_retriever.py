@@ -4,11 +4,12 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
+from llama_index.core.chat_engine import CondensePlusContextChatEngine
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import MetadataMode, QueryBundle
 
-from llama_index.memory.mnemic import MnemicRetriever
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicRetriever
 from mnemic import AsyncMemory, ConfigurationError, Memory
 
 
@@ -99,3 +100,25 @@ async def test_nodes_say_what_was_made_of_them_and_what_replaced_them(memory):
     assert after["m1"].metadata["superseded_by"] == ["new"]
     assert "superseded_by" not in after["new"].metadata
     assert "new" not in after["m1"].get_content(MetadataMode.LLM)
+
+
+@pytest.mark.parametrize("way", ["chat", "achat", "stream", "astream"])
+async def test_in_a_chat_engine_beside_the_chat_memory(known, scripted, said, way):
+    """What the retriever finds is context of the prompt; it does not become something that was said."""
+    llm = scripted("In Lisbon.")
+    chat = MnemicChatMemory(memory=known, session_id="now", recall_tokens=0)
+    engine = CondensePlusContextChatEngine.from_defaults(MnemicRetriever(known, k=1), llm=llm, memory=chat)
+    before = said(known)
+    match way:
+        case "chat":
+            answer = engine.chat("Where did I move?").response
+        case "achat":
+            answer = (await engine.achat("Where did I move?")).response
+        case "stream":
+            answer = "".join(engine.stream_chat("Where did I move?").response_gen)
+        case _:
+            stream = await engine.astream_chat("Where did I move?")
+            answer = "".join([token async for token in stream.async_response_gen()])
+    assert answer == "In Lisbon."
+    assert any("Lisbon" in (m.content or "") for m in llm.shown[0])
+    assert said(known) == [*before, "Where did I move?", "In Lisbon."]

@@ -60,9 +60,11 @@ def spoken(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Caller]]
     """A client of a server in a process of its own, over stdio."""
 
     @asynccontextmanager
-    async def connect(*options: str, folder: Path = tmp_path / "memory") -> AsyncIterator[Caller]:
+    async def connect(
+        *options: str, folder: Path = tmp_path / "memory", cwd: Path | None = None
+    ) -> AsyncIterator[Caller]:
         arguments = ["-m", "mnemic_mcp", "--persist-dir", str(folder), "--embedder", "hashing", *options]
-        server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ})
+        server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ}, cwd=cwd)
         async with Client(stdio_client(server)) as client:
             yield Caller(client)
 

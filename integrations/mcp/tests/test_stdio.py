@@ -148,6 +148,56 @@ async def test_several_servers_on_one_folder_at_once(spoken, tmp_path):
         assert memory.verify().ok
 
 
+@pytest.fixture
+def repository(tmp_path):
+    root = tmp_path / "work" / "atlas"
+    (root / ".git").mkdir(parents=True)
+    (root / ".git" / "HEAD").write_text("ref: refs/heads/main")
+    (root / ".git" / "config").write_text('[remote "origin"]\nurl = https://ana:pw@example.com/acme/atlas.git\n')
+    (root / "CLAUDE.md").write_text("---\nname: Atlas\ndescription: Maps of everything.\n---\n")
+    (root / "src").mkdir()
+    return root
+
+
+async def test_the_project_is_that_of_the_working_directory(spoken, repository, tmp_path):
+    async with spoken(cwd=repository / "src") as call:
+        await call("remember", content="Tiles are cached for a day.")
+        project = (await call("context"))["project"]
+        assert (project["name"], project["id"], project["description"]) == (
+            "Atlas",
+            "acme/atlas",
+            "Maps of everything.",
+        )
+        assert Path(project["root"]) == repository
+        prompt = await call.client.get_prompt("session_start", {})
+        assert prompt.messages[0].content.text.startswith("Project: Atlas: Maps of everything.\n\n")
+    async with spoken("--project", "acme/atlas", cwd=repository) as call:
+        start = await call("context")
+        assert start["project"]["name"] == "Atlas"
+        assert [line["text"] for line in start["important"]] == ["Tiles are cached for a day."]
+    async with spoken("--project", "else", cwd=repository) as call:
+        start = await call("context")
+        assert start["project"] == {
+            "name": "else",
+            "id": "else",
+            "user": "default",
+            "counts": start["project"]["counts"],
+        }
+        assert not (await call("recall", query="tiles"))["found"]
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        assert [record.project for record in memory.list()] == ["acme/atlas"]
+
+
+@pytest.mark.parametrize("options", [("--project", "off"), ()])
+async def test_off_and_a_folder_that_nothing_marks_are_no_project(spoken, repository, tmp_path, options):
+    (tmp_path / "plain").mkdir()
+    async with spoken(*options, cwd=repository if options else tmp_path / "plain") as call:
+        assert "id" not in (await call("context"))["project"]
+        await call("remember", content="Ana lives in Lisbon.")
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        assert [record.project for record in memory.list()] == [None]
+
+
 def test_nothing_but_the_protocol_reaches_stdout(tmp_path):
     answers, errors, code = converse(
         command(tmp_path, code=NOISY),
@@ -211,5 +261,5 @@ def test_help_is_for_people(capsys):
 def test_the_command_line():
     options = parsed(["--persist-dir", "~/there", "--user", "ana", "--no-consolidation", "--profile", "ooda"])
     assert options.persist_dir == Path("~/there").expanduser()
-    assert (options.user, options.project, options.consolidate, options.profile) == ("ana", None, False, "ooda")
+    assert (options.user, options.project, options.consolidate, options.profile) == ("ana", "auto", False, "ooda")
     assert parsed([]).consolidate is True

@@ -13,9 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
+from mnemic import paths
 from mnemic.cli.output import complain
 from mnemic.cli.parser import make_parser
 from mnemic.errors import MnemicError
+from mnemic.scopes import new_session
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -24,13 +26,16 @@ __all__ = ["main"]
 
 _MODULES = {
     "context": "asking", "search": "asking", "stats": "asking",
-    "add": "storing", "import": "storing", "remember": "storing",
+    "add": "storing", "remember": "storing",
+    "import": "importing.command",
     "episodes": "knowledge", "graph": "knowledge", "link": "knowledge", "list": "knowledge", "show": "knowledge",
     "unlink": "knowledge",
     "consolidate": "lifecycle", "forget": "lifecycle", "log": "lifecycle", "process": "lifecycle",
     "restore": "lifecycle", "undo": "lifecycle",
+    "backup": "backing", "restore-backup": "backing", "migrate": "migrating",
     "export": "keeping", "reembed": "keeping",
-    "doctor": "doctor", "keys": "keys",
+    "end-session": "habits", "prefer": "habits", "retire": "habits",
+    "doctor": "doctor", "hook": "hooks", "keys": "keys",
 }  # fmt: skip
 """The module of each command."""
 
@@ -47,13 +52,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         arguments = parser.parse_args(argv)
     except SystemExit as end:  # argparse ends the program after --help and after wrong usage
-        return end.code if isinstance(end.code, int) else FAILED
+        return FINE if _for_a_hook(argv) else end.code if isinstance(end.code, int) else FAILED
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return FAILED
+    _settle(arguments)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _guarded(arguments)
+
+
+def _settle(arguments: Namespace) -> None:
+    """Options whose value hangs on more than the words."""
+    if arguments.dir is None:
+        folder = "~/.mnemic" if arguments.command == "hook" else "./memory"  # hooks: where mnemic-mcp keeps it
+        arguments.dir = paths.environment("MNEMIC_DIR") or folder
+    if arguments.session == "new":
+        arguments.session = new_session()
+        complain(f"the session is {arguments.session}")
+
+
+def _for_a_hook(argv: Sequence[str] | None) -> bool:
+    """Whether the words name ``hook``: an agent takes the exit code of wrong usage for an order to stop."""
+    words = sys.argv[1:] if argv is None else argv
+    return next((word for word in words if word in _MODULES), None) == "hook"
 
 
 def _guarded(arguments: Namespace) -> int:

@@ -62,6 +62,10 @@ def _asked(arguments: Namespace) -> dict[str, Any]:
 def _stats(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         stats = memory.stats()
+    if arguments.plot is not None:
+        from mnemic.cli import plotting
+
+        plotting.plot(arguments)
     if arguments.json:
         say_json({"user": arguments.user, **plain(stats)})
         return True

@@ -6,6 +6,7 @@ import platform
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -16,6 +17,7 @@ from mnemic.cli.opening import open_memory, record_file
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
+from mnemic.flows import backing
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -139,8 +141,10 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
         health.facts["memory"] = f"none yet in {arguments.dir}"
         return
     try:
+        if arguments.fix:
+            _fix(arguments, health)
         with open_memory(arguments) as memory:
-            report, stats = memory.verify(deep=arguments.deep), memory.stats()
+            report, stats = memory.verify(deep=arguments.deep or arguments.fix), memory.stats()
     except StoreError as error:
         health.findings.append(str(error))
         return
@@ -151,6 +155,16 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
             f"the memory holds vectors of {stats.embedding_model}, the embedder is {embedder.id}: name the first with "
             "--embedder, or run mnemic reembed once"
         )
+
+
+def _fix(arguments: Namespace, health: _Health) -> None:
+    """Put right what is safe, after a backup beside the folder; each thing that was done is told."""
+    folder = record_file(arguments.dir).parent.resolve()
+    beside = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+    done = backing.mend(folder, beside)
+    if beside.exists():
+        health.facts["backup"] = str(beside)
+    health.facts["fixed"] = "; ".join(done)
 
 
 def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:

@@ -14,6 +14,7 @@ from mnemic.cli.opening import open_memory, progress_bar, record_file, require_r
 from mnemic.cli.output import complain, counted, say, say_json
 from mnemic.errors import InvalidInput
 from mnemic.flows import exporting, opening
+from mnemic.flows.guarding import policy_from
 from mnemic.types import Scope
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def _opened(arguments: Namespace) -> Generator[tuple[Engine, Scope]]:
     scope = scopes.scope(arguments.user, None, None)
     engine = opening.open_engine(
         arguments.dir, embedder=arguments.embedder, tokenizer=None, reranker=None, llm=None, processing=None,
-        consolidator=None, idle=None, retention=None, durability="FULL",
+        consolidator=None, idle=None, retention=None, secrets=policy_from("redact"), durability="FULL",
     )  # fmt: skip
     try:
         yield engine, scope

@@ -21,6 +21,7 @@ from mnemic.cli.output import (
     say_json,
     table,
 )
+from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.types import Episode, Event, Graph, Link, MemoryRecord, Message, Status
 
@@ -40,6 +41,8 @@ LONGEST = 100
 
 def _list(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
+        if arguments.kind != "memory":
+            return _listed(f"{arguments.kind}s", _others(memory, arguments), as_json=arguments.json)
         found = memory.list(
             order=arguments.order, limit=arguments.limit, offset=arguments.offset, reach=arguments.reach,
             types=arguments.type, tags=arguments.tag, status=arguments.status, since=arguments.since,
@@ -47,6 +50,29 @@ def _list(arguments: Namespace) -> bool:
             include_expired=arguments.include_expired,
         )  # fmt: skip
     return _listed("memories", found, as_json=arguments.json)
+
+
+def _others(memory: Memory, arguments: Namespace) -> Sequence[Message | Episode]:
+    """Messages or episodes in order of time.
+
+    Raises:
+        InvalidInput: an option asks for what only memories have.
+    """
+    given = [
+        name for name in ("type", "tag", "status", "at", "known_at", "include_expired") if getattr(arguments, name)
+    ]
+    if given or arguments.order == "importance":
+        option = f"--{given[0].replace('_', '-')}" if given else "--order importance"
+        raise InvalidInput(f"{option} is for memories; leave --kind {arguments.kind} out, or leave it out.")
+    if min(arguments.offset, arguments.limit) < 0:
+        raise InvalidInput("--limit and --offset are whole numbers from 0.")
+    ask = memory.messages if arguments.kind == "message" else memory.episodes
+    first, most = arguments.offset, arguments.limit
+    wanted = first + most if arguments.order == "newest" else None  # a limit keeps the latest
+    found = ask(
+        session=arguments.session, since=arguments.since, until=arguments.until, reach=arguments.reach, limit=wanted
+    )
+    return (found[::-1] if arguments.order == "newest" else found)[first : first + most]
 
 
 def _episodes(arguments: Namespace) -> bool:
@@ -58,7 +84,7 @@ def _episodes(arguments: Namespace) -> bool:
     return _listed("episodes", found, as_json=arguments.json)
 
 
-def _listed(name: str, found: Sequence[Episode | MemoryRecord], *, as_json: bool) -> bool:
+def _listed(name: str, found: Sequence[Record], *, as_json: bool) -> bool:
     if as_json:
         say_json({name: found})
     elif not found:

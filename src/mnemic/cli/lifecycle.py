@@ -9,7 +9,7 @@ from mnemic.cli.opening import open_memory, progress_bar
 from mnemic.cli.output import complain, event_line, one_line, receipt_line, say, say_json, table
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
-from mnemic.types import ConsolidationReport, Event, ProcessReport, Receipt, Status
+from mnemic.types import ConsolidationReport, Kind, ProcessReport, Receipt
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -129,6 +129,8 @@ def _undo(arguments: Namespace) -> bool:
 
 
 def _forget(arguments: Namespace) -> bool:
+    if arguments.hard or arguments.everything:
+        return _erase(arguments)
     if (arguments.description is None) == (arguments.id is None):
         raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
     with open_memory(arguments) as memory:
@@ -144,6 +146,32 @@ def _forget(arguments: Namespace) -> bool:
     back = "; mnemic restore ID brings one back" if gone else ""
     complain(f"{len(gone)} forgotten, {len(kept)} left{back}." if gone or kept else "nothing matches; nothing went.")
     return bool(gone)
+
+
+def _erase(arguments: Namespace) -> bool:
+    """Erase for good what a description or ids mean, or everything."""
+    named = sum((arguments.description is not None, arguments.id is not None, arguments.everything))
+    if named != 1:
+        raise InvalidInput("Say what to erase in words, name records with --id, or give --everything: one of them.")
+    if arguments.everything and not (arguments.hard and arguments.yes):
+        raise InvalidInput("--everything erases all that the user has, for good: give --hard and --yes with it.")
+    with open_memory(arguments) as memory:
+        if arguments.everything:
+            erasure = memory.erase_user()
+        else:
+            erasure = memory.forget(arguments.description, ids=arguments.id, hard=True)
+    if arguments.json:
+        say_json({"erasure": erasure})
+        return bool(erasure.counts)
+    say(*(f"erased     [{one_line(id_)}]" for id_ in erasure.ids))
+    say(*(f"told again [{one_line(id_)}]" for id_ in erasure.remade))
+    say(*(_kept(receipt) for receipt in erasure.spared))
+    say(*(f"not there  [{one_line(id_)}]" for id_ in erasure.missing))
+    rows = sum(erasure.counts.values())
+    complain(f"{rows} rows erased." if rows else "nothing matches; nothing went.")
+    if not erasure.clean:
+        complain(f"their bytes are still on disk: {erasure.purge.pending}")
+    return bool(erasure.counts)
 
 
 def _kept(receipt: Receipt) -> str:
@@ -175,10 +203,12 @@ def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
 def _log(arguments: Namespace) -> bool:
     if arguments.limit < 0:
         raise InvalidInput(f"--limit must be 0 or more, not {arguments.limit}.")
+    kinds: Sequence[Kind] = get_args(Kind) if arguments.all else ("memory",)
     with open_memory(arguments) as memory:
-        ids = [arguments.id] if arguments.id else _memories(memory)
-        events = sorted((event for id_ in ids for event in memory.history(id_)), key=_sequence, reverse=True)
-    shown = events[: arguments.limit]
+        if arguments.id:
+            shown = memory.history(arguments.id)[::-1][: arguments.limit]
+        else:
+            shown = memory.log(kinds=kinds, limit=arguments.limit)
     if arguments.json:
         say_json({"events": shown})
     elif not shown:
@@ -187,16 +217,6 @@ def _log(arguments: Namespace) -> bool:
         text = f"  {one_line(event.content)[:LONGEST]}" if event.content and not arguments.id else ""
         say(f"{event_line(event, named=not arguments.id)}{text}")
     return bool(shown)
-
-
-def _memories(memory: Memory) -> list[str]:
-    """Every memory of the user and of --session, in any project, believed or not, archived or not."""
-    found = memory.list(limit=None, reach="user", status=get_args(Status), include_expired=True)
-    return [record.id for record in found]
-
-
-def _sequence(event: Event) -> int:
-    return event.sequence
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {

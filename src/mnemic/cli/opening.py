@@ -8,23 +8,33 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mnemic.cli.output import complain
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from mnemic.memory import Memory
+from mnemic.projects import project
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from mnemic.flows.retaining import RetentionPolicy
+
 __all__ = ["open_memory", "progress_bar", "record_file", "require_record", "text_given"]
+
+SERVERS = ("postgresql://", "postgres://")
 
 
 def record_file(folder: str) -> Path:
     """Where the record of a folder is, whether or not there is one.
 
     Raises:
-        ConfigurationError: the folder is ``:memory:``.
+        ConfigurationError: the folder is ``:memory:`` or a server.
     """
     if folder == ":memory:":
         raise ConfigurationError("A memory in RAM is gone when the command ends. Give --dir a folder.")
+    if folder.startswith(SERVERS):  # not quoted: it may hold a password
+        raise ConfigurationError(
+            "This memory is kept by a server and has no file. Give --dir a folder for this command."
+        )
     from mnemic.stores.sqlite.store import FILE_NAME
 
     return Path(folder).expanduser() / FILE_NAME
@@ -36,35 +46,48 @@ def require_record(folder: str) -> None:
     Raises:
         StoreUnavailable: there is none.
     """
-    if not record_file(folder).exists():
+    if not folder.startswith(SERVERS) and not record_file(folder).exists():
         raise StoreUnavailable(
             f"There is no memory in {folder}. Name its folder with --dir or MNEMIC_DIR, or begin one with mnemic add, "
             "mnemic remember or mnemic import."
         )
 
 
-def open_memory(arguments: Namespace, *, make: bool = False) -> Memory:
+def open_memory(arguments: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
     """The memory that the options name.
 
     Args:
         arguments: the parsed command line.
         make: begin a new one when the folder holds none; reading commands never do.
+        retention: how long things are kept.
 
     Raises:
         StoreUnavailable: there is none, and none may be made.
     """
     if not make:
         require_record(arguments.dir)
-    record_file(arguments.dir)  # refuses RAM
+    if not arguments.dir.startswith(SERVERS):
+        record_file(arguments.dir)  # refuses RAM
     return Memory(
         arguments.dir,
         user=arguments.user,
-        project=arguments.project,
+        project=_project(arguments.project),
         session=arguments.session,
         timezone=arguments.timezone,
         embedder=arguments.embedder,
         llm=arguments.llm,
+        retention=retention,
     )
+
+
+def _project(name: str | None) -> str | None:
+    """The project an option names; ``auto`` is that of the working folder, ``off`` is none."""
+    if name == "auto":
+        here = project()
+        if not here.marker:
+            complain(f"{here.root} is no project (no git repository, no CLAUDE.md or AGENTS.md); going on without one.")
+        return here.id if here.marker else None
+    return None if name == "off" else name
 
 
 @contextmanager

@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import get_args
 
 import mnemic
-from mnemic import paths
 from mnemic.cli.keys import add_keys
 from mnemic.cli.texts import ENDING, HELP, OVERVIEW, SUMMARIES
 from mnemic.types import Kind, LinkType, MemoryType, Reach, Source, Status
 
 __all__ = ["FORMATS", "make_parser"]
 
-FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index", "mnemic")
+FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index", "mem0", "langgraph", "mnemic")
+
+
+MOMENTS = ("session-start", "pre-compact", "post-commit", "instructions")
 
 
 def make_parser() -> ArgumentParser:
@@ -47,12 +49,14 @@ def _memory_options(parser: ArgumentParser, *, given_only: bool) -> None:
     def default(value: str | None) -> str | None:
         return SUPPRESS if given_only else value
 
-    folder = paths.environment("MNEMIC_DIR") or "./memory"
     group = parser.add_argument_group("memory")
-    group.add_argument("--dir", default=default(folder), help="its folder (default: $MNEMIC_DIR, else ./memory)")
+    group.add_argument("--dir", default=default(None), help="its folder (default: $MNEMIC_DIR, else ./memory)")
     group.add_argument("--user", default=default("default"), help="whose memory (default: default)")
-    group.add_argument("--project", default=default(None), help="the project")
-    group.add_argument("--session", default=default(None), help="the conversation: what to search, where to store to")
+    group.add_argument("--project", default=default(None), help="the project; auto: that of the working folder")
+    group.add_argument(
+        "--session", default=default(None),
+        help="the conversation: what to search, where to store to; new: one that has not been yet",
+    )  # fmt: skip
     group.add_argument(
         "--embedder", metavar="NAME", default=default(None),
         help='a model folder, "provider:model" or "hashing" (default: all-MiniLM-L6-v2 on this machine)',
@@ -138,6 +142,12 @@ def _add(parser: ArgumentParser) -> None:
 def _import(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="a JSON or JSONL file in UTF-8")
     parser.add_argument("--format", choices=FORMATS, default="auto", help="what the file holds (default: auto)")
+    parser.add_argument(
+        "--user-from", metavar="FIELD",
+        help="memories of others: the field that says whose each is, such as user_id or namespace.1; none: they are --user's",
+    )  # fmt: skip
+    parser.add_argument("--only", metavar="NAME", help="with --user-from: take only what is this user's")
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be done")
 
 
 def _remember(parser: ArgumentParser) -> None:
@@ -150,6 +160,9 @@ def _remember(parser: ArgumentParser) -> None:
         "--source-id", action="append", metavar="ID", default=[], help="what it was made from; give it again for more"
     )
     parser.add_argument("--valid-at", type=_moment, metavar="ISO", help="since when it is true (default: now)")
+    parser.add_argument(
+        "--delete-after", type=_moment, metavar="ISO", help="its lifetime, until then (default: for good)"
+    )
     parser.add_argument(
         "--source", choices=get_args(Source), default="direct_user", help="where it comes from (default: direct_user)"
     )
@@ -178,6 +191,9 @@ def _context(parser: ArgumentParser) -> None:
 
 
 def _list(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--kind", choices=get_args(Kind), default="memory", help="message, episode or memory (default: memory)"
+    )
     parser.add_argument("--order", choices=("newest", "oldest", "importance"), default="newest", help="default: newest")
     _limit(parser, 20, "at most so many")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out so many first (default: 0)")
@@ -235,6 +251,11 @@ def _forget(parser: ArgumentParser) -> None:
     parser.add_argument("description", metavar="DESCRIPTION", nargs="?", help="what to forget, in words")
     parser.add_argument("--id", action="append", metavar="ID", help="this record; give it again for more")
     parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the history of what goes")
+    parser.add_argument(
+        "--hard", action="store_true", help="erase for good, with all that was made from it: nothing brings it back"
+    )
+    parser.add_argument("--everything", action="store_true", help="all that the user has; needs --hard and --yes")
+    parser.add_argument("--yes", action="store_true", help="really everything")
 
 
 def _restore(parser: ArgumentParser) -> None:
@@ -257,6 +278,32 @@ def _consolidate(parser: ArgumentParser) -> None:
 def _log(parser: ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", nargs="?", help="the record (default: all memories)")
     _limit(parser, 20, "the newest so many")
+    parser.add_argument("--all", action="store_true", help="messages and episodes too")
+
+
+def _prefer(parser: ArgumentParser) -> None:
+    parser.add_argument("key", metavar="KEY", nargs="?", help="which preference (default: all of them)")
+    parser.add_argument("value", metavar="VALUE", nargs="?", help="its new value: JSON, or else a text")
+    parser.add_argument("--remove", action="store_true", help="remove it")
+
+
+def _retire(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "--message-days", type=float, metavar="N", help="also messages that are older (default: keep them)"
+    )
+    parser.add_argument(
+        "--memory-limit",
+        type=int,
+        metavar="N",
+        help="keep so many memories; the least important go (default: keep all)",
+    )
+    parser.add_argument(
+        "--session-summary-days", type=float, metavar="N", help="for summaries made from now on (default: 7)"
+    )
+
+
+def _stats(parser: ArgumentParser) -> None:
+    parser.add_argument("--plot", metavar="FILE", help="draw tiers over time, and feelings: .svg, .png or .pdf")
 
 
 def _export(parser: ArgumentParser) -> None:
@@ -266,6 +313,28 @@ def _export(parser: ArgumentParser) -> None:
 
 def _doctor(parser: ArgumentParser) -> None:
     parser.add_argument("--deep", action="store_true", help="read everything, and run the embedder once")
+    parser.add_argument("--fix", action="store_true", help="put right what is safe, after a backup; implies --deep")
+
+
+def _backup(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", help="where to: a folder that does not exist yet")
+
+
+def _restore_backup(parser: ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", help="what mnemic backup made")
+
+
+def _migrate(parser: ArgumentParser) -> None:
+    parser.add_argument("--from", dest="source", required=True, metavar="PLACE", help="a folder or postgresql://...")
+    parser.add_argument("--to", dest="target", required=True, metavar="PLACE", help="the same; made when missing")
+
+
+def _hook(parser: ArgumentParser) -> None:
+    parser.add_argument("moment", metavar="MOMENT", choices=MOMENTS, help=", ".join(MOMENTS))
+    parser.add_argument(
+        "--max-tokens", type=int, default=1500, metavar="N", help="of what session-start prints (default: 1500)"
+    )
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds at most (default: 30)")
 
 
 def _nothing(_: ArgumentParser) -> None:
@@ -304,9 +373,16 @@ _OPTIONS: Mapping[str, Callable[[ArgumentParser], None]] = {
     "consolidate": _consolidate,
     "undo": _one("of the consolidation"),
     "log": _log,
-    "stats": _nothing,
+    "prefer": _prefer,
+    "end-session": _nothing,
+    "retire": _retire,
+    "stats": _stats,
     "reembed": _nothing,
     "export": _export,
+    "backup": _backup,
+    "restore-backup": _restore_backup,
+    "migrate": _migrate,
     "doctor": _doctor,
+    "hook": _hook,
     "keys": add_keys,
 }

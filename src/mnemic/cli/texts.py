@@ -26,7 +26,7 @@ exit codes: 0 fine; 1 nothing found, something not taken in, or findings; 2 wron
 
 SUMMARIES = {
     "add": "store one message",
-    "import": "take a file of messages in",
+    "import": "take a file of messages or memories in",
     "remember": "store one statement",
     "process": "make episodes and memories of messages",
     "search": "find what was said",
@@ -42,10 +42,17 @@ SUMMARIES = {
     "consolidate": "keep what matters, merge what says the same",
     "undo": "take a consolidation back",
     "log": "what happened to the memories",
-    "stats": "count what is there",
+    "prefer": "read or set a preference",
+    "end-session": "keep a summary of a conversation",
+    "retire": "archive what has had its time",
+    "stats": "count what is there, or draw it",
     "reembed": "make every vector anew",
     "export": "write a user's memory into a file",
+    "backup": "copy the whole record while it is in use",
+    "restore-backup": "make a memory of a backup",
+    "migrate": "move a record to another folder or to PostgreSQL",
     "doctor": "check installation and record",
+    "hook": "what coding agents and git run",
     "keys": "store API keys",
 }
 """The commands in the order of the help, with one line for each."""
@@ -61,20 +68,25 @@ examples:
   git log -1 --format=%B | mnemic add --role tool --project atlas
 """,
     "import": """\
-Take the messages of a JSON or JSONL file in, verbatim, with their dates.
+Take a JSON or JSONL file in, with its dates: messages verbatim, memories as memories.
 
 formats (told by their shape, unless --format names one):
   messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "metadata"?}
   langchain    messages_to_dict(messages), or a list of dumpd(message)
   llama-index  a list of ChatMessage.model_dump(mode="json"), or a stored SimpleChatStore
   locomo       one LoCoMo conversation, or a list of them
+  mem0         what get_all() of mem0 gives, or points of its Qdrant collection
+  langgraph    items of a LangGraph store, LangMem's among them: {"namespace", "key", "value", "created_at" ...}
   mnemic       what mnemic export wrote, read back into a user who has nothing yet
 
 Importing the same file twice stores nothing twice: messages without an id get one made of their text, speaker, time and
-session. Messages that name no session belong to --session, else to one named after the file.
+session. Messages that name no session belong to --session, else to one named after the file. Memories keep their ids
+behind "mem0:" or "langgraph:", and --user-from says whose each is. What is damaged is named; exit code 1 then.
 
 examples:
   mnemic import chat.json --user ana
+  mnemic import mem0.json --user-from user_id --dry-run
+  mnemic import store.jsonl --format langgraph --user-from namespace.1 --only ana
   mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
   mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
 """,
@@ -116,12 +128,14 @@ examples:
   mnemic context > memory.txt
 """,
     "list": """\
-List memories in order, not ranked, each with the id that the other commands take. Exit code 1 when there is none.
+List memories, or with --kind messages or episodes, in order, not ranked, each with the id that the other commands take.
+Exit code 1 when there is none.
 
 examples:
   mnemic list                                    the newest
   mnemic list --order importance --limit 10
   mnemic list --type procedural --tag release
+  mnemic list --kind message --since 2026-03-01  what was said, in order of time
   mnemic list --include-expired                  also what is no longer true or no longer believed
   mnemic list --status archived                  what was forgotten or merged
 """,
@@ -171,6 +185,8 @@ resembles the description is told and stays. Nothing is lost: mnemic restore bri
 examples:
   mnemic forget "my schedule preferences"
   mnemic forget --id mem_0f8f --id m17 --reason "said in jest"
+  mnemic forget --hard --id m17                  erase it, and all that was made from it, for good
+  mnemic forget --hard --everything --yes        erase all that the user has
 """,
     "restore": """\
 Bring forgotten records back. Exit code 1 when one of them does not come back.
@@ -201,13 +217,42 @@ With an id: the history of that record, of any kind.
 examples:
   mnemic log
   mnemic log --limit 100 --json
+  mnemic log --all                               messages and episodes too
   mnemic log mem_0f8f
 """,
-    "stats": """\
-Count what one user has, and the size of the whole record.
+    "prefer": """\
+Read or set preferences, at the level of --project or else of the user. An earlier value stays in the record. VALUE is read as
+JSON where it is JSON, else it is a text. Exit code 1 when there is no such preference.
+
+examples:
+  mnemic prefer
+  mnemic prefer theme dark
+  mnemic prefer indent 4 --project atlas
+  mnemic prefer theme --remove
+""",
+    "end-session": """\
+Process the conversation that --session names and keep a summary of it for a week: topics, tools, how much was said. A new
+session is offered it by mnemic context. Exit code 1 when nothing was said.
 
 example:
+  mnemic end-session --session s1
+""",
+    "retire": """\
+Archive what has had its time: memories whose lifetime is over and, where a limit is given, old messages and memories that are
+too many. Nothing goes that a live memory was made from. mnemic restore brings it back.
+
+examples:
+  mnemic retire
+  mnemic retire --message-days 365
+  mnemic retire --memory-limit 5000
+""",
+    "stats": """\
+Count what one user has, and the size of the whole record. --plot also draws how many memories were in each tier over time,
+and what messages and memories feel like. Needs: pip install "mnemic[plot]"
+
+examples:
   mnemic stats --user ana
+  mnemic stats --plot memory.svg
 """,
     "reembed": """\
 Make every vector of the record anew with the embedder that --embedder names, for all users. Searches go on meanwhile;
@@ -227,6 +272,30 @@ examples:
   mnemic export ana.jsonl --user ana
   mnemic export - --user ana | gzip > ana.jsonl.gz
 """,
+    "backup": """\
+Copy the whole record, all its users, into a new folder while it is in use, and verify the copy. Nothing is overwritten. The
+folder is a memory of its own; it holds everything that is there now, and what is erased later stays in it.
+
+examples:
+  mnemic backup ~/backups/memory-2026-11-22
+  mnemic --dir ./notes backup ~/backups/notes
+""",
+    "restore-backup": """\
+Make a memory of a backup, in the folder that --dir names, where there must be none: move a damaged one away first, whole. The
+backup is verified and stays. (mnemic restore brings single forgotten records back.)
+
+examples:
+  mnemic --dir ./memory restore-backup ~/backups/memory-2026-11-22
+""",
+    "migrate": """\
+Move a whole record, all its users, from a folder to PostgreSQL, back, or to another place of the same kind. Rows are copied as
+they are, with versions, events and vectors: nothing is embedded again. Interrupted or killed, it goes on when it is run again.
+At the end all rows are compared, and both places verified. The source stays as it is; nothing may write to it meanwhile.
+
+examples:
+  mnemic migrate --from ./memory --to postgresql://localhost/app
+  mnemic migrate --from "postgresql://localhost/app?schema=mnemic" --to ./memory
+""",
     "doctor": """\
 Check the installation and the record: versions, embedder and its weights, tokenizer, every invariant of the memory.
 Exit code 1 when something is wrong. Works without a memory, too.
@@ -234,6 +303,25 @@ Exit code 1 when something is wrong. Works without a memory, too.
 examples:
   mnemic doctor
   mnemic doctor --deep        also reads every page and every text, and runs the embedder once
+  mnemic doctor --fix         puts right what is safe: full text, missing vectors, entries of records that are gone. A
+                              backup is written beside the folder first; texts, lineage and links are never touched
+""",
+    "hook": """\
+What coding agents and git run at certain moments. The agent's JSON is read from stdin; its folder says which project it is,
+unless --project names one or is off. The memory is in --dir, $MNEMIC_DIR, else ~/.mnemic, as for mnemic-mcp. Whatever goes
+wrong is told on stderr, and the exit code is 0: a hook never stops the work it is part of.
+
+moments:
+  session-start  print what a new session should know
+  pre-compact    store the messages of the transcript that are not stored yet
+  post-commit    remember the commit that was just made
+  instructions   print what to put into CLAUDE.md or AGENTS.md
+
+examples:
+  mnemic hook session-start --max-tokens 1000
+  mnemic hook pre-compact --user ana
+  mnemic hook post-commit --project off
+  mnemic hook instructions | tee -a CLAUDE.md
 """,
     "keys": """\
 Store the API key of a provider of language models in the keyring of this machine. The key is asked for without echo, or read

@@ -98,6 +98,7 @@ def clusters(
     similarity_threshold: float = 0.85,
     min_cluster_size: int = 2,
     conflicting: Callable[[int, int], bool],
+    between: Callable[[], object] = bool,
 ) -> Clustering:
     """Gather around each seed the memories that say the same.
 
@@ -114,6 +115,7 @@ def clusters(
         similarity_threshold: least cosine with the centroid, 0 to 1.
         min_cluster_size: members, the seed included, from which a cluster is one, at least 1.
         conflicting: whether two memories, by index, say different things.
+        between: called between two seeds, so that others get their turn.
 
     Returns:
         The clusters, the conflicts that kept memories out of them, and the seeds left alone. A pair is reported even when its
@@ -136,6 +138,7 @@ def clusters(
     threshold = similarity_threshold - _ROUNDING
     made, conflicts, alone = list[tuple[int, ...]](), list[tuple[int, int]](), list[int]()
     for seed, near in _near(order, vectors, _codes(levels), usable, threshold - MARGIN):
+        between()
         if not free[seed]:
             continue
         members, left_out = _gathered(seed, near[free[near]], vectors, threshold, conflicting)

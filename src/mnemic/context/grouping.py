@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from mnemic.context.rendering import date_of, day_of, fenced, inert, line_of
+from mnemic.context.rendering import date_of, day_of, fenced, heading_of, line_of, marked
 from mnemic.protocols import TokenCounter
 from mnemic.text.sentences import sentences
 from mnemic.types import Episode, Hit, MemoryRecord
@@ -44,7 +44,7 @@ class _Section:
     def rendered(self) -> list[str]:
         """Its lines in the order they were said."""
         told = [line for _, line in sorted(self.lines, key=_when)]
-        return [f"{self.heading}:", *([self.story] if self.story else []), *told]
+        return [f"{self.heading}:", *([f"  {self.story}"] if self.story else []), *told]
 
 
 def _when(pair: tuple[Hit, str]) -> tuple[float, str]:
@@ -104,7 +104,7 @@ def _opened(episode: Episode | None, fence: str) -> _Section:
         return _Section(FURTHER)
     first = next(iter(sentences(episode.content)), "")
     story = first if len(first) <= STORY else first[: first.rfind(" ", 0, STORY)] + " ..."
-    return _Section(f"{inert(episode.title, fence)} ({day_of(episode.started_at)})", inert(story, fence))
+    return _Section(f"{heading_of(episode.title, fence)} ({day_of(episode.started_at)})", marked(story, episode, fence))
 
 
 def _told(hit: Hit, known: Replaced, *, dated: bool, fence: str) -> list[str]:
@@ -121,14 +121,14 @@ def _told(hit: Hit, known: Replaced, *, dated: bool, fence: str) -> list[str]:
 def _since(hit: Hit, known: Replaced, fence: str) -> str:
     """What took the place of what a message says."""
     later = [known.facts[id_] for id_ in hit.superseded_by if id_ in known.facts]
-    return "".join(f" (now, since {date_of(_from(fact))}: {inert(fact.content, fence)})" for fact in later)
+    return "".join(f" (now, since {date_of(_from(fact))}: {marked(fact.content, fact, fence)})" for fact in later)
 
 
 def _fact(fact: MemoryRecord, known: Replaced, *, dated: bool, fence: str) -> str:
     said = f" ({date_of(_from(fact))})" if dated else ""
     until = f" (until {date_of(fact.invalid_at)})" if fact.invalid_at else ""
-    before = "".join(f" (before: {inert(old.content, fence)})" for old in known.before.get(fact.id, ()))
-    return f"- {inert(fact.content, fence)}{said}{until}{before}"
+    before = "".join(f" (before: {marked(old.content, old, fence)})" for old in known.before.get(fact.id, ()))
+    return f"- {marked(fact.content, fact, fence)}{said}{until}{before}"
 
 
 def _from(fact: MemoryRecord) -> datetime:

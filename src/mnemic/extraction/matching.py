@@ -14,7 +14,7 @@ from mnemic.extraction.rewriting import is_past
 from mnemic.extraction.slots import mentions, read, replaced_values
 from mnemic.text.terms import content_terms
 
-__all__ = ["comparable", "features", "replacing"]
+__all__ = ["comparable", "contrast", "features", "frame_of", "replacing", "turns"]
 
 _WEIGHTS = (
     4.86, 4.42, -0.60, 0.21, -0.97, -1.07, 1.89, 0.37, -0.95, -0.87, -1.74, -2.37, -1.22, 2.22, 0.82, -1.31,
@@ -65,7 +65,18 @@ def _order(text: str) -> _Order:
     return _Order(before, known.terms - values - known.named - known.owned)
 
 
-def _contrast(first: str, second: str) -> bool:
+def frame_of(text: str) -> frozenset[str]:
+    """The terms of a sentence that are neither values nor names."""
+    return _order(text).frame
+
+
+@lru_cache(maxsize=4096)
+def turns(text: str) -> bool:
+    """Whether its words tell of a change, strongly or weakly."""
+    return tells_of_change(text) or _TURN.search(text) is not None
+
+
+def contrast(first: str, second: str) -> bool:
     """Whether one noun has another word before it: travel budget, marketing budget."""
     a, b = _order(first), _order(second)
     light = light_terms()
@@ -96,7 +107,7 @@ def comparable(last: str, first: str) -> bool:
 
 def _is_event(text: str) -> bool:
     """Whether it tells of what was done once, in the past."""
-    if tells_of_change(text) or _TURN.search(text):
+    if turns(text):
         return False
     return any(is_past(word.strip(".,;!")) for word in text.lower().split()[1:10])
 
@@ -116,14 +127,14 @@ def features(last: str, first: str, cosine: float) -> list[float]:
     named = bool(a.called - b.called and b.called - a.called)
     frame_a, frame_b = _order(last).frame, _order(first).frame
     topic, more_a, more_b = a.topic & b.topic, a.topic - b.topic, b.topic - a.topic
-    contrast = _contrast(last, first)
+    contrasts = contrast(last, first)
     return [
         cosine,
-        tells_of_change(last) or _TURN.search(last) is not None,
+        turns(last),
         counted,
         named,
-        contrast and (counted or named),
-        contrast,
+        contrasts and (counted or named),
+        contrasts,
         len(frame_a & frame_b) / max(len(frame_a | frame_b), 1),
         bool(topic),
         min(len(more_a), 3) if more_b else 0,

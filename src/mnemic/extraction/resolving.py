@@ -15,7 +15,7 @@ from mnemic.extraction.attributes import PERSONAL, cardinality
 from mnemic.extraction.clauses import is_short, standing, tells_of_change
 from mnemic.extraction.facts import Fact, facts
 from mnemic.extraction.matching import comparable, replacing
-from mnemic.extraction.novelty import distinct_terms, novelty, similarities
+from mnemic.extraction.novelty import distinct_terms, eased, novelty, similarities
 from mnemic.extraction.slots import mentions, people, replaced_values, same_slot
 from mnemic.extraction.values import kind, same_value
 from mnemic.text.clock import aware
@@ -82,6 +82,7 @@ def resolve(
     *,
     dedup: bool = True,
     threshold: float = 0.8,
+    base: float = 0.0,
 ) -> Resolution:
     """Decide what a statement means for what is known about the same things.
 
@@ -96,9 +97,11 @@ def resolve(
         vectors: their embeddings, shape (len(known), d), or None.
         dedup: whether duplicates are looked for.
         threshold: lowest cosine of a duplicate.
+        base: cosine of statements that have nothing to do with each other, as ``base_cosine`` tells it; cosines count above it.
     """
     said = aware(said_at, UTC)
     cosines = similarities(vector, vectors, len(known))
+    cosines = None if cosines is None else eased(cosines, base)
     error = novelty(text, [record.content for record in known], cosines).error
     held = list(_seen(text, said, known, cosines))
     held = [*_matched(text, said, held)]

@@ -39,6 +39,13 @@ _SUBJECT = re.compile(
 )
 _INVERTED = re.compile(r"\b(am|have|do|was|did|can|could|will|would|should) I\b(?=[.,;!]|$| (?!am|have|do|was))")
 _TOGETHER = re.compile(r"(?:\b(?:[Mm]y|[Oo]ur)(?: [\w-]+){1,3}|\b[A-Z][\w-]+) and $")
+_OPENS_A_CLAUSE = re.compile(
+    r"(?:^|[.,;:!?]|\b(?:that|so|because|and|but|or|when|if|where|while|as|since|think|thought|hope|know|knew|believe|guess|say|"
+    r"said|wish|feel|yesterday|today|tonight|tomorrow|weekend|week|month|year|day|morning|evening|night|then|now|once|"
+    r"sometimes|recently|lately|both|only|did|do|are|were|can|will|should))"
+    r"(?:\s*[Mm]y(?: [\w-]+){1,3}|(?:\s*[A-Z][\w-]+)+) and $"
+)
+"""What stands before the subject: to Porto and I is none."""
 _AGAIN = re.compile(r"(?<![\w'])(and|but|or) $")
 _QUOTED = re.compile(r"(\"[^\"]*\"|\u201c[^\u201d]*\u201d|`[^`]*`)")
 _POSSESSIVE = re.compile(r"\b(?:my own|our own|my|our|mine(?!')|ours)\b", re.IGNORECASE)
@@ -151,7 +158,7 @@ def _subjects(text: str, speaker: Speaker, *, seen: bool) -> tuple[str, int]:
     done, first = 0, -1
     for match in _SUBJECT.finditer(text):
         before = text[: match.start()]
-        together = bool(_TOGETHER.search(before))
+        together = bool(_TOGETHER.search(before) and _OPENS_A_CLAUSE.search(before))
         verb = _conjugated(match, together=together)
         again = first >= 0 and not together and bool(_AGAIN.search(before)) and bool(match["verb"] or match["short"])
         name = speaker.name if not before.strip() else speaker.inside

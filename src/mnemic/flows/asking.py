@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, cast, get_args
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, shown
 from mnemic.retrieval import Recipe, recipe_named
+from mnemic.safety.trust import SHARE
 from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
 from mnemic.text.terms import clean
 from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
 
-__all__ = ["MAX_DEPTH", "filters", "identifier", "query", "whole"]
+__all__ = ["MAX_DEPTH", "filters", "identifier", "kinds", "query", "whole"]
 
 MAX_QUERY = 100_000
 MAX_DEPTH = 10
@@ -27,7 +28,7 @@ def whole(what: str, value: object, low: int, high: int) -> int:
         InvalidInput: it is not one.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise InvalidInput(f"{what} must be a whole number from {low} to {high}, not {value!r:.40}.")
+        raise InvalidInput(f"{what} must be a whole number from {low} to {high}, not {shown(value)}.")
     return value
 
 
@@ -40,6 +41,18 @@ def identifier(value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput(f"An id must be a string, not {type(value).__name__}.")
     return clean(value)
+
+
+def kinds(value: object) -> tuple[Kind, ...]:
+    """Kinds of records, at least one.
+
+    Raises:
+        InvalidInput: one of them is no kind, or there is none.
+    """
+    found = _choice("kinds", value, get_args(Kind))
+    if not found:
+        raise InvalidInput(f"kinds must name at least one of {list(get_args(Kind))}.")
+    return cast("tuple[Kind, ...]", found)
 
 
 def _choice(what: str, values: object, allowed: Sequence[str]) -> tuple[str, ...] | None:
@@ -65,19 +78,19 @@ def _micros(what: str, value: object, zone: tzinfo) -> int | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({value!r:.40}).")
+        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({shown(value)}).")
     return to_micros(value, zone)
 
 
 def _cosine(what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:  # NaN is not either
-        raise InvalidInput(f"{what} must be a number from -1 to 1, not {value!r:.40}.")
+        raise InvalidInput(f"{what} must be a number from -1 to 1, not {shown(value)}.")
     return float(value)
 
 
 def _share(what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        raise InvalidInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
     return float(value)
 
 
@@ -91,6 +104,11 @@ def _word(what: str, value: object) -> str | None:
     if value is not None and not isinstance(value, str):
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
     return None if value is None else clean(value)
+
+
+def _written(value: object) -> object:
+    """A value of metadata as it is stored."""
+    return clean(value) if isinstance(value, str) else value
 
 
 def filters(
@@ -111,6 +129,8 @@ def filters(
     known_at: datetime | None = None,
     expired: bool = False,
     exclude: Sequence[str] = (),
+    min_trust: object = None,
+    searched: bool = True,
 ) -> Filters:
     """Checked filters; the user is not among them, because no argument can change it.
 
@@ -118,10 +138,12 @@ def filters(
         InvalidInput: a value is of the wrong type or not a known word.
     """
     if reach not in get_args(Reach):
-        raise InvalidInput(f"reach must be one of {list(get_args(Reach))}, not {reach!r:.40}.")
+        raise InvalidInput(f"reach must be one of {list(get_args(Reach))}, not {shown(reach)}.")
     for needed, name in (("session", scope.session), ("project", scope.project)):
         if reach == needed and name is None:
             raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
+    if searched and status is not None and "quarantined" in status:
+        raise InvalidInput('What is in quarantine is listed, not searched: list(status=["quarantined"]).')
     chosen = _choice("kinds", kinds, get_args(Kind))
     if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
@@ -133,7 +155,7 @@ def filters(
         in_session=_word("session", in_session),
         types=_choice("types", types, get_args(MemoryType)),
         tags=_strings("tags", tags),
-        metadata=None if metadata is None else {clean(str(key)): value for key, value in metadata.items()},
+        metadata=None if metadata is None else {clean(str(key)): _written(value) for key, value in metadata.items()},
         status=_choice("status", status, get_args(Status)),
         role=_word("role", role),
         exclude=_strings("exclude", exclude) or (),
@@ -142,6 +164,7 @@ def filters(
         at=_micros("at", at, zone),
         known_at=_micros("known_at", known_at, zone),
         expired=bool(expired),
+        min_trust=None if min_trust is None else _share("min_trust", min_trust),
     )
 
 
@@ -160,6 +183,7 @@ def query(
     expand_query: bool = False,
     mood: object = None,
     emotion_weight: object = 0.3,
+    untrusted_share: object = SHARE,
 ) -> Query:
     """A checked query.
 
@@ -171,7 +195,7 @@ def query(
     if len(text) > MAX_QUERY:
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Ask for its gist.")
     if min_evidence not in get_args(Evidence):
-        raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {min_evidence!r:.40}.")
+        raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {shown(min_evidence)}.")
     moment = _micros("now", now, zone)
     return Query(
         text=text,
@@ -185,6 +209,7 @@ def query(
         expand_query=bool(expand_query),
         mood=_mood(mood),
         emotion_weight=_share("emotion_weight", emotion_weight),
+        untrusted_share=_share("untrusted_share", untrusted_share),
         expand_links=whole("expand_links", expand_links, 0, MAX_DEPTH),
         min_similarity=None if min_similarity is None else _cosine("min_similarity", min_similarity),
     )

@@ -16,8 +16,11 @@ from mnemic import consolidation
 from mnemic.errors import StoreError
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
+from mnemic.flows.feeling import feeling
 from mnemic.flows.learning import enriched, slots_of
 from mnemic.flows.settings import Consolidator
+from mnemic.flows.traffic import Courtesy
+from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differs import differs
 from mnemic.types import (
@@ -45,8 +48,6 @@ ASKED = 3
 """Members of a cluster that the language model is asked about; the rules decide on the others."""
 
 
-TRUSTED = 0.5
-"""Trust from which a memory may become long-term by itself."""
 DIGITS = 3
 """Importance is weighed in thousandths: what was told in one breath is equal, whenever one looks."""
 
@@ -64,7 +65,7 @@ class _Bench:
         """Places of the short-term memories to begin with: the most important that may become long-term."""
         c = self.candidates
         new = (c.judged == 0) | (c.last_access > c.judged)
-        ready = np.flatnonzero(c.fresh & (c.trust >= TRUSTED) & (self.worth >= settings.importance_threshold) & new)
+        ready = np.flatnonzero(c.fresh & (c.trust >= UNTRUSTED) & (self.worth >= settings.importance_threshold) & new)
         return ready[np.lexsort((ready, -self.worth[ready]))].tolist()
 
 
@@ -78,14 +79,17 @@ class _Plan:
     skipped: int
 
 
-def _bench(engine: Engine, scope: Scope, settings: Consolidator) -> _Bench | None:
+def _bench(engine: Engine, scope: Scope, settings: Consolidator, rest: Courtesy) -> _Bench | None:
     engine.save_uses()
     view = engine.view(scope.user)
+    rest()
     if view is None:
         return None
     moment = to_micros(now())
     found = engine.store.lifecycle.candidates(scope.user, moment - int(settings.min_age_hours * HOUR))
+    rest()
     rows = view.columns.rows_of(found.doc)
+    rest()
     if len(rows) != len(found):  # made since the snapshot
         known = np.isin(found.doc, view.columns.doc[rows])
         found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
@@ -103,7 +107,9 @@ def advise(engine: Engine, scope: Scope, settings: Consolidator) -> Consolidatio
         return ConsolidationAdvice(
             should_consolidate=False, reason=reason, short_term_count=short, long_term_count=long
         )
-    bench = _bench(engine, scope, settings)
+    rest = Courtesy(engine.traffic)
+    bench = _bench(engine, scope, settings, rest)
+    rest()
     ready = 0 if bench is None else len(bench.seeds(settings))
     what = (
         f"{ready} of {short} short-term memories are old and important enough"
@@ -164,16 +170,19 @@ def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> Consolidation
 
 def _planned(engine: Engine, scope: Scope, settings: Consolidator, *, mark: bool) -> _Plan | None:
     """The plan of a cycle, None when there is nothing to do; ``mark`` notes its seeds as being worked on."""
-    bench = _bench(engine, scope, settings)
+    rest = Courtesy(engine.traffic)
+    bench = _bench(engine, scope, settings, rest)
     seeds = [] if bench is None else bench.seeds(settings)[: settings.max_batch_size]
+    rest()
     if bench is None or not seeds:
         return None
     if mark:
         ids = engine.store.relations.ids(bench.view.user, bench.candidates.doc[seeds].tolist())
         engine.store.apply(scope.user, [Work(ids=tuple(ids.values()))])
     records = _Records(engine, bench, seeds)
-    grouped = _clustered(bench, seeds, settings, records)
-    decided = _decisions(engine, bench, grouped, settings, records)
+    rest()
+    grouped = _clustered(bench, seeds, settings, records, rest)
+    decided = _decisions(engine, bench, grouped, settings, records, rest)
     stands = {id_: d.best.id for d in decided for id_ in d.absorbed}
     links = _contradictions(grouped, records, stands)
     change = Consolidate(
@@ -184,6 +193,7 @@ def _planned(engine: Engine, scope: Scope, settings: Consolidator, *, mark: bool
         contradictions=(*links, *(link for d in decided for link in d.ended)),
         weighed={records[place].id: float(bench.worth[place]) for place in seeds},
     )
+    rest()
     kept = {d.best.id for d in decided} | set(stands)
     skipped = sum(id_ not in kept for id_ in change.weighed)
     return _Plan(change, tuple(map(_summary, decided)), len(grouped.clusters), skipped)
@@ -209,6 +219,7 @@ class _Records:
     def __init__(self, engine: Engine, bench: _Bench, seeds: Sequence[int]) -> None:
         self._engine, self._bench = engine, bench
         self._held: dict[int, MemoryRecord] = {}
+        self._opposed: dict[int, set[int]] = {}
         self._fetch(seeds)
 
     def _fetch(self, places: Iterable[int]) -> None:
@@ -222,28 +233,44 @@ class _Records:
             self._fetch([place])
         return self._held[place]
 
+    def conflict(self, first: int, second: int) -> bool:
+        """Whether two memories say different things, or somebody said that they do."""
+        docs = [int(self._bench.candidates.doc[place]) for place in (first, second)]
+        return docs[1] in self._contradicted(docs[0]) or differs(self[first].content, self[second].content) is not None
+
+    def _contradicted(self, doc: int) -> set[int]:
+        if doc not in self._opposed:
+            edges = self._engine.store.relations.edges(self._bench.view.user, [doc])
+            self._opposed[doc] = {end for a, b, kind, *_ in edges if kind == "contradicts" for end in (a, b)} - {doc}
+        return self._opposed[doc]
+
 
 def _clustered(
-    bench: _Bench, seeds: Sequence[int], settings: Consolidator, records: _Records
+    bench: _Bench, seeds: Sequence[int], settings: Consolidator, records: _Records, rest: Courtesy
 ) -> consolidation.Clustering:
     """Gather what says the same around the seeds; never across a level, nor across trust."""
     columns, rows, c = bench.view.columns, bench.rows, bench.candidates
     kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory may not rest on one that is trusted less
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
+    rest()
     levels = np.where(c.apart, -2 - rows, level * len(kinds) + trust.reshape(-1))
-    matrix = bench.view.matrix
-    whole = 2 * len(rows) > len(matrix) > 0  # a copy of nearly everything would cost more than its products
+    matrix = bench.view.vectors.held
+    whole = (
+        matrix is not None and 2 * len(rows) > len(matrix) > 0
+    )  # a copy of nearly everything costs more than its products
     at = rows.astype(np.intp) if whole else np.arange(len(rows))
-    all_levels = np.full(len(matrix) if whole else len(rows), -1, np.int64)
+    vectors = matrix if matrix is not None and whole else bench.view.vectors.of(rows)
+    all_levels = np.full(len(vectors), -1, np.int64)
     all_levels[at] = levels
 
     def place(index: int) -> int:
         return int(np.searchsorted(at, index))
 
     found = consolidation.clusters(
-        at[list(seeds)].tolist(), matrix if whole else matrix[rows], all_levels, at,
+        at[list(seeds)].tolist(), vectors, all_levels, at,
         similarity_threshold=settings.similarity_threshold, min_cluster_size=settings.min_cluster_size,
-        conflicting=lambda a, b: differs(records[place(a)].content, records[place(b)].content) is not None,
+        conflicting=lambda a, b: records.conflict(place(a), place(b)),
+        between=rest,
     )  # fmt: skip
     return consolidation.Clustering(
         clusters=tuple(tuple(map(place, members)) for members in found.clusters),
@@ -267,12 +294,18 @@ class _Decision:
 
 
 def _decisions(
-    engine: Engine, bench: _Bench, grouped: consolidation.Clustering, settings: Consolidator, records: _Records
+    engine: Engine,
+    bench: _Bench,
+    grouped: consolidation.Clustering,
+    settings: Consolidator,
+    records: _Records,
+    rest: Courtesy,
 ) -> list[_Decision]:
     """The groups that are important enough, each decided on; the most important member stands for the others."""
     consultant = Consultant(engine)
     decided: list[_Decision] = []
     for group in (*grouped.clusters, *((single,) for single in grouped.singles)):
+        rest()
         places = np.array(sorted(group), np.intp)
         mean = float(bench.worth[places].mean())
         if mean < settings.importance_threshold:
@@ -342,6 +375,7 @@ READ = "the language model reads it so"
 def _reworded(engine: Engine, record: MemoryRecord) -> Revise:
     record = enriched(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = engine.indexing([record], engine.embedder)
+    record = feeling(record, index.vector, engine.embedder.id)
     return Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable
@@ -10,6 +11,7 @@ from mnemic.flows.engine import Engine
 
 if TYPE_CHECKING:
     from mnemic.llm.task import Answer, Task
+    from mnemic.safety.secrets import SecretPolicy
 
     A = TypeVar("A", bound=Answer)
 
@@ -21,6 +23,11 @@ PATIENCE = 3
 """Questions in a row that a model may leave unanswered because it cannot be reached; then it is left alone for this run."""
 
 
+def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:
+    """The task without what was stored under another policy."""
+    return task if policy.action == "allow" else replace(task, prompt=policy.redacted(task.prompt)[0])
+
+
 class Consultant:
     """The language model during one run of a flow.
 
@@ -29,7 +36,7 @@ class Consultant:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._llm = engine.llm
+        self._llm, self._secrets = engine.llm, engine.secrets
         self._unreached = 0
         self.failed = 0
 
@@ -59,7 +66,7 @@ class Consultant:
             self.failed += 1
             return None
         try:
-            answer = self._llm.ask(question())
+            answer = self._llm.ask(_without_secrets(question(), self._secrets))
         except LanguageModelUnavailable:
             self._unreached += 1
         except LanguageModelError:

@@ -13,6 +13,7 @@ from mnemic.flows.preferences import KEY
 from mnemic.flows.recalling import search
 from mnemic.flows.sessions import CATEGORY as SUMMARY
 from mnemic.retrieval import hit_from
+from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
@@ -28,13 +29,15 @@ def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filter
     A query about the user as a whole ("what do you know about me?") is answered by a profile; one that names a preference by
     its key gets its value first.
     """
+    believed = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
     if query is None:
-        result = SearchResult(_start(engine, scope, filters, max_tokens), "strong", 1.0)
+        result = SearchResult(_start(engine, scope, believed, max_tokens), "strong", 1.0)
     elif _GENERAL.search(query.text):
-        result = SearchResult(_profile(engine, scope, filters, max_tokens), "strong", 1.0)
+        result = SearchResult(_profile(engine, scope, believed, max_tokens), "strong", 1.0)
     else:
         result = _with_preferences(engine, scope, query, search(engine, scope, query))
     packed = context.pack(result.hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    engine.given.note(scope, [hit.id for hit in packed.hits])
     prompt = _grouped(engine, scope, result.hits, max_tokens) if packed.hits else ""
     return replace(packed, evidence=result.evidence if packed.hits else "none", prompt=prompt)
 
@@ -55,7 +58,9 @@ def _memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
 def _preferences(engine: Engine, scope: Scope, filters: Filters) -> list[MemoryRecord]:
     if "memory" not in filters.kinds:
         return []
-    return engine.store.relations.with_key(scope.user, KEY, replace(filters, kinds=("memory",)))
+    return engine.store.relations.with_key(
+        scope.user, KEY, replace(filters, kinds=("memory",), min_trust=max(filters.min_trust or 0.0, UNTRUSTED))
+    )
 
 
 def _with_preferences(engine: Engine, scope: Scope, query: Query, result: SearchResult) -> SearchResult:
@@ -121,7 +126,26 @@ def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> t
         ]
         told = _sources(engine, scope, found)
         found = [hit for hit in found if hit.kind == "memory" or hit.id not in told]
+        found = _current(engine, scope, found, filters)
     return _distinct(found, filters)
+
+
+def _current(engine: Engine, scope: Scope, hits: Sequence[Hit], filters: Filters) -> list[Hit]:
+    """The hits, of the messages those named as replaced whose matter another memory has taken the place of since."""
+    said = [hit.id for hit in hits if hit.kind == "message"]
+    view = engine.view(scope.user) if said else None
+    if view is None or not view.columns.beliefs.successors:
+        return list(hits)
+    beliefs = view.columns.beliefs
+    later: dict[str, dict[int, None]] = {}
+    for id_, doc in engine.store.docs_of(scope.user, said).items():
+        for memory in beliefs.made.get(doc, ()):
+            holds = beliefs.successor(memory, filters.at, filters.known_at)
+            if holds is not None and doc not in beliefs.origins.get(holds, ()):
+                later.setdefault(id_, {})[holds] = None
+    ids = engine.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
+    named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
+    return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]
 
 
 def _sources(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> set[str]:

@@ -16,11 +16,15 @@ from numpy.typing import NDArray
 
 from mnemic import errors
 from mnemic.embedders import checked
+from mnemic.flows.given import Given
+from mnemic.flows.guarding import guard
 from mnemic.flows.settings import Consolidator, Processing
+from mnemic.flows.traffic import Traffic
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
-from mnemic.indexes.vector import ExactIndex
-from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter
+from mnemic.indexes.vector import DistantRows, ExactIndex, RowVectors
+from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter, VectorIndex
+from mnemic.safety.secrets import SecretPolicy
 from mnemic.text.clock import now, to_micros
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
@@ -37,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "View"]
 
 MAX_CACHED_ROWS = 2_000_000
+PATIENCE = 1.0
+"""Seconds that closing waits for readers that still see erased rows."""
 MAX_USES = 4_096
 """Uses counted in RAM before they are written down."""
 
@@ -47,8 +53,7 @@ class View:
 
     user: int
     columns: Columns
-    matrix: NDArray[np.float32]
-    signs: NDArray[np.uint64] | None
+    vectors: RowVectors
     keyword: KeywordIndex
     model: str | None
 
@@ -59,34 +64,62 @@ class _Cache:
 
     user: int
     make_keyword: Callable[[], KeywordIndex]
+    index: VectorIndex | None = None
     keyword: KeywordIndex = field(init=False)
     catalog: Catalog = field(default_factory=Catalog)
     vectors: ExactIndex = field(default_factory=ExactIndex)
+    distant: bool = False
     model: str | None = None
+    dimension: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         self.keyword = self.make_keyword()
 
+    def _begin(self) -> None:
+        self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
+
     def _follow(self, store: Store) -> None:
         """Take in what changed since the last search."""
-        delta = store.catalog(self.user, after=self.catalog.last_doc, event=self.catalog.event)
+        delta = store.catalog(
+            self.user, after=self.catalog.last_doc, event=self.catalog.event, vectors=not self.distant
+        )
         self.catalog.apply(delta)
         columns = self.catalog.snapshot()
-        self.vectors.apply(delta, columns)
+        if not self.distant:
+            self.vectors.apply(delta, columns)
         self.keyword.apply(delta, columns)
-        self.model = delta.model
+        self.model, self.dimension = delta.model, delta.dimension or 0
+
+    def _choose(self, store: Store) -> None:
+        """Ask the index where a user has many records and it can be asked; keep the vectors in RAM where not."""
+        if self.index is None:
+            return
+        size = self.catalog.size or store.embedding.size(self.user)
+        distant = size > self.index.exact_below and self.index.serves(self.model or store.embedding.model())
+        if distant and not self.distant:
+            self.vectors = ExactIndex()
+        elif self.distant and not distant:
+            self._begin()
+        self.distant = distant
 
     def view(self, store: Store) -> View:
         with self.lock:
+            self._choose(store)
             if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
                 try:
                     self._follow(store)
                 except BaseException:  # half of a change is worse than none: begin anew next time
-                    self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
+                    self._begin()
                     raise
-            vectors = self.vectors
-            return View(self.user, self.catalog.snapshot(), vectors.matrix(), vectors.signs(), self.keyword, self.model)
+            columns = self.catalog.snapshot()
+            return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
+
+    def _rows(self, store: Store, columns: Columns) -> RowVectors:
+        if self.index is None or not self.distant:
+            return self.vectors.rows()
+        fetch = partial(store.embedding.held, self.user)
+        return DistantRows(columns.doc, self.dimension, fetch, self.index, user=self.user, model=self.model)
 
 
 Record = Message | Episode | MemoryRecord
@@ -126,6 +159,9 @@ class Engine:
         idle: how long is quiet.
         retention: how long things are kept.
         in_memory: keywords through rank-bm25 instead of FTS5.
+        index: which vectors are near, for users whose vectors are too many to multiply; none: they are all multiplied.
+        discard: removes what an index of earlier days left; whether nothing is left of one.
+        secrets: what is done with secrets; redacted by default.
     """
 
     def __init__(
@@ -142,8 +178,13 @@ class Engine:
         idle: Idle,
         retention: RetentionPolicy,
         in_memory: bool,
+        index: VectorIndex | None = None,
+        discard: Callable[[], bool] = lambda: True,
+        secrets: SecretPolicy | None = None,
     ) -> None:
         self.store = store
+        self.index = index
+        self._discard = discard
         self.embedder = embedder
         self._tokenizer = tokenizer
         self.reranker = reranker
@@ -154,8 +195,10 @@ class Engine:
         self.idle = idle
         self.retention = retention
         self.processing = threading.Lock()
+        self.traffic = Traffic()
+        self.given = Given()
         self._in_memory = in_memory
-        self._users: dict[str, int] = {}  # a number, once given, stays
+        self._users: dict[str, int] = {}
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._lock = threading.Lock()
         self._warned = False
@@ -163,6 +206,8 @@ class Engine:
         self._triggers: dict[str, IdleTrigger] = {}
         self._uses: dict[tuple[str, int], int] = {}
         self.fence = store.fence
+        self.secrets = SecretPolicy() if secrets is None else secrets
+        guard(self)
 
     @property
     def count_tokens(self) -> TokenCounter:
@@ -171,20 +216,25 @@ class Engine:
 
     def view(self, user: str) -> View | None:
         """A user's records as they are committed now; None when there are none."""
-        number = self._users.get(user)
+        number = self.store.user(user)
+        if self._users.get(user) != number:  # erased, and perhaps begun anew: nothing of before is kept
+            self.drop(user)
         if number is None:
-            number = self.store.user(user)
-            if number is None:
-                return None
-            self._users[user] = number
+            return None
+        self._users[user] = number
         with self._lock:
             cache = self._caches.get(number)
             if cache is None:
-                cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number))
+                cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number), self.index)
             self._caches.move_to_end(number)
         view = cache.view(self.store)
         self._evict()
         return view
+
+    def drop(self, user: str) -> None:
+        """Let go of what is held of a user's records."""
+        with self._lock:
+            self._caches.pop(self._users.pop(user, -1), None)
 
     def _keyword_index(self, user: int) -> KeywordIndex:
         def texts(docs: Sequence[int]) -> dict[int, str]:
@@ -205,7 +255,8 @@ class Engine:
         if not texts:
             return []
         try:
-            return list(checked(embedder.embed(texts), len(texts), embedder.dimension))
+            clean = [self.secrets.redacted(text)[0] for text in texts]
+            return list(checked(embedder.embed(clean), len(texts), embedder.dimension))
         except errors.EmbedderUnavailable as error:
             self._warn(error)
             return [None] * len(texts)
@@ -219,11 +270,13 @@ class Engine:
 
     def embed_query(self, text: str, view: View) -> NDArray[np.float32] | None:
         """The vector of a query, or None when there is no embedder: the search then goes by keywords."""
-        if not view.matrix.size:
+        dimension = view.vectors.dimension
+        if not dimension:
             return None
-        self.check_model(view.model, view.matrix.shape[1])
+        self.check_model(view.model, dimension)
         try:
-            return checked(self.embedder.embed([text], kind="query"), 1, view.matrix.shape[1])[0]
+            clean = self.secrets.redacted(text)[0]
+            return checked(self.embedder.embed([clean], kind="query"), 1, dimension)[0]
         except errors.EmbedderError as error:
             self._warn(error)
             return None
@@ -278,6 +331,10 @@ class Engine:
             with suppress(errors.StoreReadOnly):
                 self.store.apply(user, [Touch(uses=own, at=moment)])
 
+    def erased(self) -> bool:
+        """Leave nothing of erased records in an index; whether that is done."""
+        return self._discard() if self.index is None else self.index.erase()
+
     def close(self) -> None:
         """Close the record and whatever the embedder holds open."""
         with self._lock:
@@ -287,6 +344,11 @@ class Engine:
             trigger.stop()
         with suppress(errors.StoreError):  # uses are no reason not to close
             self.save_uses()
+        if self.index is not None:
+            self.index.close()
+        with suppress(errors.StoreError):  # an erasure that a reader was in the way of: else at the next opening
+            if self.store.erasure.unfinished():
+                self.store.erasure.purge(patience=PATIENCE)
         self.store.close()
         for part in (self.embedder, self.llm if self.owns_llm else None):
             closer = getattr(part, "close", None)

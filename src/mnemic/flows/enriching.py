@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import tzinfo
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.extraction.linking import Proposed, propose_links
+from mnemic.extraction.novelty import similarities
+from mnemic.extraction.resolving import said_when
 from mnemic.extraction.salience import salience
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
-from mnemic.flows.learning import enriched, slots_of
+from mnemic.flows.known import Known, Neighbours
+from mnemic.flows.learning import enriched, linking_changes, slots_of
+from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
-from mnemic.types import Change, MemoryRecord, Revise, Scope
+from mnemic.types import Change, Indexing, MemoryRecord, Revise, Scope
 
 if TYPE_CHECKING:
     from mnemic.llm import enriching
@@ -20,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["enrich_pending"]
 
 BATCH = 60
+NEAREST = 10
+"""Memories that another one may be linked to."""
+CANDIDATES, LIKE = 8, 0.45
+"""How many of them a language model is asked about, and how like it they are at least, as a cosine."""
 UNJUDGED = 0.5
 """Salience of a memory that nobody has weighed."""
 
@@ -49,9 +62,78 @@ def enrich_pending(engine: Engine, consultant: Consultant, scope: Scope, zone: t
         ]
         if not changes:
             continue
+        kept = {change.record.id for change in changes if isinstance(change, Revise)}
+        linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in kept]
+        changes += _linked(engine, consultant, scope.user, linkable)
         receipts = engine.store.apply(scope.user, changes, model=embedder.id)
-        done += sum(receipt.outcome == "stored" for receipt in receipts)
+        done += sum(receipt.outcome == "stored" for receipt in receipts[: len(kept)])
     return done
+
+
+def _linked(
+    engine: Engine, consultant: Consultant, user: str, described: Sequence[tuple[MemoryRecord, Indexing]]
+) -> list[Change]:
+    """Links of memories to those they resemble: as the language model sees it, else by rule."""
+    known: dict[str | None, Known] = {}
+    fresh = {record.id: record for record, _ in described}
+    asked: list[tuple[MemoryRecord, Neighbours, NDArray[np.float32]]] = []
+    for record, index in described:
+        if record.session is None and index.vector is not None:
+            if record.project not in known:
+                known[record.project] = Known(engine, user, record.project)
+            others, vectors = _resembling(record, index.vector, known[record.project])
+            near = [fresh.get(other.id, other) for other in others], vectors
+            if near[0]:
+                asked.append((record, near, index.vector))
+    answers = _judged(consultant, [(record, _alike(near, vector)) for record, near, vector in asked])
+    changes: list[Change] = []
+    for (record, near, vector), answer in zip(asked, answers, strict=True):
+        proposed = propose_links(record, vector, *near) if answer is None else answer
+        changes += linking_changes(record, proposed, {other.id: other for other in near[0]})
+    return changes
+
+
+def _resembling(record: MemoryRecord, vector: NDArray[np.float32], known: Known) -> Neighbours:
+    """The believed memories nearest to one that were not told after it."""
+    (near,) = known.near([vector], [()], NEAREST + 1)
+    if near[1] is None:
+        return [], None
+    places = [
+        place
+        for place, other in enumerate(near[0])
+        if other.id != record.id and other.expired_at is None and said_when(other) <= said_when(record)
+    ]
+    return [near[0][place] for place in places], near[1][places]
+
+
+def _alike(near: Neighbours, vector: NDArray[np.float32]) -> list[MemoryRecord]:
+    """Those of them that are worth a question."""
+    cosines = similarities(vector, near[1], len(near[0]))
+    if cosines is None:
+        return []
+    return [other for other, cosine in zip(near[0], cosines, strict=True) if cosine >= LIKE][:CANDIDATES]
+
+
+def _judged(
+    consultant: Consultant, pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]]
+) -> list[list[Proposed] | None]:
+    """What the language model says of memories and their candidates; None where there is none, or no answer."""
+    found: list[list[Proposed] | None] = [None] * len(pairs)
+    if not consultant.there:
+        return found
+    from mnemic.llm import linking
+
+    places = [place for place, (_, others) in enumerate(pairs) if others]
+    answers = consultant.ask_all([lambda p=pairs[place]: linking.task(*p) for place in places])
+    for place, answer in zip(places, answers, strict=True):
+        others = pairs[place][1]
+        links = () if answer is None else answer.links
+        proposed = [
+            Proposed(target=others[link.candidate].id, type=link.type, strength=link.strength, reason=link.reason)
+            for link in links
+        ]
+        found[place] = None if answer is None else proposed
+    return found
 
 
 def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:
@@ -61,7 +143,10 @@ def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[
     from mnemic.llm import enriching
 
     most = enriching.MOST_MEMORIES
-    parts = [records[start : start + most] for start in range(0, len(records), most)]
+    order = sorted(range(len(records)), key=lambda place: not is_trusted(records[place].trust))
+    first = sum(is_trusted(record.trust) for record in records)  # never in one question with those that are not
+    ends = [*range(0, first, most), *range(first, len(records), most), len(records)]
+    parts = [[records[place] for place in order[a:b]] for a, b in pairwise(ends)]
     answers = consultant.ask_all([lambda p=part: enriching.task(p) for part in parts])
     found: list[tuple[MemoryRecord, bool]] = []
     for part, answer in zip(parts, answers, strict=True):
@@ -69,7 +154,7 @@ def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[
         for record, item in zip(part, items, strict=True):
             described = _weighed(enriched(record)) if item is None else _with(record, item)
             found.append((described, answer is not None))
-    return found
+    return [described for _, described in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
 
 
 def _with(record: MemoryRecord, found: enriching.Enrichment) -> MemoryRecord:

@@ -20,24 +20,25 @@ from datetime import datetime
 from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
-from types import UnionType
-from typing import IO, TYPE_CHECKING, Any, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hints
 
 import numpy as np
 
-from mnemic.errors import Conflict, InvalidInput, StoreUnavailable
+from mnemic.errors import Conflict, InvalidInput, StoreUnavailable, shown
 from mnemic.flows.engine import Engine
+from mnemic.flows.fields import typed
+from mnemic.flows.guarding import accepted, within
 from mnemic.flows.learning import slots_of
 from mnemic.flows.preferences import KEY
+from mnemic.safety.trust import least
 from mnemic.text.canonical import to_json
-from mnemic.text.clock import to_micros
-from mnemic.text.terms import clean
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from mnemic.protocols import InputKind
+    from mnemic.safety.secrets import SecretPolicy
 
 __all__ = ["VERSION", "export", "restore_from"]
 
@@ -126,7 +127,7 @@ def _lines(
         delta = engine.store.catalog(number, after=0, event=-1)
         stored = _fetched(engine, number, [int(row[0]) for row in delta.rows])
         told = _Told(engine, user, number, stored)
-        if vectors and delta.model is not None:
+        if vectors and delta.model is not None and delta.vectors:
             header |= {"model": delta.model, "dimension": delta.dimension}
             told.vectors = {doc: base64.b64encode(blob).decode() for doc, blob in delta.vectors}
         for kind in ("message", "episode", "memory"):
@@ -267,6 +268,7 @@ def restore_from(
         StoreError: the disk or the file refuses; nothing was stored.
     """
     header, lines = _read(file)
+    lines = [_safe(engine.secrets, line) for line in lines]
     number = engine.store.user(scope.user)
     if number is not None and engine.store.catalog(number, after=0, event=-1).rows:
         raise InvalidInput(
@@ -300,6 +302,20 @@ def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[_Line]]:
         )
     _check(lines)
     return header, lines
+
+
+def _safe(policy: SecretPolicy, line: _Line) -> _Line:
+    """A line without secrets; one that held some is embedded anew."""
+    if isinstance(line.value, Link):
+        return line
+    value, kinds = within(policy, _record(line))
+    earlier = [policy.redacted(content) for content in line.beside.get("earlier") or ()]
+    kinds = (*kinds, *(kind for _, found in earlier for kind in found))
+    accepted(policy, f"Line {line.number}", tuple(dict.fromkeys(kinds)))
+    if not kinds:
+        return line
+    beside = {**line.beside, "vector": None} | ({"earlier": [text for text, _ in earlier]} if earlier else {})
+    return replace(line, value=value, beside=beside)
 
 
 def _texts(file: str | Path | IO[str]) -> Iterator[str]:
@@ -336,13 +352,13 @@ def _line(number: int, text: str) -> _Line:
     values = _object(number, text)
     kind = values.pop("kind", None)
     if kind not in _KINDS:
-        raise _wrong(number, f"has the kind {kind!r:.40}; there are {list(_KINDS)}")
+        raise _wrong(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
     made: Any = _KINDS[kind]
     beside, hints = _BESIDE[kind], _hints(kind)
     if unknown := sorted(set(values) - set(hints)):
-        raise _wrong(number, f"has a field {unknown[0]!r:.40} that a {kind} has not")
+        raise _wrong(number, f"has a field {shown(unknown[0])} that a {kind} has not")
     try:
-        checked = {name: _value(name, hints[name], value) for name, value in values.items()}
+        checked = {name: typed(name, hints[name], value) for name, value in values.items()}
         own = {field.name for field in fields(made)}
         value: Record | Link = made(**{name: item for name, item in checked.items() if name in own})
     except (TypeError, ValueError) as error:
@@ -362,67 +378,22 @@ def _hints(kind: str) -> Mapping[str, Any]:
     return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _BESIDE[kind]}
 
 
-_SIGNED = {"valence", "arousal"}
-
-
-def _value(name: str, hint: Any, value: object) -> object:
-    """A value as its field wants it; raises ValueError."""
-    if get_origin(hint) in (Union, UnionType):
-        if value is None:
-            return None
-        (hint,) = (part for part in get_args(hint) if part is not type(None))
-    match get_origin(hint) or hint, value:
-        case (origin, str()) if origin is str or value in get_args(hint):
-            return clean(value)
-        case (origin, str()) if origin is datetime:
-            return _moment(name, value)
-        case (origin, bool()) if origin is bool:
-            return value
-        case (origin, _) if origin in (int, float):
-            return _number(name, origin, value)
-        case (origin, list()) if origin is tuple:
-            return tuple(_value(name, str, item) for item in cast("list[object]", value))
-        case (origin, dict()) if origin is Emotion:
-            return Emotion(**{part: _number(part, float, item) for part, item in cast("dict[str, Any]", value).items()})
-        case (origin, dict()) if origin is Mapping:
-            return cast("object", value)
-        case _:
-            raise ValueError(f"{name} is {value!r:.60}")
-
-
-def _number(name: str, kind: Any, value: object) -> float:
-    """A count, or a number of the unit interval; feelings may be negative."""
-    least, most = (0, 2**53) if kind is int else (-1 if name in _SIGNED else 0, 1)
-    allowed = int if kind is int else (int, float)
-    if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= most:
-        raise ValueError(f"{name} is {value!r:.60}")
-    return kind(value)
-
-
-def _moment(name: str, text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
-    if moment.utcoffset() is None:
-        raise ValueError(f"{name} names no zone")
-    to_micros(moment)
-    return moment
-
-
 def _check(lines: Sequence[_Line]) -> None:
     """What the record would refuse half-way: names that are not unique, sources that do not come first, twins."""
     seen: set[str] = set()
     live: set[tuple[object, ...]] = set()
+    trusts: dict[str, float] = {}
     for line in lines:
         value = line.value
         if missing := sorted(_named(value) - seen):
-            raise _wrong(line.number, f"names {missing[0]!r:.60}, which is not in the file before it")
+            raise _wrong(line.number, f"names {shown(missing[0], 60)}, which is not in the file before it")
         if isinstance(value, Link):
             continue
         if not value.id or value.id in seen:
-            raise _wrong(line.number, f"has the id {value.id!r:.60}, which is empty or taken")
+            raise _wrong(line.number, f"has the id {shown(value.id, 60)}, which is empty or taken")
         seen.add(value.id)
+        trusts[value.id] = _trust(line, value, trusts)
         if isinstance(value, Message):
-            if None in (value.sent_at, value.source, value.trust):
-                raise _wrong(line.number, "is a message without sent_at, source or trust")
             continue
         if len(line.beside["earlier"] or ()) != value.version - 1:
             raise _wrong(line.number, f"is version {value.version} without those before")
@@ -430,6 +401,15 @@ def _check(lines: Sequence[_Line]) -> None:
             if (key := _key(value, value.content)) in live:
                 raise _wrong(line.number, "says what a memory before it says")
             live.add(key)
+
+
+def _trust(line: _Line, value: Record, known: Mapping[str, float]) -> float:
+    """The trust of a record, which is that of what it was made from or less."""
+    if value.trust is None or (isinstance(value, Message) and None in (value.sent_at, value.source)):
+        raise _wrong(line.number, "is a message without sent_at, source or trust")
+    if value.trust > least(known[source] for source in _named(value)):
+        raise _wrong(line.number, "is trusted more than what it was made from")
+    return value.trust
 
 
 def _named(value: Record | Link) -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,9 +11,9 @@ from numpy.typing import NDArray
 from mnemic import emotion
 from mnemic.flows.engine import Engine, View
 from mnemic.text.render import searchable
-from mnemic.types import Emotion, Query
+from mnemic.types import Emotion, MemoryRecord, Query
 
-__all__ = ["felt", "moods", "strength"]
+__all__ = ["feeling", "felt", "moods", "strength"]
 
 Vector = NDArray[np.float32]
 
@@ -25,6 +26,11 @@ def felt(texts: Sequence[str], vectors: Sequence[Vector | None], model: str) -> 
         if vector is not None and np.isfinite(vector).all():
             row[:] = vector
     return emotion.emotions(texts, rows if width else None, model)
+
+
+def feeling(record: MemoryRecord, vector: Vector | None, model: str) -> MemoryRecord:
+    """A memory with the emotion of its text."""
+    return replace(record, emotion=felt([record.content], [vector], model)[0])
 
 
 def strength(query: Query, scale: float, *, processed: bool) -> tuple[Emotion | None, float]:
@@ -62,7 +68,7 @@ def moods(engine: Engine, view: View, docs: NDArray[np.int64], mood: Emotion, *,
     stored = engine.store.fetch(view.user, missing) if missing else {}
     if stored:
         rows = view.columns.rows_of(sorted(stored))
-        vectors = [view.matrix[row] for row in rows] if view.matrix.size else [None] * len(rows)
+        vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
         known |= dict(zip(sorted(stored), felt(texts, vectors, view.model or ""), strict=True))
     return {doc: emotion.similarity(mood, own) for doc, own in known.items()}

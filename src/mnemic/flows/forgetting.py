@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import tzinfo
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, shown
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
 from mnemic.flows.recalling import search
 from mnemic.text.terms import content_terms
-from mnemic.types import Archive, Hit, MemoryRecord, Message, Receipt, Receipts, Scope
+from mnemic.types import Archive, Hit, MemoryRecord, Message, Receipt, Receipts, Scope, Status
 
-__all__ = ["forget_described"]
+__all__ = ["Described", "described", "forget_described"]
 
 LOOKED_AT = 50
 ALL_WORDS, MOST_WORDS, SOME_WORDS = 1.0, 0.6, 0.34
 NEARER, NEAREST = 0.7, 0.8
+EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 SPARED = 10
 """What resembles a description and stays is told of so many at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """Ids of what a description clearly means, and ``rejected`` receipts for what merely resembles it."""
+
+    clear: tuple[str, ...]
+    spared: tuple[Receipt, ...]
+
 
 # Words of a request that say what kind of thing is meant, or nothing at all.
 _GENERIC = frozenset(
@@ -38,13 +49,33 @@ def forget_described(engine: Engine, scope: Scope, description: object, zone: tz
     Returns:
         One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
     """
+    meant = described(engine, scope, description, zone)
+    why = reason or f"forgotten as {shown(asking.identifier(description), 200)}"
+    removed = [Archive(id=id_, reason=why) for id_ in meant.clear]
+    done = engine.store.apply(scope.user, removed) if removed else ()
+    return Receipts((*done, *meant.spared))
+
+
+def described(engine: Engine, scope: Scope, description: object, zone: tzinfo, *, archived: bool = False) -> Described:
+    """The memories and messages that a description clearly means, and what resembles it.
+
+    Args:
+        engine: the record.
+        scope: whose memory.
+        description: what to forget, in words.
+        zone: for times in the description.
+        archived: also what was forgotten or merged before.
+    """
     text = asking.identifier(description)
     wanted = [term for term in dict.fromkeys(content_terms(text)) if term not in _GENERIC]
     if not wanted:
-        raise InvalidInput(f"{text!r:.80} describes nothing in particular; say what to forget, or give ids=.")
+        raise InvalidInput(f"{shown(text, 80)} describes nothing in particular; say what to forget, or give ids=.")
     preference = bool(set(wanted) & _PREFERENCE)
     topic = [term for term in wanted if term not in _PREFERENCE] or wanted
-    filters = asking.filters(scope, zone, kinds=("message", "memory"), reach="project+global", expired=True)
+    status: tuple[Status, ...] | None = EVERYWHERE if archived else None
+    filters = asking.filters(
+        scope, zone, kinds=("message", "memory"), reach="project+global", expired=True, status=status
+    )
     query = asking.query(text, k=LOOKED_AT, filters=filters, zone=zone, recipe="facts", now=None, emotion_weight=0.0)
     found = _with_memories(engine, scope, search(engine, scope, query).hits)
     clear: list[str] = []
@@ -58,10 +89,8 @@ def forget_described(engine: Engine, scope: Scope, description: object, zone: tz
                 Receipt(id=hit.id, outcome="rejected", reason=f"resembles it, and was kept: {hit.text[:120]}")
             )
     clear += _left_bare(engine, scope, {hit.id: record for hit, record in found}, set(clear))
-    removed = [Archive(id=id_, reason=reason or f"forgotten as {text!r:.200}") for id_ in clear]
-    done = engine.store.apply(scope.user, removed) if removed else ()
     gone = set(clear)
-    return Receipts((*done, *(receipt for receipt in spared if receipt.id not in gone)))
+    return Described(tuple(clear), tuple(receipt for receipt in spared if receipt.id not in gone))
 
 
 def _left_bare(

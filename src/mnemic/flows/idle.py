@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, shown
 from mnemic.flows.engine import Engine
 from mnemic.types import Scope
 
@@ -29,6 +29,8 @@ class Idle:
     Attributes:
         idle_seconds: how long nothing must have happened, above 0.
         check_interval: seconds between two looks at whether consolidation has work, at least 0.
+        rest_seconds: seconds between two cycles when there is work for several, at least 0: others want the processor too,
+            and each cycle makes them look at what changed.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -36,15 +38,17 @@ class Idle:
 
     idle_seconds: float = 30.0
     check_interval: float = 300.0
+    rest_seconds: float = 1.0
 
     def __post_init__(self) -> None:
         for name, value, positive in (
             ("idle_seconds", self.idle_seconds, True),
             ("check_interval", self.check_interval, False),
+            ("rest_seconds", self.rest_seconds, False),
         ):
             fits = isinstance(value, (int, float)) and not isinstance(value, bool) and (value > 0 or not positive)  # pyright: ignore[reportUnnecessaryIsInstance]
             if not fits or value < 0 or value != value:
-                raise ConfigurationError(f"{name} must be a number of seconds, not {value!r:.40}.")
+                raise ConfigurationError(f"{name} must be a number of seconds, not {shown(value)}.")
 
 
 class IdleTrigger:
@@ -92,6 +96,7 @@ class IdleTrigger:
         with self._changed:
             self._running += 1
             self._deadline = None
+            self._changed.notify_all()
 
     def end(self) -> None:
         """A run ended; the last one begins the quiet time."""
@@ -195,6 +200,8 @@ class IdleTrigger:
         while not self._disturbed() and consolidating.advise(self._engine, self._scope, settings).should_consolidate:
             if not consolidating.consolidate(self._engine, self._scope, settings).id:
                 break  # another process is at it
+            with self._changed:
+                self._changed.wait_for(self._disturbed, self._idle.rest_seconds)
 
     def rest(self) -> None:
         """The background thread ends; called by it, under the lock."""

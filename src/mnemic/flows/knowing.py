@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, shown
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
+from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
-from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scope, Stats, Supersede
+from mnemic.types import DropLink, Event, Graph, Kind, Link, LinkType, PutLink, Receipt, Scope, Stats, Supersede
 
-__all__ = ["graph", "link", "stats", "unlink"]
+__all__ = ["graph", "link", "log", "stats", "unlink"]
 
 MOST = 500
 """Memories of one graph."""
@@ -21,7 +22,7 @@ MAX_REASON = 1_000
 
 def _type(value: object) -> LinkType:
     if value not in get_args(LinkType):
-        raise InvalidInput(f"The type of a link must be one of {list(get_args(LinkType))}, not {value!r:.40}.")
+        raise InvalidInput(f"The type of a link must be one of {list(get_args(LinkType))}, not {shown(value)}.")
     return cast("LinkType", value)
 
 
@@ -30,7 +31,7 @@ def link(
 ) -> Receipt:
     """Link two memories; ``supersedes`` ends the time of the second."""
     if isinstance(strength, bool) or not isinstance(strength, (int, float)) or not 0 <= strength <= 1:
-        raise InvalidInput(f"strength must be a number from 0 to 1, not {strength!r:.40}.")
+        raise InvalidInput(f"strength must be a number from 0 to 1, not {shown(strength)}.")
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
         raise InvalidInput(f"reason must be a string of at most {MAX_REASON} characters.")
     edge = Link(
@@ -40,6 +41,10 @@ def link(
     put = PutLink(link=edge)
     if edge.type != "supersedes":
         return engine.store.apply(scope.user, [put])[0]
+    trusts = [engine.store.get(scope.user, id_).value.trust for id_ in (edge.source, edge.target)]
+    if is_trusted(trusts[1]) and not is_trusted(trusts[0]):
+        why = "what is not trusted does not take the place of what is: remember it from a source that is trusted"
+        return Receipt(id=edge.source, outcome="rejected", reason=why)
     ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
     return engine.store.apply(scope.user, [put, ended])[0]
 
@@ -58,6 +63,12 @@ def graph(engine: Engine, scope: Scope, id: str, depth: object, types: Sequence[
     chosen: Sequence[LinkType] = get_args(LinkType) if types is None else [_type(value) for value in types]
     steps = asking.whole("depth", depth, 0, asking.MAX_DEPTH)
     return engine.store.relations.graph(scope.user, id, depth=steps, types=chosen, most=MOST)
+
+
+def log(engine: Engine, scope: Scope, kinds: Sequence[Kind], limit: object) -> list[Event]:
+    """The audit trail of a user's records, the newest first."""
+    most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
+    return [*engine.store.lifecycle.log(scope.user, kinds=asking.kinds(kinds), limit=most)]
 
 
 def stats(engine: Engine, scope: Scope) -> Stats:

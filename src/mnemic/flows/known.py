@@ -9,19 +9,28 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.flows.engine import Engine
+from mnemic.extraction.novelty import base_cosine
+from mnemic.flows.engine import Engine, View
 from mnemic.indexes.catalog import KINDS, STATUSES
 from mnemic.types import MemoryRecord
 from mnemic.vectors import dot
 
-__all__ = ["Known", "Neighbours"]
+__all__ = ["Known", "Neighbours", "base_of"]
 
 Vector = NDArray[np.float32]
 Neighbours = tuple[list[MemoryRecord], NDArray[np.float32] | None]
 """Memories and their vectors, shape (n, dimension); rows of NaN for those without one."""
 
+SAMPLE = 64
+"""Records that are compared to see how alike an embedder holds any two."""
 LATE = 512
 """Memories kept beside the snapshot before a new one is taken."""
+
+
+def base_of(view: View) -> float:
+    """The cosine that a user's records have when they have nothing to do with each other."""
+    rows = np.unique(np.linspace(0, len(view.columns) - 1, SAMPLE).astype(np.intp)) if len(view.columns) else ()
+    return base_cosine(view.vectors.of(np.array(rows, np.intp))) if view.vectors.dimension and len(rows) else 0.0
 
 
 class Known:
@@ -31,7 +40,12 @@ class Known:
         engine: where they are.
         user: whose they are.
         project: their level.
+
+    Attributes:
+        base: cosine of records that have nothing to do with each other.
     """
+
+    base: float
 
     def __init__(self, engine: Engine, user: str, project: str | None) -> None:
         self._engine, self._user, self._project = engine, user, project
@@ -47,13 +61,14 @@ class Known:
         self._view = view = self._engine.view(self._user)
         self._docs = np.empty(0, np.int64)
         self._matrix = np.empty((0, 0), np.float32)
+        self.base = 0.0 if view is None else base_of(view)
         if view is None:
             return
         c = view.columns
         here = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"]) & (c.session == 0)
         here &= c.project == c.names.project.get(self._project)
         self._docs = c.doc[here]
-        self._matrix = view.matrix[here]
+        self._matrix = view.vectors.of(here)
 
     def near(self, vectors: Sequence[Vector | None], slots: Sequence[Iterable[str]], most: int) -> list[Neighbours]:
         """For each statement the memories most like it, and all that state something of the same slots."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic import ingestion
 from mnemic.extraction.enriching import enrich
 from mnemic.extraction.facts import facts
-from mnemic.extraction.linking import propose_links
+from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.extraction.resolving import Resolution, said_when
 from mnemic.extraction.resolving import resolve as resolved
 from mnemic.extraction.salience import salience
@@ -23,6 +24,7 @@ from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
 from mnemic.flows.known import Known, Neighbours
 from mnemic.flows.telling import Told, least_trusted
+from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.text.sentences import sentences
 from mnemic.types import (
@@ -40,7 +42,17 @@ from mnemic.types import (
 if TYPE_CHECKING:
     from mnemic.llm import extracting
 
-__all__ = ["Learned", "Resolved", "enriched", "learn", "related_changes", "resolve", "rest_of", "slots_of"]
+__all__ = [
+    "Learned",
+    "Resolved",
+    "enriched",
+    "learn",
+    "linking_changes",
+    "related_changes",
+    "resolve",
+    "rest_of",
+    "slots_of",
+]
 
 Vector = NDArray[np.float32]
 
@@ -101,9 +113,10 @@ def learn(
         told: for each episode the messages to learn from, the episode and its vector.
         known: what is known.
     """
-    answers = _extracted(engine, consultant, told, known)
+    places, parts = _apart(told) if consultant.there else (list(range(len(told))), told)
+    answers = _extracted(engine, consultant, parts, known)
     found: dict[tuple[str, datetime | None], New] = {}
-    read = [(messages, one) for (messages, one, _), answer in zip(told, answers, strict=True) if answer is None]
+    read = [(messages, one) for (messages, one, _), answer in zip(parts, answers, strict=True) if answer is None]
     fresh = _by_rule(read, engine.settings.statements_per_message) + [new for answer in answers for new in answer or ()]
     for new in fresh:
         found.setdefault((new.record.content, new.record.said_at), new)
@@ -111,8 +124,26 @@ def learn(
     twins = engine.store.knowledge.twins(user, project, [content for content, _ in found])
     held = engine.store.docs_of(user, [new.record.id for new in found.values()])
     new = [new for new in found.values() if new.record.id not in held]
-    left = frozenset(place for place, answer in enumerate(answers) if answer is None and consultant.there)
+    left = frozenset(p for p, answer in zip(places, answers, strict=True) if answer is None and consultant.there)
     return Learned(new, twins, len(found) - len(new), left)
+
+
+Part = tuple[Sequence[Message], Told, Vector | None]
+
+
+def _apart(told: Sequence[Part]) -> tuple[list[int], list[Part]]:
+    """What is trusted and what is not, in questions of their own: a model that reads both may mix them.
+
+    Returns:
+        For each question the place of its episode, and the questions.
+    """
+    found: list[tuple[int, Part]] = []
+    for place, (messages, one, vector) in enumerate(told):
+        for trusted in (True, False):
+            part = [message for message in messages if is_trusted(message.trust) is trusted]
+            if part or (trusted and not messages):
+                found.append((place, (part, one, vector)))
+    return [place for place, _ in found], [part for _, part in found]
 
 
 def _by_rule(told: Sequence[tuple[Sequence[Message], Told]], rate: float) -> list[New]:
@@ -128,6 +159,12 @@ def _by_rule(told: Sequence[tuple[Sequence[Message], Told]], rate: float) -> lis
     return [New(record, slots_of(record.content)) for record in records]
 
 
+def _title(messages: Sequence[Message], told: Told) -> str:
+    """What a part of an episode is about; of its trusted part, by that part alone."""
+    trusted = is_trusted(told.episode.trust) or not is_trusted(messages[0].trust)
+    return told.episode.title if trusted else ingestion.title(messages)
+
+
 def _extracted(
     engine: Engine,
     consultant: Consultant,
@@ -141,10 +178,14 @@ def _extracted(
 
     most = engine.settings.max_statements_for_prediction
     around = [records for records, _ in known.near([vector for *_, vector in told], [()] * len(told), most)]
-    around = [[r for r in records if r.expired_at is None][: extracting.MOST_KNOWN] for records in around]
+    around = [
+        [r for r in records if r.expired_at is None and (is_trusted(r.trust) or not is_trusted(messages[0].trust))]
+        for records, (messages, *_) in zip(around, told, strict=True)
+    ]
+    around = [records[: extracting.MOST_KNOWN] for records in around]
     answers = consultant.ask_all(
         [
-            lambda m=messages, t=one, k=records: extracting.task(t.episode.title, m[-extracting.MOST_MESSAGES :], k)
+            lambda m=messages, t=one, k=records: extracting.task(_title(m, t), m[-extracting.MOST_MESSAGES :], k)
             for (messages, one, _), records in zip(told, around, strict=True)
         ]
     )
@@ -215,21 +256,54 @@ def resolve(engine: Engine, learned: Learned, known: Known) -> Resolved:
     for new, index, mood in zip(learned.new, indexing, moods, strict=True):
         new = replace(new, record=replace(new.record, emotion=mood))  # noqa: PLW2901 - the same, with its mood
         if twin := known.twin(new.record.content, learned.twins):
-            found.count("known")
-            _said_again(engine, new.record, [twin], known, found)
-            continue
+            if is_trusted(twin.trust) or not is_trusted(new.record.trust):
+                found.count("known")
+                _said_again(engine, new.record, [twin], known, found)
+                continue
+            _give_way([twin], known, found)
         _decide(engine, new, replace(index, slots=new.slots), known, found)
     return found
+
+
+def _resolution(engine: Engine, record: MemoryRecord, index: Indexing, near: Neighbours, base: float) -> Resolution:
+    settings = engine.settings
+    return resolved(
+        record.content, record.said_at or record.created_at, index.vector, *near,
+        dedup=settings.enable_knowledge_dedup, threshold=settings.knowledge_dedup_threshold, base=base,
+    )  # fmt: skip
+
+
+def _doubted(record: MemoryRecord, resolution: Resolution, near: Neighbours) -> list[MemoryRecord]:
+    """The untrusted memories that say already what somebody trusted says now: nobody's own fact is known only from them."""
+    if resolution.outcome != "duplicate" or not is_trusted(record.trust):
+        return []
+    others = [other for other in near[0] if other.id in resolution.of]
+    return [] if any(is_trusted(other.trust) for other in others) else others
+
+
+def _without(near: Neighbours, ids: set[str]) -> Neighbours:
+    records, matrix = near
+    left = [place for place, record in enumerate(records) if record.id not in ids]
+    return [records[place] for place in left], None if matrix is None else matrix[left]
+
+
+def _give_way(others: Sequence[MemoryRecord], known: Known, found: Resolved) -> set[str]:
+    """Untrusted memories end where somebody trusted says the same; returns their ids."""
+    for other in others:
+        if other.expired_at is None:
+            found.changes.append(Supersede(id=other.id, by=None, at=None, reason="said by a source that is trusted"))
+            known.end(other.id, now())
+    return {other.id for other in others}
 
 
 def _decide(engine: Engine, new: New, index: Indexing, known: Known, found: Resolved) -> None:
     """One candidate: what becomes of it, and of what it replaces."""
     settings, record = engine.settings, new.record
     (near,) = known.near([index.vector], [index.slots], settings.max_statements_for_prediction)
-    resolution = resolved(
-        record.content, record.said_at or record.created_at, index.vector, *near,
-        dedup=settings.enable_knowledge_dedup, threshold=settings.knowledge_dedup_threshold,
-    )  # fmt: skip
+    resolution = _resolution(engine, record, index, near, known.base)
+    if doubted := _doubted(record, resolution, near):
+        near = _without(near, _give_way(doubted, known, found))
+        resolution = _resolution(engine, record, index, near, known.base)
     if resolution.outcome == "duplicate":
         found.count("known")
         _said_again(engine, record, [other for other in near[0] if other.id in resolution.of], known, found)
@@ -267,6 +341,8 @@ def _said_again(
     Its time of saying moves to the later of the two; since when it is true stays.
     """
     for other in others:
+        if is_trusted(other.trust) and not is_trusted(record.trust):
+            continue  # what nobody vouches for makes nothing newer than it is
         if other.expired_at is not None or said_when(other) >= said_when(record):
             continue
         since = other.valid_at or said_when(other)
@@ -333,20 +409,25 @@ def _links(
     record: MemoryRecord, vector: Vector | None, near: Neighbours, related: set[str], known: Known
 ) -> list[Change]:
     """Links to memories that have to do with a new one; what it replaces by its own words ends."""
+    proposed = [one for one in propose_links(record, vector, *near) if one.target not in related]
+    changes = linking_changes(record, proposed, {other.id: other for other in near[0]})
+    for change in changes:
+        if isinstance(change, Supersede):
+            known.end(change.id, now())
+    return changes
+
+
+def linking_changes(
+    record: MemoryRecord, proposed: Sequence[Proposed], known: Mapping[str, MemoryRecord]
+) -> list[Change]:
+    """Proposed links as changes: what is said to be replaced ends, unless it was said later or is trusted more."""
     changes: list[Change] = []
-    by_id = {other.id: other for other in near[0]}
-    for proposed in propose_links(record, vector, *near):
-        if proposed.target in related:
+    for one in proposed:
+        other = known[one.target]
+        if one.type == "supersedes":
+            if record.trust >= other.trust and said_when(record) >= said_when(other):
+                changes.append(Supersede(id=other.id, by=record.id, at=_since(record), reason=one.reason))
             continue
-        if proposed.type == "supersedes":
-            if record.trust < by_id[proposed.target].trust:
-                continue
-            changes.append(Supersede(id=proposed.target, by=record.id, at=_since(record), reason=proposed.reason))
-            known.end(proposed.target, now())
-            continue
-        link = Link(
-            source=record.id, target=proposed.target, type=proposed.type, strength=proposed.strength,
-            reason=proposed.reason,
-        )  # fmt: skip
+        link = Link(source=record.id, target=other.id, type=one.type, strength=one.strength, reason=one.reason)
         changes.append(PutLink(link=link))
     return changes

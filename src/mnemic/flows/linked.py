@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic import consolidation
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.standing import Standing
 
@@ -14,14 +16,24 @@ __all__ = ["nearby"]
 
 SEEDS = 10
 """How many of the first hits the graph is entered from."""
+DAY = 86_400_000_000
+"""In microseconds."""
 PER_LINK = 0.7
 """What one link of full strength leaves of the nearness."""
 
 
 def nearby(
-    engine: Engine, view: View, standing: Standing, first: Sequence[int], via: Mapping[int, Sequence[int]], depth: int
+    engine: Engine,
+    view: View,
+    standing: Standing,
+    first: Sequence[int],
+    via: Mapping[int, Sequence[int]],
+    depth: int,
+    now: int,
 ) -> dict[int, float]:
     """How near rows are to the first hits over links, 0 to 1; rows that no link leads to are missing.
+
+    A link whose ends nobody has used for long counts less; it is never left out for that.
 
     Args:
         engine: where the links are.
@@ -30,6 +42,7 @@ def nearby(
         first: rows of the hits, best first.
         via: docs of the memories behind rows.
         depth: how many links to follow, at least 1.
+        now: when it is asked, in microseconds since 1970.
     """
     columns = view.columns
     beliefs = columns.beliefs
@@ -37,7 +50,7 @@ def nearby(
     for row in first[:SEEDS]:
         doc = int(columns.doc[row])
         seeds |= dict.fromkeys((doc, *via.get(row, ()), *beliefs.made.get(doc, ())))
-    edges = _edges(engine, view, list(seeds), depth)
+    edges = _edges(engine, view, list(seeds), depth, now)
     reached: dict[int, float] = {}
     for seed in seeds:
         for doc, near in _from(seed, edges, depth).items():
@@ -45,18 +58,20 @@ def nearby(
     return _shown(view, standing, reached)
 
 
-def _edges(engine: Engine, view: View, docs: Sequence[int], depth: int) -> dict[int, dict[int, float]]:
-    """The links within so many steps of some records, from either end, each with its strength."""
+def _edges(engine: Engine, view: View, docs: Sequence[int], depth: int, now: int) -> dict[int, dict[int, float]]:
+    """The links within so many steps of some records, from either end, each with what it is worth by now."""
     edges: dict[int, dict[int, float]] = {}
     known, frontier = set(docs), list(docs)
     for _ in range(depth):
         if not frontier:
             break
         further: set[int] = set()
-        for source, target, strength in engine.store.relations.links(view.user, frontier):
+        for source, target, _, strength, used in engine.store.relations.edges(view.user, frontier):
+            idle = timedelta(days=max(now - used, 0) // DAY)  # whole days: the same question has the same answer
+            worth = consolidation.link_strength(strength, idle)
             for here, there in ((source, target), (target, source)):
                 held = edges.setdefault(here, {})
-                held[there] = max(held.get(there, 0.0), strength)
+                held[there] = max(held.get(there, 0.0), worth)
                 further.add(there)
         frontier = sorted(further - known)
         known |= further

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.flows.engine import Engine
 from mnemic.protocols import Embedder
+from mnemic.types import VerifyReport
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["embed_pending", "reembed"]
+__all__ = ["embed_pending", "reembed", "verify"]
 
 BATCH = 64
 
@@ -46,7 +48,7 @@ def embed_pending(engine: Engine) -> int:
 def _embed(engine: Engine, batch: Sequence[Waiting]) -> int:
     embedder = engine.embedder
     try:
-        vectors = _vectors(embedder, batch)
+        vectors = _vectors(engine, embedder, batch)
     except EmbedderUnavailable:
         raise
     except EmbedderError as error:
@@ -58,8 +60,9 @@ def _embed(engine: Engine, batch: Sequence[Waiting]) -> int:
     return len(batch)
 
 
-def _vectors(embedder: Embedder, batch: Sequence[Waiting]) -> NDArray[np.float32]:
-    return checked(embedder.embed([text for *_, text in batch]), len(batch), embedder.dimension)
+def _vectors(engine: Engine, embedder: Embedder, batch: Sequence[Waiting]) -> NDArray[np.float32]:
+    texts = [engine.secrets.redacted(text)[0] for *_, text in batch]  # what was stored under another policy
+    return checked(embedder.embed(texts), len(batch), embedder.dimension)
 
 
 def reembed(engine: Engine, embedder: Embedder, progress: Progress | None) -> int:
@@ -84,7 +87,7 @@ def reembed(engine: Engine, embedder: Embedder, progress: Progress | None) -> in
 
 def _rebuild(engine: Engine, embedder: Embedder, batch: Sequence[Waiting]) -> None:
     try:
-        engine.store.embedding.build(batch, _vectors(embedder, batch), embedder.id)
+        engine.store.embedding.build(batch, _vectors(engine, embedder, batch), embedder.id)
     except EmbedderUnavailable:
         raise
     except EmbedderError:
@@ -93,3 +96,11 @@ def _rebuild(engine: Engine, embedder: Embedder, batch: Sequence[Waiting]) -> No
             return
         for row in batch:
             _rebuild(engine, embedder, [row])
+
+
+def verify(engine: Engine, *, deep: bool) -> VerifyReport:
+    """Check the record, and with ``deep`` what is derived from it."""
+    report = engine.store.verify(deep=deep)
+    if engine.index is None or not deep or not report.ok:
+        return report
+    return replace(report, findings=tuple(engine.index.findings()))

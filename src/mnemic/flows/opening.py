@@ -9,23 +9,26 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
-from mnemic.errors import ConfigurationError, StoreReadOnly
+from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly, shown
 from mnemic.flows.engine import Engine
 from mnemic.flows.idle import Idle
 from mnemic.flows.retaining import RetentionPolicy
 from mnemic.flows.settings import Consolidator, Processing
-from mnemic.protocols import Embedder, Reranker, TokenCounter
+from mnemic.indexes.vector import discarded, index_from
+from mnemic.protocols import Embedder, Reranker, Store, TokenCounter, VectorIndex
 from mnemic.stores import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
     from mnemic.llm import LanguageModel
-    from mnemic.stores.sqlite.database import Durability
+    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.stores.sql.connection import Durability
 
 __all__ = ["open_engine", "time_zone"]
 
 IN_MEMORY = ":memory:"
+POSTGRES = ("postgresql://", "postgres://")
 
 
 def time_zone(value: str | tzinfo | None) -> tzinfo:
@@ -38,13 +41,13 @@ def time_zone(value: str | tzinfo | None) -> tzinfo:
         return UTC
     if isinstance(value, tzinfo):
         if datetime(2000, 1, 1, tzinfo=value).utcoffset() is None:
-            raise ConfigurationError(f"timezone={value!r:.60} gives no offset. Give a zone that has one.")
+            raise ConfigurationError(f"timezone={shown(value, 60)} gives no offset. Give a zone that has one.")
         return value
     try:
         return ZoneInfo(value)
     except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
         raise ConfigurationError(
-            f'timezone={value!r:.60} is not a zone this machine knows. Use a name such as "Europe/Lisbon", or a tzinfo '
+            f'timezone={shown(value, 60)} is not a zone this machine knows. Use a name such as "Europe/Lisbon", or a tzinfo '
             "(on systems without a zone database: pip install tzdata)."
         ) from error
 
@@ -53,6 +56,36 @@ def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
     from mnemic.llm import LanguageModel
 
     return llm if isinstance(llm, LanguageModel) else LanguageModel(llm)
+
+
+def _store(location: str | Path, durability: Durability, vectors: object) -> tuple[Store, VectorIndex | None]:
+    """The record at a location, and the index over its vectors where it has one."""
+    index = index_from(vectors)
+    if not str(location).startswith(POSTGRES):
+        held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
+        return held, None if index is None else _opened(held, index)
+    if vectors is not None:
+        raise ConfigurationError(
+            "A memory in PostgreSQL has an index over its vectors in the same database. Leave vectors= out."
+        )
+    try:
+        from mnemic.stores.postgres import PostgresStore
+    except ImportError as error:
+        raise MissingExtra("A memory in PostgreSQL", "postgres") from error
+    store = PostgresStore(str(location), durability=durability)
+    return store, store.index
+
+
+def _opened(store: SqliteStore, index: VectorIndex) -> VectorIndex | None:
+    """The index, following the record; none where the record cannot be written: it is searched exactly."""
+    try:
+        index.open(store.feed())
+    except StoreReadOnly:
+        return None
+    except BaseException:
+        store.close()
+        raise
+    return index
 
 
 def open_engine(
@@ -66,7 +99,9 @@ def open_engine(
     consolidator: Consolidator | None,
     idle: Idle | None,
     retention: RetentionPolicy | None,
+    secrets: SecretPolicy,
     durability: Durability,
+    vectors: object = None,
 ) -> Engine:
     """Open or make the record at a location.
 
@@ -75,13 +110,13 @@ def open_engine(
         StoreError: the record cannot be opened.
     """
     if not isinstance(location, (str, Path)) or not str(location):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigurationError(f'The location must be a folder or ":memory:", not {location!r:.60}.')
-    if "://" in str(location):
+        raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
+    if "://" in str(location) and not str(location).startswith(POSTGRES):
         raise ConfigurationError(
-            f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder or ":memory:".'
+            f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder, ":memory:" or postgresql://...'
         )
     if durability not in ("FULL", "NORMAL"):
-        raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {durability!r:.40}.')
+        raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {shown(durability)}.')
     if reranker is not None and not isinstance(reranker, Reranker):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(
             f"reranker must have a method scores(query, texts), {type(reranker).__name__} has none."
@@ -101,10 +136,14 @@ def open_engine(
     model = None if llm is None else _language_model(llm)
     chosen = embedder_from(embedder)
     in_memory = str(location) == IN_MEMORY
-    store = InMemoryStore() if in_memory else SqliteStore(location, durability=durability)
+    store, index = _store(location, durability, vectors)
     with suppress(StoreReadOnly):
         store.lifecycle.recover()
+    with suppress(StoreError):  # an erasure that was under way when its process ended
+        if store.erasure.unfinished():
+            store.erasure.purge()
     return Engine(
         store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, owns_llm=model is not llm, settings=settings,
-        consolidator=tiers, idle=quiet, retention=kept, in_memory=in_memory,
+        consolidator=tiers, idle=quiet, retention=kept, in_memory=in_memory, index=index,
+        secrets=secrets, discard=lambda: not isinstance(store, SqliteStore) or discarded(store.feed().folder),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic import retrieval
 from mnemic.flows.engine import View
-from mnemic.indexes.catalog import STATUSES, Columns
+from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import HERE, Pool
 from mnemic.text import bm25, cues
@@ -185,9 +185,13 @@ def _asked_periods(c: Columns, query: Query) -> list[Period]:
 
 
 def _near(c: Columns, filters: Filters, rows: Rows) -> Floats:
-    if filters.project is None:
-        return np.zeros(len(rows), np.float32)
-    return (c.project[rows] == c.names.project.get(filters.project)).astype(np.float32)
+    """How narrow the level of each row is: one for the handle's own project, and one for a memory of its own session."""
+    near = np.zeros(len(rows), np.float32)
+    if filters.project is not None:
+        near += c.project[rows] == c.names.project.get(filters.project)
+    if filters.session is not None:
+        near += (c.kind[rows] == KINDS["memory"]) & (c.session[rows] == c.names.session.get(filters.session))
+    return near
 
 
 def _named_speakers(view: View, text: str) -> list[int]:

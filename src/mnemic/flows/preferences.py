@@ -8,8 +8,10 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
-from mnemic.errors import Conflict, InvalidInput
+from mnemic.errors import Conflict, InvalidInput, shown
 from mnemic.flows.engine import Engine
+from mnemic.flows.guarding import accepted, discreet
+from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
 from mnemic.text.terms import clean
@@ -22,6 +24,7 @@ KEY, VALUE = "preference", "value"
 LONGEST_KEY = 200
 
 
+@discreet
 class Preferences(MutableMapping[str, Any]):
     """The preferences of a handle's user, at the level of its project if it has one.
 
@@ -35,9 +38,13 @@ class Preferences(MutableMapping[str, Any]):
     def _all(self) -> list[MemoryRecord]:
         """The live preferences, the project's after the user's, the newest last."""
         reach = "project+global" if self._scope.project is not None else "project"
-        filters = Filters(kinds=("memory",), reach=reach, project=self._scope.project)
+        filters = Filters(kinds=("memory",), reach=reach, project=self._scope.project, min_trust=UNTRUSTED)
         found = self._engine.store.relations.with_key(self._scope.user, KEY, filters)
         return sorted(found, key=lambda record: (record.project is not None, record.created_at))
+
+    def _name(self, key: object) -> str:
+        """A key as it is kept."""
+        return self._engine.secrets.redacted(_checked(key))[0]
 
     def _held(self) -> dict[str, MemoryRecord]:
         return {str(record.metadata[KEY]): record for record in self._all()}
@@ -47,10 +54,13 @@ class Preferences(MutableMapping[str, Any]):
         return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
     def __getitem__(self, key: str) -> Any:
-        return self._held()[_checked(key)].metadata.get(VALUE)
+        return self._held()[self._name(key)].metadata.get(VALUE)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        name, moment = _checked(key), now().astimezone(self._zone)
+        named, kinds = self._engine.secrets.within({_checked(key): value})
+        accepted(self._engine.secrets, "A preference", kinds)
+        ((name, value),) = named.items()
+        moment = now().astimezone(self._zone)
         told, old = to_json(value), self._own(name)
         if old and to_json(old[-1].metadata.get(VALUE)) == told:
             return
@@ -80,7 +90,7 @@ class Preferences(MutableMapping[str, Any]):
         Raises:
             KeyError: nothing is set at this level.
         """
-        own = self._own(_checked(key))
+        own = self._own(self._name(key))
         if not own:
             raise KeyError(key)
         changes = [Archive(id=record.id, reason="preference removed") for record in own]
@@ -103,7 +113,7 @@ class Preferences(MutableMapping[str, Any]):
 
 def _checked(key: object) -> str:
     if not isinstance(key, str) or not key.strip() or len(key) > LONGEST_KEY:
-        raise InvalidInput(f"A preference is named by a string of 1 to {LONGEST_KEY} characters, not {key!r:.60}.")
+        raise InvalidInput(f"A preference is named by a string of 1 to {LONGEST_KEY} characters, not {shown(key, 60)}.")
     return clean(key)
 
 

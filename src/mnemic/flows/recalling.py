@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,16 @@ from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.feeling import moods, strength
 from mnemic.flows.linked import nearby
+from mnemic.flows.newest import LOOKED_AT, newest_first
 from mnemic.flows.pooling import Question, asked, candidates, pooled
 from mnemic.flows.standing import Behind, current_first, stand
 from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import Pool, hit_from
+from mnemic.safety.trust import Turnstile, is_trusted
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
 from mnemic.text.terms import clean
-from mnemic.types import Emotion, Filters, Hit, MemoryRecord, Query, Scope, SearchResult
+from mnemic.types import Emotion, Episode, Filters, Hit, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
 __all__ = ["search"]
 
@@ -70,11 +72,16 @@ def search(engine: Engine, scope: Scope, query: Query) -> SearchResult:
 
     The order does not depend on ``k``: pools have the same size for every k, and a longer list goes on with further ones.
     """
+    with engine.traffic.search():
+        return _searched(engine, scope, query)
+
+
+def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     text = clean(query.text)
     view = engine.view(scope.user)
     if view is None or not text.strip():
         return SearchResult()
-    query = replace(query, text=text)
+    query = replace(query, text=engine.secrets.redacted(text)[0])
     result = (
         _widening(engine, scope, query, view) if query.filters.reach == "auto" else _ranked(engine, scope, query, view)
     )
@@ -129,7 +136,9 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
     pool = pooled(view, question, rows, lifted=behind.lifted, mood=_felt(engine, view, query, rows, mood))
     first = _ranking(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
-    if depth and (near := nearby(engine, view, standing, pool.rows[first.order].tolist(), behind.via, depth)):
+    if depth and (
+        near := nearby(engine, view, standing, pool.rows[first.order].tolist(), behind.via, depth, query.now)
+    ):
         rows = np.union1d(rows, np.array(sorted(near)))
         felt = _felt(engine, view, query, rows, mood)
         pool = pooled(view, question, rows, lifted=behind.lifted, graph=near, mood=felt)
@@ -138,8 +147,11 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
         first = _reranked(engine, view, query.text, first)
     grade = retrieval.grade(pool, first.order, model=engine.embedder.id if cosines is not None else None)
     first = replace(first, order=current_first(first.order, _positions(pool.rows, behind.instead)))
+    if query.quality and query.recipe.quality:
+        first = _newest_first(engine, view, query, first)
     pages = itertools.chain([first], _further(view, question, standing.shown, pool.rows))
-    return SearchResult(_hits(engine, scope.user, view, query.k, pages, behind), grade.evidence, grade.probability)
+    hits = _hits(engine, scope.user, view, query, pages, behind)
+    return SearchResult(hits, grade.evidence, grade.probability)
 
 
 def _felt(engine: Engine, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
@@ -157,7 +169,7 @@ def _cosines(engine: Engine, view: View, wordings: Sequence[str], allowed: NDArr
     vectors = [vector for text in wordings if (vector := engine.embed_query(text, view)) is not None]
     if not vectors:
         return None
-    cosines = Cosines(view.matrix, view.signs, vectors)
+    cosines = view.vectors.cosines(vectors)
     cosines.settle(allowed)
     return cosines
 
@@ -191,7 +203,7 @@ def _ranking(view: View, question: Question, pool: Pool) -> _Ranked:
         recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
     scores, signals = retrieval.score(pool, recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
-    return _Ranked(view.columns.doc[rows], view.matrix[rows], order, scores, signals)
+    return _Ranked(view.columns.doc[rows], view.vectors.of(rows), order, scores, signals)
 
 
 def _further(view: View, question: Question, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
@@ -212,7 +224,7 @@ def _allowed(engine: Engine, scope: Scope, filters: Filters, view: View) -> NDAr
     allowed[view.columns.rows_of(hidden)] = False
     if filters.known_at is not None:
         allowed[view.columns.rows_of(engine.store.relations.stored_after(view.user, filters.known_at))] = False
-    if filters.tags is not None or filters.metadata:
+    if filters.tags is not None or filters.metadata or filters.min_trust is not None:
         named = np.zeros(len(view.columns), np.bool_)
         named[view.columns.rows_of(sorted(engine.store.matching(view.user, filters)))] = True
         allowed &= named
@@ -238,26 +250,77 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
     )
 
 
-def _hits(engine: Engine, user: str, view: View, k: int, pages: Iterable[_Ranked], behind: Behind) -> tuple[Hit, ...]:
-    """The first k hits: restatements folded, memories named by the evidence that is among them."""
-    taken = retrieval.Folded()
-    docs: dict[str, tuple[int, int | None]] = {}
+def _newest_first(engine: Engine, view: View, query: Query, ranked: _Ranked) -> _Ranked:
+    """The first hits with what was said last of the matter that is asked about before what was said of it earlier."""
+    first = ranked.order[:LOOKED_AT]
+    docs = ranked.docs[first].tolist()
+    again = newest_first(engine, view, query, docs, ranked.vectors[first], ranked.signals["dense"][first].tolist())
+    return replace(ranked, order=np.concatenate([first[again], ranked.order[LOOKED_AT:]]))
+
+
+@dataclass(slots=True)
+class _Door:
+    """Takes hits in, each untrusted source its share: those that come too early wait until the list has grown."""
+
+    gate: Turnstile
+    taken: retrieval.Folded = field(default_factory=retrieval.Folded)
+    docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
+    waiting: list[tuple[str | None, Stored, Hit, Floats, int]] = field(
+        default_factory=list["tuple[str | None, Stored, Hit, Floats, int]"]
+    )
+
+    def take(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
+        """A hit, and then whoever may follow it."""
+        if not self.gate.lets(source, len(self.taken.hits)):
+            self.waiting.append((source, stored, hit, vector, doc))
+            return
+        self.taken.take(hit, vector, stored.value.source_ids if isinstance(stored.value, MemoryRecord) else ())
+        if hit.id not in self.taken.hits:
+            return
+        self.docs[hit.id] = doc, stored.episode
+        self.gate.passed(source)
+        for place, early in enumerate(self.waiting):
+            if self.gate.lets(early[0], len(self.taken.hits)):
+                del self.waiting[place]
+                self.take(*early)
+                return
+
+
+def _hits(
+    engine: Engine, user: str, view: View, query: Query, pages: Iterable[_Ranked], behind: Behind
+) -> tuple[Hit, ...]:
+    """The first k hits: restatements folded, memories named by the evidence that is among them.
+
+    An untrusted source has its share of them and no more, however many of its texts are near: what fills a record to be
+    found first takes few places.
+    """
+    k, door = query.k, _Door(Turnstile(share=query.untrusted_share))
+    hits = door.taken.hits
     for page in pages:
-        place = 0
-        while len(taken.hits) < k and place < len(page):
-            places = range(place, min(place + k - len(taken.hits), len(page)))
+        place, before = 0, len(hits)
+        while len(hits) < k and place < len(page):
+            places = range(place, min(place + k - len(hits), len(page)))
             stored = engine.store.fetch(view.user, [page.doc(p) for p in places])
             for p in places:
-                if found := stored.get(page.doc(p)):  # gone when it was erased since the snapshot
-                    sources = found.value.source_ids if isinstance(found.value, MemoryRecord) else ()
+                if len(hits) < k and (found := stored.get(page.doc(p))):  # gone when it was erased since the snapshot
                     hit = hit_from(found, *page.values(p))
-                    taken.take(hit, page.vector(p), sources)
-                    if hit.id in taken.hits:
-                        docs[hit.id] = page.doc(p), found.episode
+                    source = None if is_trusted(hit.trust) else _source(engine, user, found.value)
+                    door.take(source, found, hit, page.vector(p), page.doc(p))
             place = places.stop
-        if len(taken.hits) >= k:
+        if len(hits) >= k or (door.waiting and len(hits) == before):  # nothing but more of the same
             break
-    return tuple(_named(engine, user, view, taken.hits, docs, behind))
+    first = dict(itertools.islice(hits.items(), k))
+    return tuple(_named(engine, user, view, first, {id_: door.docs[id_] for id_ in first}, behind))
+
+
+def _source(engine: Engine, user: str, value: Message | Episode | MemoryRecord) -> str:
+    """Whom an untrusted text comes from: the tool that gave it, else the conversation, else its kind of source."""
+    if isinstance(value, MemoryRecord) and value.source_ids:
+        sources = engine.store.knowledge.records(user, value.source_ids[:1])
+        value = next((m for m in sources.values() if isinstance(m, Message)), value)
+    if isinstance(value, Message) and value.name and value.source == "tool_external":
+        return f"tool {value.name}"
+    return f"session {value.session}" if value.session else f"source {value.source}"
 
 
 def _named(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from mnemic.extraction.resolving import resolve as resolved
 from mnemic.flows.engine import Engine
+from mnemic.flows.feeling import feeling
+from mnemic.flows.known import base_of
 from mnemic.flows.learning import related_changes, rest_of, slots_of
+from mnemic.safety.trust import is_trusted
 from mnemic.types import AddMemory, Change, MemoryRecord, Receipt, Scope, Supersede
 
 __all__ = ["store"]
@@ -19,6 +23,7 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     embedder = engine.embedder
     slots = slots_of(record.content)
     index = replace(engine.indexing([record], embedder)[0], slots=slots)
+    record = feeling(record, index.vector, embedder.id)
     known = _of_slots(engine, scope, record, slots)
     vectors = engine.store.knowledge.vectors(scope.user, [other.id for other in known]) if known else {}
     matrix = None
@@ -26,7 +31,9 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
         blank = np.full(len(index.vector), np.nan, np.float32)
         matrix = np.stack([vectors.get(other.id, blank) for other in known])
     said = record.valid_at or record.created_at
-    resolution = resolved(record.content, said, index.vector, known, matrix, dedup=False)
+    view = engine.view(scope.user) if known else None
+    base = 0.0 if view is None else base_of(view)
+    resolution = resolved(record.content, said, index.vector, known, matrix, dedup=False, base=base)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
     by_id = {other.id: other for other in known}
     for change in related_changes(record, resolution, by_id):
@@ -35,11 +42,25 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
             rest = rest_of(engine, by_id[change.id], slots)
             changes += [] if rest is None else [rest]
     twins = engine.store.knowledge.twins(scope.user, record.project, [record.content], session=record.session)
-    if twins or engine.store.docs_of(scope.user, [record.id]):
+    doubted = _doubted(engine, scope, record, twins)
+    if doubted:
+        reason = "said by a source that is trusted"
+        changes = [c for c in changes if not (isinstance(c, Supersede) and c.id == doubted)]
+        changes.append(Supersede(id=doubted, by=record.id, at=None, reason=reason))
+        changes.insert(0, Supersede(id=doubted, by=None, at=None, reason=reason))
+    elif twins or engine.store.docs_of(scope.user, [record.id]):
         changes = changes[:1]  # it is known, or refused: the receipt says so, and nothing else changes
-    receipt, *_ = engine.store.apply(scope.user, changes, model=embedder.id)
+    receipt = engine.store.apply(scope.user, changes, model=embedder.id)[1 if doubted else 0]
     ended = [c.id for c in changes if isinstance(c, Supersede) and c.by == record.id]
-    return _told(receipt, ended, resolution.reason) if ended else receipt
+    return _told(receipt, ended, resolution.reason or "it was not trusted") if ended else receipt
+
+
+def _doubted(engine: Engine, scope: Scope, record: MemoryRecord, twins: Mapping[str, str]) -> str | None:
+    """The untrusted memory that says the same already: it gives way to one that is trusted."""
+    twin = twins.get(record.content)
+    if twin is None or not is_trusted(record.trust) or engine.store.docs_of(scope.user, [record.id]):
+        return None
+    return None if is_trusted(engine.store.get(scope.user, twin).value.trust) else twin
 
 
 def _of_slots(engine: Engine, scope: Scope, record: MemoryRecord, slots: tuple[str, ...]) -> list[MemoryRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, shown
 from mnemic.flows.engine import Engine
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Archive, Scope
@@ -40,10 +40,10 @@ class RetentionPolicy:
             if value is None and name == "message_days":
                 continue
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < LONGEST:
-                raise ConfigurationError(f"{name} must be a number of days above 0, not {value!r:.40}.")
+                raise ConfigurationError(f"{name} must be a number of days above 0, not {shown(value)}.")
         limit = self.memory_limit
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 1):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigurationError(f"memory_limit must be a whole number from 1, not {limit!r:.40}.")
+            raise ConfigurationError(f"memory_limit must be a whole number from 1, not {shown(limit)}.")
 
 
 def retire(engine: Engine, scope: Scope, policy: RetentionPolicy) -> int:

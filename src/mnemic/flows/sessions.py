@@ -9,6 +9,9 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from mnemic.flows.engine import Engine
+from mnemic.flows.preferences import Preferences
+from mnemic.flows.telling import SILENT
+from mnemic.safety.trust import least
 from mnemic.text.clock import now
 from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
 
@@ -20,10 +23,13 @@ TOOL_ROLES = frozenset({"tool", "function"})
 SUMMARY_IMPORTANCE = 0.4
 
 
-def look(engine: Engine, scope: Scope) -> SessionView:
+def look(engine: Engine, scope: Scope, zone: tzinfo) -> SessionView:
     """The handle's session as it stands."""
     messages = _messages(engine, scope)
-    return SessionView(id=scope.session, messages=tuple(messages), tools=_tools(messages))
+    return SessionView(
+        id=scope.session, messages=tuple(messages), tools=_tools(messages),
+        preferences=dict(Preferences(engine, scope, zone)), given=engine.given.of(scope),
+    )  # fmt: skip
 
 
 def _messages(engine: Engine, scope: Scope) -> list[Message]:
@@ -43,6 +49,7 @@ def summarise(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
 
     The same session again gives the next version of its summary.
     """
+    engine.given.forget(scope)
     messages = _messages(engine, scope)
     if not messages or scope.session is None:
         return None
@@ -71,6 +78,7 @@ def _record(
     engine: Engine, scope: Scope, messages: Sequence[Message], topics: Sequence[str], moment: datetime
 ) -> MemoryRecord:
     said = [m.sent_at for m in messages if m.sent_at]
+    sources = [m for m in messages if m.role not in SILENT] or messages  # of tools it tells the names alone
     tools = _tools(messages)
     began = min(said)
     day = f"{began.day} {began:%B} {began.year}"
@@ -82,9 +90,9 @@ def _record(
     named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
     return MemoryRecord(
         id=f"sum_{named}", content=" ".join(parts), type="episodic", category=CATEGORY, importance=SUMMARY_IMPORTANCE,
-        salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in messages),
+        salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in sources),
         metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
-        project=scope.project, source="tool_internal", trust=min([1.0, *(m.trust for m in messages if m.trust is not None)]),
+        project=scope.project, source="tool_internal", trust=least(m.trust for m in sources),
         said_at=max(said), valid_at=began, created_at=moment, updated_at=moment,
         delete_after=moment + timedelta(days=engine.retention.session_summary_days),
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mnemic.errors import ConfigurationError
+from mnemic.errors import ConfigurationError, shown
 
 __all__ = ["Consolidator", "Processing"]
 
@@ -42,15 +42,15 @@ class Processing:
         for name in ("merge_similarity_threshold", "knowledge_dedup_threshold", "statements_per_message"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-                raise ConfigurationError(f"{name} must be a number from 0 to 1, not {value!r:.40}.")
+                raise ConfigurationError(f"{name} must be a number from 0 to 1, not {shown(value)}.")
         for name, least, most in (("batch_threshold", 1, 2**31), ("max_statements_for_prediction", 1, 100)):
             value = getattr(self, name)
             if name == "batch_threshold" and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {value!r:.40}.")
+                raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {shown(value)}.")
         if not isinstance(self.time_gap, timedelta) or self.time_gap <= timedelta():  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise ConfigurationError(f"time_gap must be a timedelta above zero, not {self.time_gap!r:.40}.")
+            raise ConfigurationError(f"time_gap must be a timedelta above zero, not {shown(self.time_gap)}.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ class Consolidator:
         for name, most in (("importance_threshold", 1.0), ("similarity_threshold", 1.0), ("min_age_hours", 1e9)):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= most:
-                raise ConfigurationError(f"{name} must be a number from 0 to {most:g}, not {value!r:.40}.")
+                raise ConfigurationError(f"{name} must be a number from 0 to {most:g}, not {shown(value)}.")
         for name, least, most in (
             ("max_batch_size", 1, 10_000),
             ("buffer_threshold", 0, 2**31),
@@ -88,4 +88,4 @@ class Consolidator:
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
-                raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {value!r:.40}.")
+                raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {shown(value)}.")

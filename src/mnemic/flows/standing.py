@@ -125,7 +125,11 @@ def stand(view: View, allowed: Mask) -> Standing:
     child, parent = view.columns.derived()
     represented = np.zeros(len(view.columns), np.bool_)
     represented[child[allowed[parent]]] = True
-    represented &= allowed
+    named = np.zeros(
+        len(view.columns), np.bool_
+    )  # what comes of a memory that takes no place itself is named by nobody
+    named[child[allowed[parent] & ~represented[parent]]] = True
+    represented &= allowed & named
     return Standing(allowed & ~represented, represented)
 
 

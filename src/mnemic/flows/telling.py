@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mnemic import ingestion
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
+from mnemic.safety.trust import least
 from mnemic.text.clock import now
 from mnemic.types import Episode, Message, Source
 
@@ -119,7 +120,7 @@ def merged(consultant: Consultant, first: Episode, second: Episode, messages: Se
         source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),
         ended_at=max(first.ended_at, second.ended_at), project=first.project,
         session=first.session if first.session == second.session else None,
-        source=first.source if first.trust <= second.trust else second.source, trust=min(first.trust, second.trust),
+        source=first.source if first.trust <= second.trust else second.source, trust=least([first.trust, second.trust]),
         created_at=now(),
     )  # fmt: skip
     return Told(record, messages, failed)

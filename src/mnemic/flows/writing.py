@@ -9,9 +9,11 @@ from dataclasses import fields, replace
 from datetime import datetime, tzinfo
 from typing import Any, cast
 
-from mnemic.errors import InvalidInput, NotFound
+from mnemic.errors import InvalidInput, NotFound, shown
 from mnemic.flows.engine import Engine
+from mnemic.flows.guarding import Guarded, incoming, telling
 from mnemic.protocols import Embedder
+from mnemic.safety.trust import TRUST_OF_SOURCE, least
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
 from mnemic.text.terms import clean
@@ -30,7 +32,7 @@ from mnemic.types import (
     Source,
 )
 
-__all__ = ["add", "archive", "remember", "restore", "update"]
+__all__ = ["add", "archive", "identifiers", "remember", "restore", "update"]
 
 MAX_CONTENT = 1_000_000
 MAX_ID = 1_000
@@ -41,9 +43,7 @@ SOURCE_OF_ROLE: Mapping[str, Source] = {
     "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
     "function": "tool_external", "system": "tool_internal", "developer": "tool_internal",
 }  # fmt: skip
-TRUST_OF_SOURCE: Mapping[str, float] = {
-    "direct_user": 1.0, "model_inference": 0.7, "tool_internal": 0.7, "document": 0.4, "tool_external": 0.3,
-}  # fmt: skip
+SOURCES = tuple(TRUST_OF_SOURCE)
 TYPES = ("episodic", "semantic", "procedural", "emotional")
 
 
@@ -61,7 +61,7 @@ def _optional(what: str, value: object, *, limit: int = MAX_ID) -> str | None:
 
 def _fraction(what: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0 or math.isnan(value):
-        raise InvalidInput(f"{what} must be a number from 0 to 1, not {value!r:.40}.")
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
     return float(value)
 
 
@@ -69,9 +69,10 @@ def _json_object(what: str, value: object) -> dict[str, Any]:
     """A metadata object with text that can be stored; its values are checked when they are written."""
     if value is None:
         return {}
+    given = shown(value, 60)
     items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
     if not all(isinstance(key, str) for key in items):
-        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {value!r:.60}.")
+        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {given}.")
     try:
         cleaned = {clean(str(key)): _json_value(item) for key, item in items.items()}
     except RecursionError as error:
@@ -100,7 +101,7 @@ def _moment(what: str, value: object, zone: tzinfo) -> datetime | None:
     if value is None:
         return None
     if not isinstance(value, datetime):
-        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({value!r:.40}).")
+        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({shown(value)}).")
     to_micros(value, zone)
     return aware(value, zone)
 
@@ -125,8 +126,8 @@ def _complete(value: Message | Mapping[str, Any], scope: Scope, session: str | N
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
     source = m.source or SOURCE_OF_ROLE.get(role, "tool_external")
-    if source not in TRUST_OF_SOURCE:
-        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {source!r:.40}.")
+    if source not in SOURCES:
+        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(source)}.")
     id_ = _optional("id", m.id)
     if id_ == "":
         raise InvalidInput("id must not be empty; leave it out to have one made.")
@@ -153,16 +154,27 @@ def add(
     complete = [_complete(message, scope, _optional("session", session), zone) for message in messages]
     receipts: list[Receipt] = []
     for start in range(0, len(complete), BATCH):
-        batch = complete[start : start + BATCH]
-        said = [message for message in batch if message.content.strip()]
+        batch = [incoming(engine, message) for message in complete[start : start + BATCH]]
+        said: list[Message] = [one.record for one in batch if _is_said(one)]
         embedder = engine.embedder
         indexing = _indexing(engine, scope, said, embedder)
         changes = [
             AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)
         ]
         written = iter(engine.store.apply(scope.user, changes, model=embedder.id) if changes else ())
-        receipts += [next(written) if message.content.strip() else _empty(str(message.id)) for message in batch]
+        receipts += [telling(next(written), one.kinds) if _is_said(one) else _unsaid(one) for one in batch]
     return Receipts(receipts)
+
+
+def _is_said(one: Guarded) -> bool:
+    return not one.refusal and bool(one.record.content.strip())
+
+
+def _unsaid(one: Guarded) -> Receipt:
+    """The receipt of what is not stored."""
+    if one.refusal:
+        return Receipt(id=str(one.record.id), outcome="rejected", reason=one.refusal)
+    return _empty(str(one.record.id))
 
 
 def _indexing(engine: Engine, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
@@ -184,10 +196,10 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     moment = now().astimezone(zone)
     kind = options["type"]
     if kind not in TYPES:
-        raise InvalidInput(f"type must be one of {list(TYPES)}, not {kind!r:.40}.")
+        raise InvalidInput(f"type must be one of {list(TYPES)}, not {shown(kind)}.")
     source = options["source"]
-    if source not in TRUST_OF_SOURCE:
-        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {source!r:.40}.")
+    if source not in SOURCES:
+        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(source)}.")
     importance = options["importance"]
     return MemoryRecord(
         id=_optional("id", options["id"]) or f"mem_{uuid.uuid4().hex}",
@@ -205,6 +217,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         source=source,
         trust=TRUST_OF_SOURCE[source],
         valid_at=_moment("valid_at", options["valid_at"], zone),
+        delete_after=_moment("delete_after", options.get("delete_after"), zone),
         created_at=moment,
         updated_at=moment,
     )
@@ -217,14 +230,21 @@ def remember(engine: Engine, scope: Scope, content: str, options: Mapping[str, A
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
     if options["level"] == "session" and scope.session is None:
         raise InvalidInput("level='session' needs a handle with a session: memory.scoped(session=...).")
-    record = _record(scope, text, options, zone)
-    if not text.strip():
-        return _empty(record.id)
-    trusts = [engine.store.get(scope.user, source).value.trust for source in record.source_ids]
-    record = replace(record, trust=min([record.trust, *(t for t in trusts if t is not None)]))
+    one = incoming(engine, _record(scope, text, options, zone))
+    if not _is_said(one):
+        return _unsaid(one)
+    record: MemoryRecord = one.record
+    sources = [engine.store.get(scope.user, source) for source in record.source_ids]
+    if any(source.status == "archived" for source in sources) and (
+        held := set(engine.store.lifecycle.quarantined(scope.user)) & set(record.source_ids)
+    ):
+        return Receipt(
+            id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: release() them first"
+        )
+    record = replace(record, trust=least([record.trust, *(source.value.trust for source in sources)]))
     from mnemic.flows import remembering  # the rules of extraction are loaded when they are first needed
 
-    return remembering.store(engine, scope, record)
+    return telling(remembering.store(engine, scope, record), one.kinds)
 
 
 def _changed(name: str, value: object, zone: tzinfo) -> Any:
@@ -236,10 +256,10 @@ def _changed(name: str, value: object, zone: tzinfo) -> Any:
             return _words(name, value)
         case "metadata":
             return _json_object(name, value)
-        case "valid_at" | "invalid_at":
+        case "valid_at" | "invalid_at" | "delete_after":
             return _moment(name, value, zone)
         case "type" if value not in TYPES:
-            raise InvalidInput(f"type must be one of {list(TYPES)}, not {value!r:.40}.")
+            raise InvalidInput(f"type must be one of {list(TYPES)}, not {shown(value)}.")
         case _:
             text = _text(name, value, limit=MAX_CONTENT)
             if name == "content" and not text.strip():
@@ -256,19 +276,31 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not None}
     if "importance" in changed:
         changed["pinned"] = True
-    if all(getattr(held, name) == value for name, value in changed.items()):
+    one = incoming(engine, replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)))
+    if not _is_said(one):
+        return _unsaid(one)
+    record: MemoryRecord = one.record
+    if all(getattr(held, name) == getattr(record, name) for name in changed):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
-    record = replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone))
     embedder = engine.embedder
-    from mnemic.flows.learning import slots_of  # the rules of extraction are loaded when they are first needed
+    from mnemic.flows.feeling import feeling  # what reads texts is loaded when it is first needed
+    from mnemic.flows.learning import slots_of
 
     indexing = replace(engine.indexing([record], embedder)[0], slots=slots_of(record.content))
-    return engine.store.apply(scope.user, [Revise(record=record, indexing=indexing)], model=embedder.id)[0]
+    if "content" in changed:
+        record = feeling(record, indexing.vector, embedder.id)
+    receipt, *_ = engine.store.apply(scope.user, [Revise(record=record, indexing=indexing)], model=embedder.id)
+    return telling(receipt, one.kinds)
 
 
 def archive(engine: Engine, scope: Scope, ids: Iterable[str], reason: str) -> Receipts:
     """Take records out of every search; ids that do not exist are told in their receipts."""
     return _each(engine, scope, _words("ids", ids), lambda id_: Archive(id=id_, reason=reason))
+
+
+def identifiers(ids: Iterable[str]) -> Sequence[str]:
+    """Ids as they were given, checked."""
+    return _words("ids", ids)
 
 
 def restore(engine: Engine, scope: Scope, ids: Iterable[str]) -> Receipts:
@@ -282,5 +314,6 @@ def _each(engine: Engine, scope: Scope, ids: Sequence[str], change: Callable[[st
         try:
             receipts += engine.store.apply(scope.user, [change(id_)])
         except NotFound as error:
-            receipts.append(Receipt(id=id_, outcome="rejected", reason=str(error)))
+            reason = engine.secrets.redacted(str(error))[0]
+            receipts.append(Receipt(id=engine.secrets.name(id_), outcome="rejected", reason=reason))
     return Receipts(receipts)

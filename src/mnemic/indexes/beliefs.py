@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,16 @@ def _no_times() -> Times:
     return np.empty(0, np.int64)
 
 
+def _no_pairs() -> Times:
+    return np.empty((2, 0), np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class Beliefs:
     """A snapshot, one entry per memory, ascending by doc. Times are microseconds since 1970, ``FOREVER`` for an open end.
 
-    ``origins`` holds the docs each memory was made from, ``successors`` the doc that took its place.
+    ``origins`` holds the docs each memory was made from, ``made`` the docs made from each, ``pairs`` both as (2, n) columns
+    of memory and origin; ``successors`` holds the doc that took the place of one.
     """
 
     doc: Times = field(default_factory=_no_times)
@@ -37,6 +42,7 @@ class Beliefs:
     origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     successors: Mapping[int, int] = field(default_factory=dict[int, int])
+    pairs: Times = field(default_factory=_no_pairs)
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -78,15 +84,32 @@ class Beliefs:
         if delta.beliefs:
             columns = [np.append(old, new) for old, new in zip(columns, _columns(delta.beliefs), strict=True)]
         order = np.argsort(columns[0], kind="stable")
-        origins = {doc: found for doc, found in self.origins.items() if doc not in touched}
-        origins |= {row[0]: tuple(parents) for row in delta.beliefs if (parents := json.loads(row[5]))}
-        successors = {doc: found for doc, found in self.successors.items() if doc not in touched}
-        successors |= {row[0]: row[6] for row in delta.beliefs if row[6] is not None}
         doc, since, until, expired, known = (column[order] for column in columns)
-        return Beliefs(
-            doc=doc, since=since, until=until, expired=expired, known=known, origins=origins, made=_inverted(origins),
-            successors=successors,
-        )  # fmt: skip
+        successors = dict(self.successors)
+        for one in touched:
+            successors.pop(one, None)
+        successors |= {row[0]: row[6] for row in delta.beliefs if row[6] is not None}
+        origins = {row[0]: tuple(json.loads(row[5])) for row in delta.beliefs}
+        changed = {one for one in touched if self.origins.get(one, ()) != origins.get(one, ())}
+        beliefs = replace(self, doc=doc, since=since, until=until, expired=expired, known=known, successors=successors)
+        return beliefs._descended(changed, origins) if changed else beliefs  # noqa: SLF001 - our own class
+
+    def _descended(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Beliefs:
+        """The same with other origins of some memories; what concerns none of them is not made anew."""
+        origins, made = dict(self.origins), dict(self.made)
+        for doc in sorted(changed):
+            for parent in origins.pop(doc, ()):
+                made[parent] = [child for child in made[parent] if child != doc]
+                if not made[parent]:
+                    del made[parent]
+            if now.get(doc):
+                origins[doc] = now[doc]
+                for parent in now[doc]:
+                    made[parent] = [*made.get(parent, ()), doc]
+        fresh = [(doc, parent) for doc in sorted(changed) for parent in now.get(doc, ())]
+        kept = ~np.isin(self.pairs[0], sorted(changed))
+        pairs = np.hstack([self.pairs[:, kept], np.array(fresh, np.int64).reshape(-1, 2).T])
+        return replace(self, origins=origins, made=made, pairs=pairs)
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[Times]:
@@ -94,11 +117,3 @@ def _columns(rows: Sequence[tuple[Any, ...]]) -> list[Times]:
         return np.array([FOREVER if row[place] is None else row[place] for row in rows], np.int64)
 
     return [times(place) for place in range(5)]
-
-
-def _inverted(origins: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    made: dict[int, list[int]] = {}
-    for doc, parents in origins.items():
-        for parent in parents:
-            made.setdefault(parent, []).append(doc)
-    return made

@@ -35,6 +35,9 @@ _DTYPES: dict[str, Any] = {
     "traits": np.int32, "day": np.int64, "previous": np.int32, "following": np.int32,
 }  # fmt: skip
 
+_CHAINING = frozenset(("kind", "status", "group", "time"))
+"""The columns by which turns are chained."""
+
 
 class Codes(Generic[Value]):
     """Small numbers for values, in order of first sight; 0 stands for None."""
@@ -136,15 +139,14 @@ class Columns:
         if key not in self.memo:
             found = (self.status != STATUSES["archived"]) & _among(self.kind, (KINDS[kind] for kind in kinds))
             if "message" in kinds:
-                found[self.rows_of(sorted(self.beliefs.origins))] = False
+                found[self.rows_of(self.beliefs.pairs[0])] = False
             self.memo[key] = found
         return self.memo[key]
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and of the records they were made from, one column for each pair. Not to be changed."""
         if ("derived",) not in self.memo:
-            pairs = [(doc, parent) for doc, parents in self.beliefs.origins.items() for parent in parents]
-            docs = np.array(pairs, np.int64).reshape(-1, 2).T
+            docs = self.beliefs.pairs
             rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
             held = (self.doc[rows] == docs).all(axis=0) if len(self) else np.zeros(0, np.bool_)
             self.memo["derived",] = rows[:, held]
@@ -157,7 +159,7 @@ class Columns:
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
         """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
-        key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False)
+        key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False, min_trust=None)
         if key not in self.memo:
             if len(self.memo) > MEMO:
                 self.memo.clear()
@@ -187,9 +189,8 @@ class Columns:
     def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
         """The level wall: a memory of a session is seen only in it, a record of a project where the reach says so."""
         here = self.session == self.names.session.get(filters.session)
-        if filters.reach == "session":
-            return here
-        found = (self.kind != KINDS["memory"]) | (self.session == 0) | here
+        anywhere = (self.kind != KINDS["memory"]) | (self.session == 0) | here
+        found = here if filters.reach == "session" else anywhere
         project = self.names.project.get(filters.project)
         if filters.reach == "project":
             found &= self.project == project
@@ -340,13 +341,24 @@ class Catalog:
         self._last_of = {int(c["group"][row]): int(row) for row in order[ends]}
 
     def _replace(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """Rewrite the columns of rows that changed; copies, so that snapshots keep what they had."""
-        at = np.searchsorted(self._columns["doc"][: self._size], [row[0] for row in rows])
+        """Rewrite the columns of rows that changed; copies, so that snapshots keep what they had.
+
+        A column in which nothing changed stays, and so do the chains of turns where no turn moved.
+        """
+        c = self._columns
+        at = np.searchsorted(c["doc"][: self._size], [row[0] for row in rows])
+        moved = False
         for name, values in self._encode(rows).items():
-            column = self._columns[name].copy()
+            changed = c[name][at] != values
+            if not changed.any():
+                continue
+            if name in _CHAINING:
+                moved |= bool((changed & (c["kind"][at] == KINDS["message"])).any())
+            column = c[name].copy()
             column[at] = values
-            self._columns[name] = column
-        self._link_all()
+            c[name] = column
+        if moved:
+            self._link_all()
 
     def _forget_missing(self, delta: CatalogDelta) -> None:
         """Records erased from the store keep an empty row here, marked archived, so that rows stay where they are."""

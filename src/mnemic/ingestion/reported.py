@@ -6,6 +6,7 @@ cannot turn is quoted as it was said.
 
 from __future__ import annotations
 
+import itertools
 import re
 from functools import lru_cache
 
@@ -133,6 +134,13 @@ def _contracted(token: str) -> tuple[str, str]:
     return (head, mark + tail) if mark else (straight, "")
 
 
+_BEFORE_A_SUBJECT = frozenset(
+    """that so because and but or when if where while as since think thought hope know knew believe guess say said wish feel
+    yesterday today tonight tomorrow weekend week month year day morning evening night then now once sometimes recently lately
+    both only did do are were can will should""".split()
+)
+
+
 class _Turning:
     """One sentence on its way to the third person."""
 
@@ -190,13 +198,20 @@ class _Turning:
                 self.out[n] = _PLURAL_YOU.get(self.tokens[n].lower(), self.out[n])
 
     def beside_a_name(self, at: int) -> bool:
-        """Max and I."""
-        before = [n for n in range(at) if _WORD.match(self.tokens[n])][-2:]
-        return len(before) == 2 and self.tokens[before[1]] == "and" and self.tokens[before[0]][0].isupper()
+        """Max and I; not moved to Porto and I."""
+        before = [n for n in range(at) if _WORD.match(self.tokens[n])]
+        words = [self.tokens[n] for n in before]
+        if len(words) < 2 or words[-1] != "and" or not words[-2][0].isupper():
+            return False
+        names = len(list(itertools.takewhile(lambda word: word[0].isupper() and word != "I", reversed(words[:-1]))))
+        if names == len(words) - 1:
+            return True
+        led_by = before[-2 - names]
+        return self.tokens[led_by].lower() in _BEFORE_A_SUBJECT or self.tokens[led_by + 1].strip() != ""
 
     def first_person(self, at: int, word: str, ending: str) -> None:
         if word == "i":
-            if self.named and self.beside_a_name(at) and not ending:
+            if not ending and self.beside_a_name(at):
                 self.out[at] = self.speaker
             elif self.named:
                 self.they(at, ending)

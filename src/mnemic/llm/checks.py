@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from datetime import date, timedelta
 
+from mnemic.text.absolute import absolute_dates
+from mnemic.text.dates import MONTHS
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -19,8 +22,24 @@ _DATE_WORDS = re.compile(
     r"\b(?:january|february|april|june|july|august|september|october|november|december|march \d|may \d|\d+ march|\d+ may"
     r"|monday|tuesday|wednesday|thursday|friday|saturday|sunday)\b"
 )
-_LARGEST_DAY = 31
-_YEARS = range(1900, 2101)
+_ANY_MONTH = "|".join(MONTHS)
+_DATE = re.compile(
+    rf"\b(?:(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b|(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_ANY_MONTH})\b"
+    rf"(?:,? (?P<year>\d{{4}})\b)?|(?P<month_>{_ANY_MONTH}) (?P<day_>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year_>\d{{4}})\b)?)"
+)
+_FROM_A_DAY = re.compile(
+    r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tonight|yesterday|tomorrow|week(?:s|end)?|days?|ago|morning|"
+    r"evening|afternoon|night)\b"
+)
+"""Words from which a day is worked out."""
+_NEAR = timedelta(days=15)
+_DIGITS = {
+    word: str(number)
+    for number, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+        "eighteen nineteen twenty".split()
+    )
+} | {"thirty": "30"}
 _SPELLED = {
     "40": "forty", "50": "fifty", "60": "sixty", "70": "seventy", "80": "eighty", "90": "ninety", "100": "hundred",
     "1000": "thousand", "1000000": "million",
@@ -28,15 +47,41 @@ _SPELLED = {
 
 
 def founded(text: str, sources: Iterable[str]) -> bool:
-    """Whether every number of a text stands in its sources.
+    """Whether every number of a text stands in its sources, in figures or spelled out.
 
-    Numbers up to 31 and years are let through: dates are worked out, and small numbers are counted.
+    Only a date may be worked out: one within 15 days of a source that begins with its own date, as ``told_by`` gives it, and
+    that speaks of a day (on Friday, last week).
     """
-    said = " ".join(sources).lower()
-    known = set(_numbers(said))
-    return all(
-        number in known or _may_be_a_date(number) or _SPELLED.get(number, "\n") in said for number in _numbers(text)
-    )
+    held = [source.lower() for source in sources]
+    said = " ".join(held)
+    words = {_DIGITS[word] for word in _WORDS.findall(said) if word in _DIGITS}
+    known = {*_numbers(said), *words}
+    days = [day for source in held if _FROM_A_DAY.search(source) and (day := _stamp(source))]
+    rest = _DATE.sub(lambda found: " " if _worked_out(found, days) else found[0], text.lower())
+    return all(number in known or _SPELLED.get(number, "\n") in said for number in _numbers(rest))
+
+
+def _stamp(source: str) -> date | None:
+    """The day a source begins with."""
+    found = _DATE.match(source)
+    return _day_of(found, None) if found else None
+
+
+def _day_of(found: re.Match[str], near: date | None) -> date | None:
+    """The day a date names, in the year of another one where it names none; None when there is no such day."""
+    month = found["m"] or found["month"] or found["month_"]
+    year = found["y"] or found["year"] or found["year_"] or (near.year if near else None)
+    if year is None:
+        return None
+    number = int(month) if month.isdecimal() else MONTHS.index(month) + 1
+    try:
+        return date(int(year), number, int(found["d"] or found["day"] or found["day_"]))
+    except ValueError:
+        return None
+
+
+def _worked_out(found: re.Match[str], days: Sequence[date]) -> bool:
+    return any((day := _day_of(found, near)) is not None and abs(day - near) <= _NEAR for near in days)
 
 
 def borne_out(text: str, sources: Iterable[str], share: float = 0.2) -> bool:
@@ -60,10 +105,6 @@ def _plain_number(written: str) -> str:
     return (whole.lstrip("0") or "0") + point + rest
 
 
-def _may_be_a_date(number: str) -> bool:
-    return number.isdecimal() and (int(number) <= _LARGEST_DAY or int(number) in _YEARS)
-
-
 def lost_values(text: str, sources: Sequence[str]) -> list[str]:
     """Numbers, names, dates and addresses of the sources that a text made from them no longer holds."""
     lowered = text.casefold()
@@ -79,8 +120,21 @@ def lost_values(text: str, sources: Sequence[str]) -> list[str]:
 
 
 def told_by(messages: Iterable[Message]) -> list[str]:
-    """The texts that an answer about messages may take its numbers from: what was said, by whom and when."""
-    return [f"{m.name or ''} {m.sent_at:%Y %H %M} {m.content}" if m.sent_at else m.content for m in messages]
+    """The texts that an answer about messages may take its numbers from: when something was said, by whom, and what, its
+    relative dates also worked out.
+    """
+    found: list[str] = []
+    for message in messages:
+        text = f"{message.name or ''} {message.content}"
+        if message.sent_at is not None:
+            dated = _dates(absolute_dates(message.content, message.sent_at), message.content)
+            text = f"{message.sent_at:%Y-%m-%d} {text} {dated}"
+        found.append(text)
+    return found
+
+
+def _dates(worked_out: str, said: str) -> str:
+    return worked_out if worked_out != said else ""
 
 
 def shortened(text: str, most_sentences: int, limit: int) -> str | None:

@@ -6,6 +6,7 @@ that this did not cover.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -15,6 +16,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput
 from mnemic.llm.checks import borne_out, founded, told_by
 from mnemic.llm.fencing import DATA_RULE, fenced, numbered, spoken
+from mnemic.llm.reading import plain
 from mnemic.llm.schema import Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.text.absolute import absolute_dates
@@ -46,6 +48,16 @@ messages: the numbers of the messages it rests on. type: "semantic" for facts an
 events, "procedural" for how something is done, "emotional" for feelings that last. confidence: 0 to 1, how plainly
 it was said.
 {DATA_RULE}"""
+
+_CONFIRMS = re.compile(
+    r"\s*(?:(?:oh|ah|well|hm+|ok(?:ay)?)[,.!]* )?(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|absolutely|"
+    r"definitely|of course|"
+    r"that'?s (?:right|correct|true|it|me)|i (?:am|do|have|did|was)\b(?! not)|you'?re right|"
+    r"sure(?: am| do)?\b|agreed|deal|let'?s do (?:it|that)|"
+    r"do (?:it|that)|go ahead|sounds good|perfect)\b",
+    re.IGNORECASE,
+)
+"""How somebody says that it is as an assistant said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +139,7 @@ def task(title: str, messages: Sequence[Message], known: Sequence[MemoryRecord] 
 def prompt(title: str, messages: Sequence[Message], known: Sequence[MemoryRecord] = ()) -> str:
     """Title, what is known (numbered from 101) and messages (numbered from 1)."""
     parts = {
-        "title": " ".join(title.split())[:200],
+        "title": " ".join(plain(title).split())[:200],
         "known": numbered(known, FIRST_KNOWN) or "nothing",
         "conversation": spoken(messages),
     }
@@ -153,8 +165,9 @@ def _statement(
     found: FoundStatement, messages: Sequence[Message], known: Sequence[str], sources: Sequence[str]
 ) -> Statement | None:
     """The statement with positions for numbers, or None when it rests on nothing or holds a number from nowhere."""
-    rests_on = tuple(sorted({number - 1 for number in found.messages if 1 <= number <= len(messages)}))
+    cited = tuple(sorted({number - 1 for number in found.messages if 1 <= number <= len(messages)}))
     text = " ".join(found.statement.split())
+    rests_on = _vouched(text, cited, messages)
     if not rests_on or not founded(text, sources) or not borne_out(text, sources):
         return None
     position = None if found.known is None else found.known - FIRST_KNOWN
@@ -169,6 +182,28 @@ def _statement(
         type=found.type,
         confidence=found.confidence,
     )
+
+
+def _vouched(text: str, cited: tuple[int, ...], messages: Sequence[Message]) -> tuple[int, ...]:
+    """The messages a statement rests on, with the one in which somebody confirms what an assistant said; nothing when it rests
+    on an assistant alone.
+    """
+    people = [at for at in cited if not _is_agent(messages[at])]
+    if any(_CONFIRMS.match(messages[at].content) for at in people):
+        return cited
+    if people:
+        held = [messages[at].content for at in people]
+        return cited if borne_out(text, [*held, *(messages[at].name or "" for at in people)], share=0.1) else ()
+    for at in cited:
+        reply = next((n for n in range(at + 1, len(messages)) if not _is_agent(messages[n])), None)
+        if reply is not None and _CONFIRMS.match(messages[reply].content):
+            return tuple(sorted({*cited, reply}))
+    return ()
+
+
+def _is_agent(message: Message) -> bool:
+    """An assistant, a tool or a system without a personal name."""
+    return message.role != "user" and not message.name
 
 
 def _key(text: str) -> str:

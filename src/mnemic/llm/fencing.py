@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from mnemic.llm.reading import plain
+from mnemic.text.markup import unmarked
 from mnemic.types import MemoryRecord, Message
 
 __all__ = ["DATA_RULE", "fenced", "moment", "numbered", "speaker", "spoken"]
@@ -28,6 +29,7 @@ def fenced(**parts: str) -> str:
 
     The code is made from the text itself, so equal prompts are equal; a text that holds its own code cannot be written.
     """
+    parts = {name: unmarked(text) for name, text in parts.items()}
     held = "\n".join(parts.values())
     code = hashlib.sha256(held.encode()).hexdigest()[:16]
     while code in held:

@@ -2,23 +2,32 @@
 
 from typing import TYPE_CHECKING
 
+from mnemic.protocols.feeding import Changed, Entries, Entry, Mark, Model, RecordFeed
 from mnemic.protocols.models import Embedder, InputKind, Reranker, TokenCounter
-from mnemic.protocols.stores import KeywordIndex, Store
-from mnemic.protocols.work import KnowledgeWork, LifecycleWork, RelationWork, VectorWork
+from mnemic.protocols.stores import KeywordIndex, Store, VectorIndex
+from mnemic.protocols.work import ErasureWork, KnowledgeWork, LifecycleWork, RelationWork, VectorWork
 
 if TYPE_CHECKING:
     from mnemic.protocols.models import Floats as Floats
     from mnemic.protocols.models import Vectors as Vectors
 
 __all__ = [
+    "Changed",
     "Embedder",
+    "Entries",
+    "Entry",
+    "ErasureWork",
     "InputKind",
     "KeywordIndex",
     "KnowledgeWork",
     "LifecycleWork",
+    "Mark",
+    "Model",
+    "RecordFeed",
     "RelationWork",
     "Reranker",
     "Store",
     "TokenCounter",
+    "VectorIndex",
     "VectorWork",
 ]

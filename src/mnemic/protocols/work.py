@@ -6,7 +6,23 @@ from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from mnemic.types import Candidates, Emotion, Episode, Filters, Graph, LinkType, MemoryRecord, Message, Waiting
+from mnemic.types import (
+    Candidates,
+    Emotion,
+    Episode,
+    Erase,
+    EraseUser,
+    Event,
+    Family,
+    Filters,
+    Graph,
+    Kind,
+    LinkType,
+    MemoryRecord,
+    Message,
+    Purge,
+    Waiting,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -14,7 +30,7 @@ if TYPE_CHECKING:
 
     Vectors: TypeAlias = NDArray[np.float32]
 
-__all__ = ["KnowledgeWork", "LifecycleWork", "RelationWork", "VectorWork"]
+__all__ = ["ErasureWork", "KnowledgeWork", "LifecycleWork", "RelationWork", "VectorWork"]
 
 
 class VectorWork(Protocol):
@@ -30,6 +46,18 @@ class VectorWork(Protocol):
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
         """Note a failed attempt."""
+        ...
+
+    def model(self) -> str | None:
+        """Whose vectors the record holds; None while it has none."""
+        ...
+
+    def size(self, user: int) -> int:
+        """About how many records a user has."""
+        ...
+
+    def held(self, user: int, docs: Sequence[int]) -> Sequence[tuple[int, bytes]]:
+        """Stored vectors as (doc, float16 bytes); records without one are missing."""
         ...
 
     def begin(self, model: str) -> int:
@@ -142,6 +170,10 @@ class RelationWork(Protocol):
         """The links that begin or end at memories, as (source doc, target doc, strength)."""
         ...
 
+    def edges(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
+        """The same as (source doc, target doc, type, strength, last use of either end or the making of the link)."""
+        ...
+
     def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
         """The memories within so many links of one, and the links among them."""
         ...
@@ -158,12 +190,20 @@ class LifecycleWork(Protocol):
         """Memories that a consolidation gave another text, as they were, as the versions that would follow now."""
         ...
 
+    def quarantined(self, user: str) -> list[str]:
+        """Ids of the records in quarantine, in the order they were stored."""
+        ...
+
     def tiers(self, user: str) -> dict[str, int]:
         """How many memories that are believed are in each tier."""
         ...
 
     def last_consolidation(self, user: str) -> str | None:
         """The id of the newest consolidation that was not taken back."""
+        ...
+
+    def log(self, user: str, *, kinds: Sequence[Kind], limit: int | None) -> tuple[Event, ...]:
+        """The audit trail of all records of some kinds, the newest first."""
         ...
 
     def overdue(self, user: str, now: int) -> list[str]:
@@ -188,4 +228,29 @@ class LifecycleWork(Protocol):
 
     def alone(self) -> AbstractContextManager[bool]:
         """Whether this process is the one that consolidates now, for as long as the block lasts."""
+        ...
+
+
+class ErasureWork(Protocol):
+    """What erasing asks of a record: the rows go in one transaction, their bytes in a second step that can be repeated."""
+
+    def family(self, user: str, ids: Sequence[str]) -> Family:
+        """Records of a user with all that was made from them, at any remove; ids that do not exist are left out."""
+        ...
+
+    def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
+        """Apply the change in one transaction that also notes that the bytes have to follow; rows removed, by table."""
+        ...
+
+    def unfinished(self) -> bool:
+        """Whether bytes of erased rows may still be on disk."""
+        ...
+
+    def purge(self, needles: Sequence[bytes] = (), *, patience: float = 3.0) -> Purge:
+        """Remove the bytes of erased rows, and search for some of them; does not raise where it has to wait.
+
+        Args:
+            needles: texts and vectors that must be found nowhere.
+            patience: seconds to wait for readers that still see the state before.
+        """
         ...

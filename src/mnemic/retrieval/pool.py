@@ -41,7 +41,7 @@ class Pool:
         times: (m,) and ``now``: microseconds since 1970.
         mood: (m,) nearness to the mood that is asked for, 0 to 1.
         graph: (m,) nearness to the first hits over links, 0 to 1.
-        importance: (m,) 0 to 1. ``long_term``: (m,) and ``near`` (of the handle's own project): 1 or 0.
+        importance: (m,) 0 to 1. ``long_term``: (m,) 1 or 0. ``near``: (m,) 0 to 2, narrower levels more.
     """
 
     rows: Rows

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, shown
 from mnemic.retrieval import fusion
 from mnemic.retrieval.pool import Pool
 from mnemic.retrieval.signals import SIGNALS
@@ -55,14 +55,14 @@ class Recipe:
         if unknown or not self.weights:
             raise InvalidInput(f"A recipe weighs signals of {sorted(SIGNALS)}; it cannot weigh {unknown or 'nothing'}.")
         if self.fusion not in get_args(Fusion):
-            raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {self.fusion!r:.40}.")
+            raise InvalidInput(f"fusion must be one of {list(get_args(Fusion))}, not {shown(self.fusion)}.")
         numbers = (*self.weights.values(), *self.quality.values(), self.spread, self.rrf_k)
         if not all(isinstance(n, (int, float)) and abs(n) <= LARGEST for n in numbers) or self.rrf_k <= 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(
                 "Weights, spread and rrf_k of a recipe must be numbers up to a million, and rrf_k above 0."
             )
         if not isinstance(self.candidates, int) or isinstance(self.candidates, bool) or self.candidates < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise InvalidInput(f"candidates must be a whole number from 1, not {self.candidates!r:.40}.")
+            raise InvalidInput(f"candidates must be a whole number from 1, not {shown(self.candidates)}.")
         object.__setattr__(self, "weights", MappingProxyType(dict(self.weights)))
         object.__setattr__(self, "quality", MappingProxyType(dict(self.quality)))
 
@@ -72,7 +72,7 @@ CONVERSATION = Recipe(
         "dense": 5.0, "session_dense": 6.0, "answers": 1.0, "coverage": 5.5, "date": 4.0, "speaker": 0.7, "length": 0.7,
         "question": -0.8, "cue": 1.7,
     },
-    spread=0.4,
+    spread=0.6,
     quality={"importance": 0.2, "recency": 0.1, "tier": 0.1, "level": 0.2},
     fitted="listwise softmax with L2 on LoCoMo's conversations 26, 41, 43, 47 and 49 and three distorted copies of each "
     "(turns shuffled within sessions, sessions interleaved, sentences as turns), held out by conversation, then rounded; "

@@ -136,7 +136,7 @@ def emotion(pool: Pool) -> Floats:
 
 
 def level(pool: Pool) -> Floats:
-    """1 for the handle's own project, 0 for the user's other records."""
+    """How narrow the level is: 1 for the handle's own project, 1 more for a memory of its session, 0 for other records."""
     return pool.near
 
 

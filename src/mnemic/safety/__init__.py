@@ -1,1 +1,1 @@
-"""Secrets, trust, fences and erasure: what keeps other people's lives safe."""
+"""Secrets, trust, fences: what keeps other people's lives safe. Plain functions; the flows hand them what they need."""

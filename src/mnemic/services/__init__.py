@@ -1,1 +1,1 @@
-"""What every client of a remote service needs: a background loop, patience, and errors that give no key away."""
+"""What clients of services and files need: a background loop, patience, locks, and errors that give no key away."""

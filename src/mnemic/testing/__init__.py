@@ -10,7 +10,18 @@ The suites are plain classes of pytest tests: subclass one, give the fixture it 
 """
 
 from mnemic.testing.embedders import EmbedderSuite
+from mnemic.testing.erasing_stores import ErasureSuite
 from mnemic.testing.fakes import FailingEmbedder, PreparedEmbedder, memory_record, message
 from mnemic.testing.stores import StoreSuite
+from mnemic.testing.vector_indexes import VectorIndexSuite
 
-__all__ = ["EmbedderSuite", "FailingEmbedder", "PreparedEmbedder", "StoreSuite", "memory_record", "message"]
+__all__ = [
+    "EmbedderSuite",
+    "ErasureSuite",
+    "FailingEmbedder",
+    "PreparedEmbedder",
+    "StoreSuite",
+    "VectorIndexSuite",
+    "memory_record",
+    "message",
+]

@@ -182,6 +182,29 @@ class LifecyclePromises:
         store.apply("ana", [consolidation(old=0.5)])
         assert _weighed(store)["old"]["judged"] > 0
 
+    def test_candidates_follow_every_change(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcdefg")])
+        assert _weighed(store).keys() == set("abcdefg")
+        store.apply("ana", [consolidation("ab", a=0.75, c=0.5), Archive(id="d"), Supersede(id="e", by=None, at=None)])
+        held = memory_of(store, "f")
+        changed = replace(held, content="f again", importance=0.125, version=2)
+        store.apply("ana", [Revise(record=changed, indexing=indexing(changed)), add_memory("h")])
+        docs, moment = store.docs_of("ana", ["g"]), int(MOMENT.timestamp() * 1e6)
+        later = 2**53
+        store.apply("ana", [Touch(uses={docs["g"]: 3}, at=later)])
+        found = _weighed(store)
+        assert found.keys() == set("acfgh")
+        assert (found["a"]["fresh"], found["c"]["fresh"], found["f"]["importance"]) == (False, True, 0.125)
+        assert (found["c"]["judged"] > 0, found["g"]["accesses"], found["g"]["last_access"]) == (True, 3, later)
+        store.apply("ana", [Undo(id="con"), Restore(id="d")])
+        store.apply("bob", [add_memory("a")])
+        assert _weighed(store, "bob").keys() == {"a"}
+        assert _weighed(store).keys() == set("abcdfgh")
+        assert store.lifecycle.candidates("ana", FAR).doc.tolist() == sorted(
+            store.docs_of("ana", list("abcdfgh")).values()
+        )
+        assert len(store.lifecycle.candidates("ana", moment - 1)) == 0
+
     def test_what_has_had_its_time(self, store: Store) -> None:
         second = timedelta(seconds=1)
         store.apply("ana", [

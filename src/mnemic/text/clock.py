@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
-from mnemic.errors import InvalidInput
+from mnemic.errors import InvalidInput, shown
 
 __all__ = ["EARLIEST", "LATEST", "aware", "from_micros", "now", "offset_minutes", "to_micros"]
 
@@ -31,7 +31,7 @@ def to_micros(value: datetime, zone: tzinfo = UTC) -> int:
         InvalidInput: it is not a datetime, or it lies outside the years 1 to 9999 in UTC.
     """
     if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
-        raise InvalidInput(f"A time must be a datetime.datetime, not {type(value).__name__} ({value!r:.60}).")
+        raise InvalidInput(f"A time must be a datetime.datetime, not {type(value).__name__} ({shown(value, 60)}).")
     micros = (aware(value, zone) - _EPOCH) // _MICROSECOND
     if not EARLIEST <= micros <= LATEST:  # year 1 or 9999, pushed over the edge by its zone
         raise InvalidInput(f"The time {value!r} lies outside the years 1 to 9999 in UTC.")

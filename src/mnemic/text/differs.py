@@ -39,7 +39,8 @@ _NEGATIONS = frozenset(
 _ALIGNED = 300
 """Terms of a statement that can be compared word by word in reasonable time; longer ones differ unless they are equal."""
 _REPLACED = 2
-"""Up to so many words exchanged for as many others in an equal frame are another value of the same thing."""
+"""Up to so many words exchanged for others in an equal frame are another value of the same thing; more are one as well where
+they are exchanged for about as many, at most twice as many: else one side only says more."""
 
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
@@ -70,7 +71,7 @@ def _negations(words: list[str]) -> int:
 
 
 def _exchanged(first: str, second: str) -> bool:
-    """A word or two of one statement stand where others stand in the second, in a frame they share."""
+    """Words of one statement stand where others stand in the second, in a frame they share."""
     a, b = content_terms(first), content_terms(second)
     if a == b:
         return False
@@ -80,7 +81,8 @@ def _exchanged(first: str, second: str) -> bool:
     if matcher.ratio() < 0.5:  # half of the words in common: an equal frame
         return False
     swaps = [op for op in matcher.get_opcodes() if op[0] == "replace"]
-    return any(0 < i2 - i1 <= _REPLACED and 0 < j2 - j1 <= _REPLACED for _, i1, i2, j1, j2 in swaps)
+    sides = [sorted((i2 - i1, j2 - j1)) for _, i1, i2, j1, j2 in swaps]
+    return any(longer <= max(_REPLACED, 2 * shorter) for shorter, longer in sides)
 
 
 def differs(first: str, second: str) -> Difference | None:
@@ -91,7 +93,7 @@ def differs(first: str, second: str) -> Difference | None:
         second: another about what seems the same thing.
 
     Returns:
-        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``value`` (a word exchanged in an
+        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``value`` (words exchanged in an
         equal sentence: purple for cyan), or None. The answer is the same in both directions.
     """
     words = [_WORDS.findall(text.lower()) for text in (first, second)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import unicodedata
 from functools import lru_cache
 from typing import Any, cast
@@ -50,11 +51,21 @@ def _stem(word: str) -> str:
     return str(stemmer.stemWord(BASE_FORMS[stem])) if stem in BASE_FORMS else stem
 
 
-@lru_cache(maxsize=1)
-def _stemmer() -> Any:  # the package has no types
-    import snowballstemmer
+class _Stemmers(threading.local):
+    """A stemmer for each thread: it keeps the word it works on in itself, and two threads would spoil each other's."""
 
-    return cast("Any", snowballstemmer).stemmer("english")
+    held: Any = None  # the package has no types
+
+
+_stemmers = _Stemmers()
+
+
+def _stemmer() -> Any:
+    if _stemmers.held is None:
+        import snowballstemmer
+
+        _stemmers.held = cast("Any", snowballstemmer).stemmer("english")
+    return _stemmers.held
 
 
 @lru_cache(maxsize=65_536)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -38,6 +38,7 @@ class Filters:
     at: int | None = None
     known_at: int | None = None
     expired: bool = False
+    min_trust: float | None = None
     exclude: tuple[str, ...] = ()
 
 
@@ -58,6 +59,7 @@ class Query:
     expand_query: bool = False
     mood: Emotion | None = None
     emotion_weight: float = 0.3
+    untrusted_share: float = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +69,8 @@ class CatalogDelta:
     ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits, time in
     the world, utc offset in minutes, told periods as JSON or None) and ``vectors`` are (doc, float16 bytes), both of new and
     touched docs. A touched doc not among the rows is gone. ``beliefs`` are (doc, true from, true until or None, no longer
-    believed since or None, known since, docs it was made from, doc that replaced it or None) of memories.
+    believed since or None, known since, docs it was made from, doc that replaced it or None) of memories. ``kept`` are docs
+    whose text, and so terms and vector, is as it was: their vectors are left out. None kept is always right, and slower.
     """
 
     event: int
@@ -75,6 +78,7 @@ class CatalogDelta:
     vectors: Sequence[tuple[int, bytes]]
     beliefs: Sequence[tuple[Any, ...]] = ()
     touched: Sequence[int] = ()
+    kept: Collection[int] = ()
     model: str | None = None
     dimension: int | None = None
     reembedded: bool = False

@@ -22,10 +22,14 @@ __all__ = [
     "Change",
     "Consolidate",
     "DropLink",
+    "Erase",
+    "EraseUser",
     "Feel",
     "Indexing",
     "Promotion",
     "PutLink",
+    "Quarantine",
+    "Release",
     "Restore",
     "Revise",
     "Settle",
@@ -147,6 +151,21 @@ class Restore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantine:
+    """Take records, and all that was made from them at any remove, out of every search until they are released."""
+
+    ids: tuple[str, ...]
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Bring quarantined records back with what was made from them, unless something else in quarantine had a part in it."""
+
+    ids: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
     """A memory that becomes long-term and stands for others from then on. ``content`` replaces its text, if given."""
 
@@ -200,6 +219,28 @@ class Touch:
     at: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Erase:
+    """Remove records for good, with every row that speaks of them.
+
+    Refused as a whole when something was made from one of them meanwhile that is not named here.
+
+    Attributes:
+        ids: every record that goes, what was made from others of them included.
+        remade: the next versions of episodes that told of them, from what is left.
+        restored: memories that consolidation had reworded after them, as they were before.
+    """
+
+    ids: tuple[str, ...]
+    remade: tuple[AddEpisode, ...] = ()
+    restored: tuple[Revise, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseUser:
+    """Remove everything of the user for good, the name included."""
+
+
 Change: TypeAlias = (
     AddMessage
     | AddEpisode
@@ -216,5 +257,9 @@ Change: TypeAlias = (
     | Undo
     | Touch
     | Feel
+    | Quarantine
+    | Release
+    | Erase
+    | EraseUser
 )
 """A write as data. Applying the same list twice changes nothing the second time."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from mnemic.types.records import Message
 from mnemic.types.words import MemoryType
@@ -60,11 +61,22 @@ class ProcessReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """The conversation under way: its messages in order, and how often each tool answered in it."""
+    """The conversation under way, as it stands.
+
+    Attributes:
+        id: its name; None when the handle has none.
+        messages: in order.
+        tools: how often each tool answered in it.
+        preferences: the keys and values that hold in it: those of its project, else of the user.
+        given: ids of what contexts have handed out in it, by this process and until it ends, the oldest first; as
+            ``exclude=`` they keep a prompt from telling the same twice.
+    """
 
     id: str | None
     messages: tuple[Message, ...] = ()
     tools: Mapping[str, int] = field(default_factory=dict[str, int])
+    preferences: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    given: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, overload
 
-from mnemic.types.words import Evidence, Kind, Outcome
+from mnemic.types.words import Evidence, Kind, Outcome, Source
 
 __all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
 
@@ -56,6 +56,8 @@ class Hit:
         via: ids of memories made from this hit that bear on the query.
         superseded_by: ids of the memories that replaced what this hit says; empty while it is current.
         episode: id of the episode it belongs to, once it was processed.
+        source: where its text comes from.
+        trust: how far that is believed, 0 to 1; below 0.5 it is shown as unverified.
     """
 
     id: str
@@ -81,6 +83,8 @@ class Hit:
     via: tuple[str, ...] = ()
     superseded_by: tuple[str, ...] = ()
     episode: str | None = None
+    source: Source = "direct_user"
+    trust: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["Evidence", "Kind", "LinkType", "MemoryType", "Outcome", "Reach", "Source", "Status"]
+__all__ = ["UNTRUSTED", "Evidence", "Kind", "LinkType", "MemoryType", "Outcome", "Reach", "Source", "Status"]
 
 Kind = Literal["message", "episode", "memory"]
 
 
-Status = Literal["short_term", "consolidating", "long_term", "archived"]
+Status = Literal["short_term", "consolidating", "long_term", "archived", "quarantined"]
+"""``quarantined`` is an archived record that ``release`` alone brings back; it can be listed, not searched."""
 
 
 MemoryType = Literal["episodic", "semantic", "procedural", "emotional"]
@@ -28,3 +29,7 @@ LinkType = Literal["extends", "contradicts", "implements", "references", "supers
 
 
 Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]
+
+
+UNTRUSTED = 0.5
+"""Trust below which a text is not believed: it is found and shown as what it is, and decides nothing."""

@@ -2,7 +2,7 @@ import json
 import random
 from itertools import combinations
 
-from benchmarks.quality import consolidation
+from benchmarks.quality import consolidation, consolidation_reader
 from benchmarks.quality.consolidation_texts import conflicting_pair, restatements, reworded, statement
 
 from mnemic import HashingEmbedder, Memory
@@ -48,8 +48,21 @@ def test_planted_groups_are_found_and_taken_back():
     assert found["cycles"] > 1
 
 
-def test_the_cost_names_its_size(monkeypatch):
-    monkeypatch.setattr(consolidation, "reader_figures", lambda memory, queries: {"searches": [1, 1]})
+def test_a_reader_is_measured_alone_and_beside_real_cycles(monkeypatch):
+    monkeypatch.setattr(consolidation_reader, "ROUNDS", 1)
+    monkeypatch.setattr(consolidation_reader, "SECONDS", 0.3)
+    found = consolidation_reader.reader_figures(
+        300, lambda folder: consolidation.crowd(folder, 300, 0).close(), consolidation.asked()
+    )
+    assert [(line["background"], line["apart_ms"]) for line in found] == [
+        ("thread", 0), ("thread", 20), ("process", 0), ("process", 20),
+    ]  # fmt: skip
+    for line in found:
+        assert line["cycles"] >= 1
+        assert min(*line["searches"], *line["wall_p95_ms"], *line["cpu_p95_ms"]) > 0
+
+
+def test_the_cost_names_its_size():
     found = consolidation.cost_figures(400, cycles=2, seed=0)
     assert (found["memories"], found["seeds"]) == (400, 50)
     assert found["cycle_cpu_ms"] > 0

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from mnemic.cli.importers import LEFT_OUT, detect, parse, read_messages
+from mnemic.cli.importing import LEFT_OUT, detect, parse, read_messages
 from mnemic.errors import InvalidInput
 
 

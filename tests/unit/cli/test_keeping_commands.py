@@ -13,6 +13,7 @@ import pytest
 from mnemic import HashingEmbedder, InvalidInput, Memory, Message, Processing
 from mnemic.errors import Conflict, StoreUnavailable
 from mnemic.flows import exporting, opening
+from mnemic.flows.guarding import policy_from
 from mnemic.types import Scope
 
 EAST = timezone(timedelta(hours=2))
@@ -65,7 +66,7 @@ class Record:
     def __init__(self, folder, user="ana", embedder="hashing"):
         self.engine = opening.open_engine(
             folder, embedder=embedder, tokenizer=None, reranker=None, llm=None, processing=None, consolidator=None,
-            idle=None, retention=None, durability="NORMAL",
+            idle=None, retention=None, secrets=policy_from("redact"), durability="NORMAL",
         )  # fmt: skip
         self.scope = Scope(user=user)
 
@@ -117,6 +118,8 @@ class TestRoundTrip:
         ) == 2
         assert [line["version"] for line in by_kind["memory"] if line["id"] == "d1"] == [3]
         assert {line["kind"] for line in lines if "session" in line and line.get("id") == "here"} == {"memory"}
+        assert {line["kind"] for line in lines if "emotion" in line} == {"message", "memory"}
+        assert {line["type"] for line in lines if line["kind"] == "link"} >= {"extends", "contradicts", "supersedes"}
 
     @pytest.mark.parametrize("options", [{}, {"vectors": True}])
     def test_the_second_export_is_the_first(self, source, tmp_path, options):

@@ -138,7 +138,7 @@ def lines(hits, facts=(), before=None, budget=2_000):
 def test_title_story_and_words_under_each_other():
     assert lines([MOVED]) == [
         "Ana moves to Lisbon (Wednesday 8 May 2024):",
-        "Ana told that she moved.",
+        "  Ana told that she moved.",
         "- Ana: I moved to Lisbon in March, at last.",
     ]
 

@@ -7,6 +7,7 @@ import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
 from mnemic.flows.consulting import PATIENCE, Consultant
+from mnemic.safety.secrets import SecretPolicy
 
 
 class Model:
@@ -25,7 +26,7 @@ class Model:
 
 
 def consultant(model):
-    return Consultant(SimpleNamespace(llm=model))
+    return Consultant(SimpleNamespace(llm=model, secrets=SecretPolicy(action="allow")))
 
 
 def asking(*questions):

@@ -50,7 +50,7 @@ def trigger(memory, clock):
 
 
 def quiet(memory, clock, **options):
-    settings = Idle(**{"idle_seconds": 30, "check_interval": 300} | options)
+    settings = Idle(**{"idle_seconds": 30, "check_interval": 300, "rest_seconds": 0} | options)
     return Quiet(memory._engine, Scope(user="ana"), memory._zone, settings, clock=clock)
 
 
@@ -161,6 +161,24 @@ def test_a_run_that_begins_meanwhile_ends_the_work(clock, monkeypatch):
         clock.now += 30
         trigger.poll()
         assert memory.stats().memories == {"long_term": 1, "short_term": 4}
+
+
+def test_a_run_that_begins_between_two_cycles_ends_the_rest(clock):
+    batches = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=1)
+    with Memory(":memory:", user="ana", embedder="hashing", consolidator=batches) as memory:
+        for text in ("The key is under the mat.", "Rita lives in Porto.", "The lease ends in May."):
+            memory.remember(text, importance=0.9)
+        trigger = quiet(memory, clock, rest_seconds=3600)
+        trigger.arm()
+        clock.now += 30
+        thread = threading.Thread(target=trigger.poll)
+        thread.start()
+        while not consolidations(memory):
+            thread.join(0.01)
+        trigger.begin()
+        thread.join(30)
+        assert not thread.is_alive()
+        assert consolidations(memory) == 1
 
 
 def test_so_many_messages_are_processed_at_once_but_not_while_busy(memory, trigger, clock):
@@ -278,6 +296,7 @@ def test_arming_wakes_a_sleeping_thread(monkeypatch):
         {"idle_seconds": 0},
         {"idle_seconds": float("nan")},
         {"check_interval": -1},
+        {"rest_seconds": -1},
         {"idle_seconds": True},
         {"check_interval": "1"},
     ],

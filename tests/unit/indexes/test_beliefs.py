@@ -147,3 +147,23 @@ def test_the_arrays_and_the_database_hide_the_same():
             assert {record.id for record in listed} == set(ids.values()) - hidden, (at, known_at)
     finally:
         store.close()
+
+
+def test_origins_follow_step_by_step():
+    def row(doc, parents):
+        return (doc, 1, None, None, 1, json.dumps(parents), None)
+
+    def delta(event, *rows, touched=()):
+        return CatalogDelta(event=event, rows=(), vectors=(), beliefs=rows, touched=touched)
+
+    held = Beliefs().after(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
+    before = (held.origins, held.made, held.pairs.tolist())
+    assert held.made == {1: [5], 2: [5, 7]}
+    assert held.pairs.tolist() == [[5, 5, 7], [1, 2, 2]]
+    same = held.after(delta(2, row(5, [1, 2]), touched=[5]))
+    assert same.pairs is held.pairs
+    later = held.after(delta(3, row(5, [2, 7]), row(8, [1]), touched=[5, 7]))  # and 7 is gone
+    assert later.origins == {5: (2, 7), 8: (1,)}
+    assert later.made == {2: [5], 7: [5], 1: [8]}
+    assert sorted(zip(*later.pairs.tolist(), strict=True)) == [(5, 2), (5, 7), (8, 1)]
+    assert (held.origins, held.made, held.pairs.tolist()) == before  # a snapshot is not disturbed

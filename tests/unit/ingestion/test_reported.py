@@ -36,6 +36,8 @@ from mnemic.ingestion.reported import bare, reported
         ("Excited to see you!", "Ana is excited to see Ben."),
         ("I set up a stall.", "Ana set up a stall."),
         ("Max and I had a picnic.", "Ana said that Max and Ana had a picnic."),
+        ("I moved to Porto and I love it.", "Ana moved to Porto and they love it."),
+        ("I met Max and I like him.", "Ana met Max and they like him."),
         ("Exciting news: I got a puppy!", "Ana got a puppy."),
         ("But remember the keys.", 'Ana said: "Remember the keys."'),
         ("When I cook, my cat watches.", "When Ana cooks, their cat watches."),

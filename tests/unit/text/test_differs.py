@@ -24,6 +24,12 @@ DIFFERENT = [
     ("Her favourite colour is purple", "Her favourite colour is cyan", "value"),
     ("The service uses tabs for indentation", "The service uses spaces for indentation", "value"),
     ("The door is open", "The door is closed", "value"),
+    ("Ana goes to work every day by the old blue city bicycle", "Ana goes to work every day by the crowded early commuter train", "value"),
+    (
+        "The garden shed at the summer house holds rusty steel ladders",
+        "The garden shed at the summer house holds folding wooden deck chairs",
+        "value",
+    ),
 ]
 SAME = [
     ("I moved to Lisbon.", "I moved to Lisbon"),
@@ -31,6 +37,7 @@ SAME = [
     ("She really loves her garden in Porto", "She loves her garden in Porto"),
     ("The cat is called Miso", "The cat is called Miso, the cat"),
     ("He doesn't eat meat", "He does not eat meat"),
+    ("The old bicycle stands in the cellar", "The old bicycle she bought from her brother stands in the cellar"),
 ]
 
 

@@ -7,7 +7,18 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from mnemic import AsyncMemory, ConsolidationReport, Hit, InvalidInput, Link, MemoryRecord, Receipt, Receipts, Stats
+from mnemic import (
+    AsyncMemory,
+    ConsolidationReport,
+    Hit,
+    InvalidInput,
+    Link,
+    MemoryRecord,
+    Project,
+    Receipt,
+    Receipts,
+    Stats,
+)
 from mnemic_mcp.answers import (
     Advice,
     Cluster,
@@ -20,7 +31,7 @@ from mnemic_mcp.answers import (
     MemoryContextAnswer,
     MemoryLine,
     Overview,
-    Project,
+    Place,
     Recalled,
     Removed,
     Report,
@@ -30,6 +41,7 @@ from mnemic_mcp.answers import (
 
 __all__ = [
     "ALL_TEXT",
+    "about",
     "advised",
     "consolidated",
     "context",
@@ -150,7 +162,24 @@ def _fitting(records: Iterable[MemoryRecord], max_tokens: int) -> list[Found]:
     return lines
 
 
-async def start(memory: AsyncMemory, max_tokens: int) -> Context:
+def about(memory: AsyncMemory, project: Project | None) -> list[str]:
+    """What the memory's project is, in a line; no line without one."""
+    if project is None:
+        return [f"Project: {memory.scope.project}"] if memory.scope.project else []
+    return [f"Project: {project.name}{': ' if project.description else ''}{project.description}"]
+
+
+def _place(memory: AsyncMemory, project: Project | None, stats: Stats) -> Place:
+    scope = memory.scope
+    if project is None:
+        return Place(name=scope.project, id=scope.project, user=scope.user, counts=_counts(stats))
+    return Place(
+        name=project.name, id=scope.project, description=project.description, root=str(project.root), user=scope.user,
+        counts=_counts(stats),
+    )  # fmt: skip
+
+
+async def start(memory: AsyncMemory, max_tokens: int, project: Project | None = None) -> Context:
     """What a new session should know, in about so many tokens.
 
     A third is for what is important, a third for what came last, and the rest for the latest messages, verbatim.
@@ -168,7 +197,7 @@ async def start(memory: AsyncMemory, max_tokens: int) -> Context:
         token_count=said.token_count + listed,
         truncated=said.truncated or len(latest) > len(important) + len(recent),
         evidence="strong" if important or said else "none",
-        project=Project(name=memory.scope.project, user=memory.scope.user, counts=_counts(stats)),
+        project=_place(memory, project, stats),
         important=important,
         recent=recent,
         graph=await _overview(memory, first),

@@ -20,7 +20,7 @@ __all__ = [
     "MemoryContextAnswer",
     "MemoryLine",
     "Overview",
-    "Project",
+    "Place",
     "Recalled",
     "Removed",
     "Report",
@@ -102,10 +102,13 @@ class Counts(BaseModel):
     links: int
 
 
-class Project(BaseModel):
-    """Where this is."""
+class Place(BaseModel):
+    """Where this is: the project, and whose memory. ``id`` is what the memory knows the project by."""
 
     name: str | None = None
+    id: str | None = None
+    description: str = ""
+    root: str = ""
     user: str
     counts: Counts
 
@@ -132,7 +135,7 @@ class Context(BaseModel):
     token_count: int
     truncated: bool
     evidence: Literal["strong", "weak", "none"]
-    project: Project | None = None
+    project: Place | None = None
     important: list[Found] = []
     recent: list[Found] = []
     graph: Overview | None = None

@@ -35,7 +35,8 @@ class Options:
     Attributes:
         persist_dir: the folder.
         user: whose memory is served.
-        project: the level that is remembered at, or the user's own.
+        project: the level that is remembered at: a name, ``auto`` for the project of the working directory where it is one,
+            or ``off`` for the user's own.
         profile: which tools there are.
         embedder: as ``Memory`` takes it; None for the default model, loaded in the background.
         timezone: of times that are given without one.
@@ -44,7 +45,7 @@ class Options:
 
     persist_dir: Path
     user: str = "default"
-    project: str | None = None
+    project: str = "auto"
     profile: str = "default"
     embedder: str | None = None
     timezone: str | None = None
@@ -63,7 +64,11 @@ def _parser() -> ArgumentParser:
         help="the folder of the memory, made when missing (default: ~/.mnemic)",
     )  # fmt: skip
     parser.add_argument("--user", default="default", help="whose memory (default: default)")
-    parser.add_argument("--project", help="remember for this project; what the user knows everywhere is seen as well")
+    parser.add_argument(
+        "--project", metavar="NAME", default="auto",
+        help="remember for this project; what the user knows everywhere is seen as well. auto (the default): that of the "
+        "working directory, if it is a git repository or has a CLAUDE.md or AGENTS.md; off: none",
+    )  # fmt: skip
     parser.add_argument("--profile", choices=[*PROFILES], default="default", help="which tools there are")
     parser.add_argument(
         "--embedder", metavar="NAME",

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from mcp.types import ToolAnnotations
 
-from mnemic import AsyncMemory, ConfigurationError
+from mnemic import AsyncMemory, ConfigurationError, Project
 from mnemic_mcp import actions
 from mnemic_mcp.answers import (
     Advice,
@@ -103,11 +103,11 @@ def _recall(memory: AsyncMemory, name: str, scale: Scale) -> Tool:
     return Tool(name, recall, SEARCH, READS)
 
 
-def _context(memory: AsyncMemory, scale: Scale) -> Tool:
+def _context(memory: AsyncMemory, scale: Scale, project: Project | None) -> Tool:
     async def context(query: Query | None = None, max_tokens: MaxTokens = 2000) -> Context:
         if query is not None:
             return await actions.context(memory, query, max_tokens)
-        answer = await actions.start(memory, max_tokens)
+        answer = await actions.start(memory, max_tokens, project)
         return answer.model_copy(update={"important": scale(answer.important), "recent": scale(answer.recent)})
 
     about = (
@@ -131,7 +131,7 @@ def _forget(memory: AsyncMemory, name: str) -> Tool:
     return Tool(name, forget, REMOVE, REMOVES)
 
 
-def _default(memory: AsyncMemory) -> list[Tool]:
+def _default(memory: AsyncMemory, project: Project | None) -> list[Tool]:
     async def remember(
         content: Content, type: Kind = "semantic", category: Category = None, tags: Tags = None,
         importance: Importance = None,
@@ -145,12 +145,14 @@ def _default(memory: AsyncMemory) -> list[Tool]:
         Tool("remember", remember, REMEMBER, WRITES),
         _recall(memory, "recall", _as_it_is),
         _forget(memory, "forget"),
-        _context(memory, _as_it_is),
+        _context(memory, _as_it_is, project),
         _consolidate(memory, "consolidate"),
     ]
 
 
-def _memory_server(memory: AsyncMemory) -> list[Tool]:
+def _memory_server(memory: AsyncMemory, project: Project | None) -> list[Tool]:
+    del project  # this profile has no tool that tells of it
+
     async def store_memory(
         content: Content, type: Kind = "semantic", importance: Importance = None, tags: Tags = None,
         metadata: dict[str, Any] | None = None,
@@ -198,7 +200,7 @@ def _graph(memory: AsyncMemory) -> Tool:
     return Tool("graph", graph, about, READS)
 
 
-def _ooda(memory: AsyncMemory) -> list[Tool]:
+def _ooda(memory: AsyncMemory, project: Project | None) -> list[Tool]:
     async def remember(
         content: Content, type: Kind = "semantic", category: Category = None, tags: Tags = None,
         importance: Tenths = None,
@@ -222,7 +224,7 @@ def _ooda(memory: AsyncMemory) -> list[Tool]:
         _recall(memory, "recall", _in_tenths),
         _list(memory),
         _graph(memory),
-        _context(memory, _in_tenths),
+        _context(memory, _in_tenths, project),
         Tool("remember", remember, REMEMBER, WRITES),
         _consolidate(memory, "consolidate"),
         Tool("update", update, rewrite, WRITES),
@@ -233,7 +235,7 @@ def _ooda(memory: AsyncMemory) -> list[Tool]:
 _PROFILES = {"default": _default, "memory-server": _memory_server, "ooda": _ooda}
 
 
-def tools_of(profile: str, memory: AsyncMemory) -> list[Tool]:
+def tools_of(profile: str, memory: AsyncMemory, project: Project | None = None) -> list[Tool]:
     """The tools of a profile.
 
     Raises:
@@ -241,4 +243,4 @@ def tools_of(profile: str, memory: AsyncMemory) -> list[Tool]:
     """
     if profile not in _PROFILES:
         raise ConfigurationError(f"profile={profile!r:.40} is not one of {[*_PROFILES]}.")
-    return _PROFILES[profile](memory)
+    return _PROFILES[profile](memory, project)

@@ -15,7 +15,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.stdio import stdio_server
 
-from mnemic import AsyncMemory, Memory, NotFound
+from mnemic import AsyncMemory, Memory, NotFound, Project
 from mnemic_mcp import __version__, actions
 from mnemic_mcp.desk import Desk
 from mnemic_mcp.profiles import tools_of
@@ -47,6 +47,7 @@ def memory_server(
     profile: str = "default",
     consolidate: bool = True,
     on_start: Callable[[], object] | None = None,
+    project: Project | None = None,
 ) -> MemoryServer:
     """A server over a memory, for stdio, HTTP or a test.
 
@@ -55,6 +56,7 @@ def memory_server(
         profile: ``default``, ``memory-server`` or ``ooda``.
         consolidate: process and consolidate in quiet moments.
         on_start: called when the server begins to serve.
+        project: what is told of the memory's project when a session starts; default: its id alone.
 
     Raises:
         ConfigurationError: there is no such profile.
@@ -71,10 +73,10 @@ def memory_server(
     server = MemoryServer(
         "mnemic", title="Mnemic", version=__version__, instructions=GUIDE, lifespan=lifespan, log_level="WARNING"
     )
-    for tool in tools_of(profile, face):
+    for tool in tools_of(profile, face, project):
         server.add_tool(desk.answering(tool.call), tool.name, description=tool.about, annotations=tool.hints)
     _add_resources(server, face)
-    _add_prompt(server, desk)
+    _add_prompt(server, desk, project)
     return server
 
 
@@ -110,11 +112,12 @@ def _add_resources(server: MemoryServer, memory: AsyncMemory) -> None:
     del stats, recent, record  # the server has them
 
 
-def _add_prompt(server: MemoryServer, desk: Desk) -> None:
+def _add_prompt(server: MemoryServer, desk: Desk, project: Project | None) -> None:
     @server.prompt(name="session_start", title="What I should know")
     async def session_start(topic: str = "") -> str:
         """What a session should begin with; with a topic, what bears on it."""
         packed = await desk.memory.get_memory_context(topic.strip() or None)
-        return packed.to_prompt() or "Nothing is remembered yet."
+        about = actions.about(desk.memory, project)
+        return "\n\n".join([*about, packed.to_prompt() or "Nothing is remembered yet."])
 
     del session_start

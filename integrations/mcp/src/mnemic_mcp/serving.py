@@ -16,7 +16,7 @@ from types import FrameType
 
 import anyio
 
-from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder
+from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, project
 from mnemic_mcp.options import Options
 from mnemic_mcp.server import memory_server
 from mnemic_mcp.warming import WarmingEmbedder
@@ -27,9 +27,19 @@ QUERIES_KEPT = 512
 WRONG = 2
 
 
-def _opened(options: Options) -> tuple[Memory, Callable[[], object] | None]:
+def _project(name: str) -> str | Project | None:
+    """The project that the command line means."""
+    if name == "off":
+        return None
+    here = project()
+    if name == "auto":
+        return here if here.marker else None
+    return here if name == here.id else name
+
+
+def _opened(options: Options, place: str | Project | None) -> tuple[Memory, Callable[[], object] | None]:
     """The memory, and what loads its model in the background."""
-    opened = partial(Memory, options.persist_dir, user=options.user, project=options.project, timezone=options.timezone)
+    opened = partial(Memory, options.persist_dir, user=options.user, project=place, timezone=options.timezone)
     if options.embedder is not None:
         return opened(embedder=options.embedder), None
     warming = WarmingEmbedder(OnnxEmbedder())
@@ -71,12 +81,16 @@ def serve(options: Options, wire: TextIOWrapper) -> int:
     warnings.formatwarning = _one_line
     logging.basicConfig(level=logging.WARNING, format="mnemic-mcp: %(message)s", stream=sys.stderr)
     try:
-        memory, warm = _opened(options)
+        place = _project(options.project)
+        memory, warm = _opened(options, place)
     except MnemicError as error:
         sys.stderr.write(f"mnemic-mcp: {error}\n")
         return WRONG
     with memory:
         _close_on_signals(memory)
-        server = memory_server(memory, profile=options.profile, consolidate=options.consolidate, on_start=warm)
+        server = memory_server(
+            memory, profile=options.profile, consolidate=options.consolidate, on_start=warm,
+            project=place if isinstance(place, Project) else None,
+        )  # fmt: skip
         anyio.run(server.serve, wire)
     return 0

@@ -55,9 +55,10 @@ class Fts5Index:
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Learn of new and changed records."""
         known = self._known
-        fresh = [row[0] for row in delta.rows if known is not None and row[0] > known.last]
-        changed = len(fresh) < len(delta.rows) or bool(delta.touched)
-        if known is None or (delta.rows and changed) or known.tail_size + len(fresh) > MAX_TAIL:
+        touched = set(delta.touched)
+        fresh = [row[0] for row in delta.rows if known and row[0] > known.last and row[0] not in touched]
+        changed = any(doc not in delta.kept for doc in delta.touched)
+        if known is None or changed or known.tail_size + len(fresh) > MAX_TAIL:
             self._known = _Known(int(columns.doc[-1]) if len(columns) else -1)
             return
         for doc, text in sorted(self._texts(fresh).items()) if fresh else ():

@@ -51,7 +51,7 @@ class RankBM25Index:
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Learn of new and changed records."""
-        if delta.rows or delta.touched:
+        if len(delta.rows) > len(delta.touched) or any(doc not in delta.kept for doc in delta.touched):
             held = self._texts([int(doc) for doc in columns.doc])
             self._held = ([Counter(index_terms(held.get(int(doc), ""))) for doc in columns.doc], {})
 

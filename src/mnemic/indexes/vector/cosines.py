@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.vectors import dot
 
-__all__ = ["LARGE", "Cosines", "signs_of"]
+__all__ = ["LARGE", "Cosines", "HeldCosines", "nearest_wording", "signs_of"]
 
 Floats = NDArray[np.float32]
 Signs = NDArray[np.uint64]
@@ -39,12 +40,35 @@ def similarities(matrix: Floats, query: Floats) -> Floats:
         return np.vecdot(matrix, query)
 
 
-class Cosines:
-    """What a query has in common with every row.
+class Cosines(Protocol):
+    """What a query has in common with every row; the cosine of every row that is ranked is exact."""
+
+    values: Floats
+    """Shape (rows,); rough where a row is not among those that may matter."""
+
+    def settle(self, allowed: NDArray[np.bool_]) -> None:
+        """Make exact the rows that are likely the nearest among those a search may return."""
+        ...
+
+    def sharpen(self, rows: NDArray[np.intp]) -> None:
+        """Make rows exact that are not yet."""
+        ...
+
+
+def nearest_wording(found: Sequence[Floats]) -> Floats:
+    """For every row the highest of its cosines with several wordings of one question."""
+    best = found[0]
+    for more in found[1:]:
+        best = np.maximum(best, more)
+    return best
+
+
+class HeldCosines:
+    """The cosines of rows that are in RAM.
 
     With signs, rows are first compared by how many signs they share with the query, which tells the angle roughly (random
-    hyperplanes: Charikar 2002); those that may matter are then multiplied. The cosine of every row that is ranked is exact;
-    the others serve only to say that a conversation holds nothing near.
+    hyperplanes: Charikar 2002); those that may matter are then multiplied; the others serve only to say that a conversation
+    holds nothing near.
 
     Args:
         matrix: (n, d) unit rows, zeros where there is no vector.
@@ -56,17 +80,10 @@ class Cosines:
         self._matrix, self._wordings = matrix, wordings
         self._exact: NDArray[np.bool_] | None = None
         if signs is None:
-            self.values = self._nearest([similarities(matrix, one) for one in wordings])
+            self.values = nearest_wording([similarities(matrix, one) for one in wordings])
             return
-        self.values = self._nearest([_by_angle(signs, one) for one in wordings])
+        self.values = nearest_wording([_by_angle(signs, one) for one in wordings])
         self._exact = np.zeros(len(matrix), np.bool_)
-
-    @staticmethod
-    def _nearest(found: Sequence[Floats]) -> Floats:
-        best = found[0]
-        for more in found[1:]:
-            best = np.maximum(best, more)
-        return best
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
         """Multiply the rows that are likely the nearest among those a search may return."""
@@ -85,7 +102,7 @@ class Cosines:
         rows = rows[~self._exact[rows]]
         if len(rows):
             chosen = self._matrix[rows]
-            self.values[rows] = self._nearest([dot(chosen, one) for one in self._wordings])
+            self.values[rows] = nearest_wording([dot(chosen, one) for one in self._wordings])
             self._exact[rows] = True
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import Columns
 from mnemic.indexes.vector.cosines import LARGE, signs_of
+from mnemic.indexes.vector.rows import HeldRows
 from mnemic.types import CatalogDelta
 
 __all__ = ["ExactIndex"]
@@ -53,6 +54,10 @@ class ExactIndex:
             self._matrix[rows[0] : rows[-1] + 1] = fresh
         else:
             self._matrix[rows[held]] = fresh[held]
+
+    def rows(self) -> HeldRows:
+        """The vectors as they are now, ready to search."""
+        return HeldRows(self.matrix(), self.signs())
 
     def signs(self) -> NDArray[np.uint64] | None:
         """The signs of the vectors as bits, where there are so many rows that they pay; None where there are not.

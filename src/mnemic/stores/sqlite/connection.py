@@ -2,36 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from typing import Any, Protocol
 
-__all__ = ["Connection", "Cursor"]
+from mnemic.stores.sql.connection import Connection
+
+__all__ = ["SqliteConnection"]
 
 
-class Cursor(Protocol):
-    """Rows of a statement. ``fetchone`` is None after the last."""
-
-    def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
-        ...
-
-    def fetchone(self) -> Any:
-        """The next row."""
-        ...
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
-
-
-class Connection(Protocol):
+class SqliteConnection(Connection, Protocol):
     """The part of ``apsw.Connection`` that is used here."""
 
     @property
     def in_transaction(self) -> bool:
         """Whether a transaction is open."""
-        ...
-
-    def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
-        """Run statements with bound values."""
         ...
 
     def pragma(self, name: str, value: str | int | None = None) -> Any:
@@ -45,6 +29,3 @@ class Connection(Protocol):
     def close(self) -> None:
         """Close it."""
         ...
-
-    def __enter__(self) -> object: ...
-    def __exit__(self, kind: object, error: object, trace: object, /) -> bool | None: ...

@@ -10,23 +10,27 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal, cast
+from typing import TypeVar, cast
 
 import apsw
 
 from mnemic import errors
-from mnemic.stores.sqlite.connection import Connection
+from mnemic.services.owning import FileLock
+from mnemic.stores.sql.connection import Durability
+from mnemic.stores.sqlite.connection import SqliteConnection
+from mnemic.stores.sqlite.dialect import SqliteDialect
 from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
 
-__all__ = ["Database", "Durability"]
-
-Durability = Literal["FULL", "NORMAL"]
+__all__ = ["Database", "translate"]
 
 BUSY_SECONDS = 30.0
 MAX_IDLE_READERS = 8
+LOCK_NAME = "consolidation.lock"
+
+T = TypeVar("T")
 
 
-def _busy_handler() -> Callable[[int], bool]:
+def _busy_handler(seconds: float = BUSY_SECONDS) -> Callable[[int], bool]:
     """Wait for another writer with short random sleeps: SQLite's own back-off starves late comers for seconds."""
     began = 0.0
 
@@ -34,7 +38,7 @@ def _busy_handler() -> Callable[[int], bool]:
         nonlocal began
         if attempt == 0:
             began = time.monotonic()
-        if time.monotonic() - began > BUSY_SECONDS:
+        if time.monotonic() - began > seconds:
             return False
         time.sleep(random.uniform(0.0005, min(0.02, 0.001 * 2 ** min(attempt, 5))))  # noqa: S311
         return True
@@ -42,7 +46,7 @@ def _busy_handler() -> Callable[[int], bool]:
     return wait
 
 
-def _write_ahead(db: Connection) -> None:
+def _write_ahead(db: SqliteConnection) -> None:
     """Switch to write-ahead logging. SQLite asks no busy handler here, so openers of a new file wait for each other."""
     wait = _busy_handler()
     for attempt in itertools.count():
@@ -54,7 +58,7 @@ def _write_ahead(db: Connection) -> None:
                 raise
 
 
-def _translate(error: apsw.Error, where: str) -> errors.StoreError:
+def translate(error: apsw.Error, where: str) -> errors.StoreError:
     """Our error for one of SQLite's."""
     match error:
         case apsw.ConnectionClosedError():
@@ -87,6 +91,12 @@ def _translate(error: apsw.Error, where: str) -> errors.StoreError:
             return errors.StoreError(f"{where}: SQLite refused the operation: {type(error).__name__}: {error}.")
 
 
+class _Connection(apsw.Connection):
+    """A connection that knows its dialect."""
+
+    dialect = SqliteDialect()
+
+
 class Database:
     """One SQLite file, or one private database in memory (``path=None``).
 
@@ -100,6 +110,7 @@ class Database:
         self._durability = durability
         self._closed = False
         self.read_only = False
+        self.committed: Callable[[], None] | None = None  # told of every commit of this process
         self._reset()
         with self._translated():
             self._writer = self._open()
@@ -108,10 +119,12 @@ class Database:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._pool_lock = threading.Lock()
-        self._readers: list[Connection] = []
+        self._readers: list[SqliteConnection] = []
+        self._consolidating = threading.Lock()
 
-    def _open(self) -> Connection:
+    def _open(self) -> SqliteConnection:
         """The first connection; a record that exists and cannot be written is opened for reading."""
+        self._refuse_emptied()
         try:
             db = self._connect()
             self._migrate(db)
@@ -123,12 +136,27 @@ class Database:
             self._recognise(db)
         return db
 
-    def _connect(self) -> Connection:
+    def _refuse_emptied(self) -> None:
+        """A log without a file is not a new record: to begin one here would throw the log away."""
+        if self.path is None:
+            return
+        log = self.path.with_name(f"{self.path.name}-wal")
+        try:
+            emptied = log.stat().st_size > 0 and not (self.path.exists() and self.path.stat().st_size)
+        except OSError:
+            return
+        if emptied:
+            raise errors.StoreCorrupt(
+                f"{self.name} is empty or gone, and its log {log.name} is there. Nothing was changed. Restore a backup, or "
+                "move the folder away and begin a new one."
+            )
+
+    def _connect(self) -> SqliteConnection:
         if self.read_only:
             return self._connect_read_only()
         if self.path is not None and not self.path.exists():  # SQLite gives its other files the mode of the first
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
-        db = cast("Connection", apsw.Connection(str(self.path) if self.path else ":memory:"))
+        db = cast("SqliteConnection", _Connection(str(self.path) if self.path else ":memory:"))
         db.set_busy_handler(_busy_handler())
         _write_ahead(db)
         for pragma, value in (
@@ -142,7 +170,7 @@ class Database:
             db.pragma(pragma, value)
         return db
 
-    def _connect_read_only(self) -> Connection:
+    def _connect_read_only(self) -> SqliteConnection:
         """A file that may be read and not written; its write-ahead log must be empty, because it cannot be replayed."""
         assert self.path is not None
         log = self.path.with_name(self.path.name + "-wal")
@@ -152,9 +180,9 @@ class Database:
                 "as its owner, or make the folder writable."
             )
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return cast("Connection", apsw.Connection(f"{self.path.resolve().as_uri()}?immutable=1", flags=flags))
+        return cast("SqliteConnection", _Connection(f"{self.path.resolve().as_uri()}?immutable=1", flags=flags))
 
-    def _migrate(self, db: Connection) -> None:
+    def _migrate(self, db: SqliteConnection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
         self._recognise(db)
         if db.pragma("user_version") == len(MIGRATIONS):
@@ -173,7 +201,7 @@ class Database:
                 db.execute("ROLLBACK")
             raise
 
-    def _recognise(self, db: Connection) -> None:
+    def _recognise(self, db: SqliteConnection) -> None:
         with db:  # one moment: another opener may be making the schema
             empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
             version, application = int(db.pragma("user_version")), db.pragma("application_id")
@@ -192,7 +220,14 @@ class Database:
         try:
             yield
         except apsw.Error as error:
-            raise _translate(error, self.name) from error
+            raise translate(error, self.name) from error
+        except errors.MnemicError:
+            raise
+        except (ValueError, OverflowError) as error:  # text that is none, JSON that is none, a moment out of all time
+            raise errors.StoreCorrupt(
+                f"{self.name} holds a row that cannot be read ({type(error).__name__}): it is damaged. "
+                "Nothing was changed. Look at it with mnemic doctor --deep, or restore a backup."
+            ) from error
 
     def _check(self) -> None:
         if self._closed:
@@ -207,7 +242,7 @@ class Database:
                 self._writer = self._connect()
 
     @contextmanager
-    def write(self) -> Generator[Connection]:
+    def write(self) -> Generator[SqliteConnection]:
         """A transaction: everything inside is committed together, or nothing is."""
         self._check()
         if self.read_only:
@@ -225,9 +260,53 @@ class Database:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
                 raise
+        if self.committed is not None:
+            self.committed()
+
+    def apply(self, work: Callable[[SqliteConnection], T]) -> T:
+        """A transaction; the file has one writer at a time."""
+        with self.write() as db:
+            return work(db)
 
     @contextmanager
-    def read(self) -> Generator[Connection]:
+    def alone(self) -> Generator[bool]:
+        """Whether this process is the one that consolidates now; ends with the block, or with the process."""
+        if self.path is not None:
+            owning = FileLock(self.path.with_name(LOCK_NAME))
+            try:
+                yield owning.take()
+            finally:
+                owning.release()
+            return
+        lock = self._consolidating
+        free = lock.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                lock.release()
+
+    @contextmanager
+    def whole(self) -> Generator[SqliteConnection]:
+        """The connection that writes, outside of any transaction: for work on the file as a whole."""
+        self._check()
+        if self.read_only:
+            raise errors.StoreReadOnly(f"{self.name} was opened for reading, because it cannot be written.")
+        with self._lock, self._translated():
+            yield self._writer
+
+    def checkpoint(self, patience: float) -> bool:
+        """Bring everything from the log into the file and empty the log; False when a reader is in the way for so long."""
+        with self.whole() as db:
+            db.set_busy_handler(_busy_handler(patience))
+            try:
+                busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            finally:
+                db.set_busy_handler(_busy_handler())
+            return not busy
+
+    @contextmanager
+    def read(self) -> Generator[SqliteConnection]:
         """A connection for reading, used by nobody else meanwhile."""
         self._check()
         if self.path is None:  # one database in RAM is one connection

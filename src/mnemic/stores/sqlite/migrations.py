@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mnemic.stores.sqlite.connection import Connection
+from mnemic.stores.sqlite.connection import SqliteConnection
 
-__all__ = ["APPLICATION_ID", "MIGRATIONS"]
+__all__ = ["APPLICATION_ID", "FULLTEXT", "MIGRATIONS"]
 
 APPLICATION_ID = 0x4D4E454D  # "MNEM": tells our files from other SQLite files
 
-Migration = Callable[[Connection], None]
+Migration = Callable[[SqliteConnection], None]
 
 _COMMON = """
     doc INTEGER PRIMARY KEY,
@@ -37,10 +37,20 @@ _COMMON = """
     tier_before TEXT,
 """
 
+FULLTEXT = (
+    # Terms arrive analysed and prefixed by their user, separated by spaces: every other character is part of a term.
+    # detail=full: with less, the counts that scoring reads are silently wrong.
+    """CREATE VIRTUAL TABLE fulltext USING fts5(terms, content='', contentless_delete=1, detail=full,
+        tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'''")""",
+    "CREATE VIRTUAL TABLE postings USING fts5vocab('fulltext', 'instance')",
+)
+"""The full text: derived from the texts, and made anew where it is wrong."""
+
 _STATEMENTS = (
     "CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID",
     "INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))",
-    "CREATE TABLE users(user INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE)",
+    # A number is never given twice: what another process still holds of an erased user is nobody else's.
+    "CREATE TABLE users(user INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE)",
     f"""CREATE TABLE messages({_COMMON}
         role TEXT NOT NULL,
         name TEXT,
@@ -79,7 +89,7 @@ _STATEMENTS = (
         UNIQUE(user, id))""",
     "CREATE INDEX memories_by_user ON memories(user, doc)",
     # The same fact told many times at once is one row: an index, not a check that two writers could both pass.
-    """CREATE UNIQUE INDEX memories_live ON memories(user, ifnull(project, ''), ifnull(session, ''), hash)
+    """CREATE UNIQUE INDEX memories_live ON memories(user, coalesce(project, ''), coalesce(session, ''), hash)
         WHERE status != 'archived' AND expired_at IS NULL""",
     # What a memory states, such as the residence of Ana: where a new value finds the old one.
     "CREATE TABLE slots(user INTEGER, slot TEXT, doc INTEGER, PRIMARY KEY(user, slot, doc)) WITHOUT ROWID",
@@ -103,21 +113,18 @@ _STATEMENTS = (
         attempts INTEGER NOT NULL DEFAULT 0, error TEXT, PRIMARY KEY(task, doc)) WITHOUT ROWID""",
     "CREATE INDEX pending_by_user ON pending(user, task)",
     "CREATE TABLE access(doc INTEGER PRIMARY KEY, count INTEGER NOT NULL, last_at INTEGER NOT NULL)",
+    "CREATE INDEX access_by_time ON access(last_at)",
     "CREATE TABLE judged(doc INTEGER PRIMARY KEY, at INTEGER NOT NULL)",
     """CREATE TABLE consolidations(user INTEGER NOT NULL, id TEXT NOT NULL, at INTEGER NOT NULL, plan TEXT NOT NULL,
         undone_at INTEGER, PRIMARY KEY(user, id)) WITHOUT ROWID""",
     # Narrow, and clustered by user: one user's vectors are read in one sweep.
     "CREATE TABLE vectors(user INTEGER, doc INTEGER, vector BLOB NOT NULL, PRIMARY KEY(user, doc)) WITHOUT ROWID",
-    "CREATE TABLE vectors_next(user INTEGER, doc INTEGER, vector BLOB NOT NULL, PRIMARY KEY(user, doc)) WITHOUT ROWID",
-    # Terms arrive analysed and prefixed by their user, separated by spaces: every other character is part of a term.
-    # detail=full: with less, the counts that scoring reads are silently wrong.
-    """CREATE VIRTUAL TABLE fulltext USING fts5(terms, content='', contentless_delete=1, detail=full,
-        tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'''")""",
-    "CREATE VIRTUAL TABLE postings USING fts5vocab('fulltext', 'instance')",
+    "CREATE TABLE vectors_next(user INTEGER, doc INTEGER, vector BLOB, PRIMARY KEY(user, doc)) WITHOUT ROWID",
+    *FULLTEXT,
 )
 
 
-def m001_record(db: Connection) -> None:
+def m001_record(db: SqliteConnection) -> None:
     """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
     for statement in _STATEMENTS:
         db.execute(statement)

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from mnemic import errors
-from mnemic.stores.sqlite import applying, checking, reading, reporting
-from mnemic.stores.sqlite.connection import Connection
-from mnemic.stores.sqlite.database import Database, Durability
-from mnemic.stores.sqlite.embedding import Embedding
-from mnemic.stores.sqlite.knowledge import Knowledge
-from mnemic.stores.sqlite.lifecycle import Lifecycle
+from mnemic.stores.sql.connection import Durability
+from mnemic.stores.sql.store import SqlStore
+from mnemic.stores.sqlite import backing, fulltext, mending, numbers
+from mnemic.stores.sqlite.database import Database
+from mnemic.stores.sqlite.erasure import Erasure
+from mnemic.stores.sqlite.feeding import Feed
 from mnemic.stores.sqlite.migrations import MIGRATIONS
-from mnemic.stores.sqlite.relations import Relations
-from mnemic.types import (
-    CatalogDelta,
-    Change,
-    Event,
-    Filters,
-    Kind,
-    MemoryRecord,
-    Message,
-    Receipt,
-    Stats,
-    Stored,
-    VerifyReport,
-)
+from mnemic.types import VerifyReport
 
 __all__ = ["SqliteStore"]
 
@@ -65,16 +54,7 @@ def _prepare(folder: Path) -> Path:
     return folder / FILE_NAME
 
 
-def _located(db: Connection, user: str, id: str) -> tuple[int, int]:
-    """The number of a user and the doc of one of its ids."""
-    number = reading.user_number(db, user)
-    doc = None if number is None else reading.find(db, number, id)
-    if number is None or doc is None:
-        raise errors.NotFound(f"This user has no record with the id {id!r}.")
-    return number, doc
-
-
-class SqliteStore:
+class SqliteStore(SqlStore[Database]):
     """A record in a folder. Safe for several threads and several processes at once.
 
     Args:
@@ -84,147 +64,64 @@ class SqliteStore:
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
         path = None if folder is None else _prepare(_readable(folder))
-        self._db = Database(path, durability=durability)
-        self.location = self._db.name
-        self._folder = None if path is None else path.parent
-
-    def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
-        """Apply changes in one transaction; ``model`` names the embedder of the vectors they carry.
-
-        Raises:
-            NotFound: a change names a record this user does not have.
-            EmbeddingMismatch: the record holds vectors of another model.
-            StoreError: the disk or the file refuses. In every case nothing was written.
-        """
-        with self._db.write() as db:
-            return applying.apply(db, user, changes, model)
-
-    @property
-    def fence(self) -> str:
-        """The word that fences recalled text in prompts: random, made with the record, the same ever after."""
-        with self._db.read() as db:
-            return str(reading.header(db)["fence"])
-
-    def user(self, name: str) -> int | None:
-        """The number of a user, or None when nothing is stored for it."""
-        with self._db.read() as db:
-            return reading.user_number(db, name)
-
-    def last_event(self, user: int) -> int:
-        """The newest event that concerns a user: a cache with this number is up to date."""
-        with self._db.read() as db:
-            return reading.last_event(db, user)
-
-    def catalog(self, user: int, *, after: int, event: int) -> CatalogDelta:
-        """What a cache must learn that knows docs up to ``after`` and events up to ``event`` (-1: nothing at all)."""
-        with self._db.read() as db, db:  # one snapshot for all of it
-            last, touched, reembedded = reading.last_event(db, user), [], False
-            if event >= 0:
-                last, docs, reembedded = reading.changed(db, user, event)
-                touched = [doc for doc in docs if doc <= after]
-            header = reading.header(db)
-            return CatalogDelta(
-                event=last,
-                rows=reading.catalog(db, user, after=after, docs=touched),
-                beliefs=reading.beliefs(db, user, after=after, docs=touched),
-                vectors=reading.vectors(db, user, after=-1 if reembedded else after, docs=touched),
-                touched=touched,
-                model=header.get("model"),
-                dimension=header.get("dimension"),
-                reembedded=reembedded,
-            )
-
-    def postings(self, user: int, term: str) -> list[int]:
-        """Docs of a user with a term, ascending, each as often as the term occurs in it."""
-        with self._db.read() as db:
-            return reading.postings(db, user, term)
-
-    def matching(self, user: int, filters: Filters) -> list[int]:
-        """Docs whose tags and metadata match the filters."""
-        with self._db.read() as db:
-            return reading.matching(db, user, filters)
-
-    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
-        """The records behind docs, by doc; docs that are gone are missing."""
-        with self._db.read() as db:
-            return reading.fetch(db, user, docs)
-
-    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
-        """The docs of those ids that this user has, of one kind or of any."""
-        with self._db.read() as db:
-            number = reading.user_number(db, user)
-            return {} if number is None else reading.docs_of(db, number, ids, kind)
-
-    def get(self, user: str, id: str) -> Stored:
-        """One record by id, archived or not.
-
-        Raises:
-            NotFound: this user has no such record.
-        """
-        with self._db.read() as db, db:
-            number, doc = _located(db, user, id)
-            return reading.fetch(db, number, [doc])[doc]
-
-    def list_memories(
-        self, user: str, filters: Filters, *, order: str, limit: int | None, offset: int
-    ) -> tuple[MemoryRecord, ...]:
-        """Memories of a user in order."""
-        with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            found = (
-                []
-                if number is None
-                else reading.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
-            )
-            return tuple(found)
-
-    def list_messages(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> tuple[Message, ...]:
-        """Messages of a user in the order they were said."""
-        with self._db.read() as db:
-            number = reading.user_number(db, user)
-            found = [] if number is None else reading.list_messages(db, number, filters, limit=limit, newest=newest)
-            return tuple(found)
-
-    def history(self, user: str, id: str) -> tuple[Event, ...]:
-        """The audit trail of one record.
-
-        Raises:
-            NotFound: this user has no such record.
-        """
-        with self._db.read() as db, db:
-            number, doc = _located(db, user, id)
-            return tuple(reading.events(db, number, doc))
-
-    def stats(self, user: str) -> Stats:
-        """Counts of a user's records and of the work still pending."""
-        with self._db.read() as db, db:
-            return reporting.stats(db, user, self.location, len(MIGRATIONS))
+        super().__init__(Database(path, durability=durability), len(MIGRATIONS))
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record."""
+        """Check every invariant of the record; ``deep`` also compares the full text with the texts."""
+        report = super().verify(deep=deep)
+        changed = any("hash" in finding for finding in report.findings)  # then the full text is another matter
+        if not deep or not report.checks or changed:
+            return report
         with self._db.read() as db, db:
-            return checking.verify(db, deep=deep)
+            found = {
+                "full text that is not that of the text": fulltext.wrong(db),
+                "a vector that is none": numbers.unusable(db),
+            }
+        more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
+        return replace(report, findings=(*report.findings, *more))
+
+    def mend(self) -> tuple[str, ...]:
+        """Put right what can be without guessing; a line for each thing that was done."""
+        idle = self._idle()
+        with self._db.write() as db:
+            return tuple(mending.mend(db, idle=idle))
+
+    @staticmethod
+    def at(folder: Path) -> bool:
+        """Whether there is a record in a folder."""
+        return (folder / FILE_NAME).is_file()
+
+    def backup(self, folder: Path, *, progress: Callable[[int, int], None], check: bool = True) -> VerifyReport:
+        """Copy the record into a new folder while it is in use, and verify the copy.
+
+        Raises:
+            InvalidInput: there is something at that place.
+            StoreCorrupt: the copy does not verify and ``check`` asks for it; it is not kept.
+            StoreError: it cannot be read or written.
+        """
+        reports: list[VerifyReport] = []
+
+        def verified(place: Path) -> None:
+            with closing(SqliteStore(place)) as copied:
+                reports.append(copied.verify())
+            if check and not reports[0].ok:
+                raise errors.StoreCorrupt(
+                    f"The copy of {self.location} does not verify: {reports[0].findings[0]}. It was not kept; look at the "
+                    "record with mnemic doctor --deep."
+                )
+
+        backing.copy(self._db, folder, FILE_NAME, verified, progress)
+        return reports[0]
 
     @property
-    def embedding(self) -> Embedding:
-        """The side of the record that holds vectors: what is missing, what is being rebuilt."""
-        return Embedding(self._db)
+    def erasure(self) -> Erasure:
+        """The side of the record that lets things go for good."""
+        return Erasure(self._db)
 
-    @property
-    def knowledge(self) -> Knowledge:
-        """The side of the record that holds what was made of the messages, and which of them wait."""
-        return Knowledge(self._db)
+    def feed(self) -> Feed:
+        """The record as an outbox, for an index that is derived from it; names the record for good.
 
-    @property
-    def relations(self) -> Relations:
-        """The side of the record that holds links, lineage, and what replaced what."""
-        return Relations(self._db)
-
-    @property
-    def lifecycle(self) -> Lifecycle:
-        """The side of the record that consolidation works on."""
-        return Lifecycle(self._db, self._folder)
-
-    def close(self) -> None:
-        """Close every connection."""
-        self._db.close()
+        Raises:
+            StoreReadOnly: it cannot be written, and so not named.
+        """
+        return Feed(self._db)

@@ -1,0 +1,1 @@
+"""How it grows: more rows, more users, other engines."""

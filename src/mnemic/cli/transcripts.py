@@ -1,0 +1,123 @@
+"""The messages in the transcript of a coding agent: one JSON object on each line, of which much is no message.
+
+Understood are the transcripts of Claude Code, those of Codex, and plain lines of {"role", "content"}. What people and the
+model said is kept; calls of tools and their results, thinking, side conversations, and what the agent put in by itself is
+not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from mnemic.errors import InvalidInput
+from mnemic.types import Message
+
+__all__ = ["messages"]
+
+LONGEST_LINE = 4 * 1024 * 1024
+"""Bytes: longer lines hold pictures or whole files, and are passed over."""
+
+LONGEST_TEXT = 100_000
+
+_ROLES = ("user", "assistant")
+_ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
+_TEXT_PARTS = ("text", "input_text", "output_text")
+_PUT_IN = re.compile(
+    r"<(system-reminder|local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message|"
+    r"command-args|bash-stdout|bash-stderr|environment_context|user_instructions|ide_opened_file|ide_selection)>"
+    r".*?(?:</\1>|\Z)",
+    re.DOTALL,
+)
+_NOT_SAID = re.compile(
+    r"\[Request interrupted by user|Caveat: The messages below|This session is being continued from a previous conversation"
+)
+
+Line = Mapping[str, object]
+
+
+def messages(path: Path, session: str) -> Iterator[Message]:
+    """What was said in a transcript, in order. A line that is broken, such as one half written, is passed over.
+
+    Ids are those of the transcript; where it has none, they are made of session, line and text, so that reading it again
+    gives the same.
+
+    Raises:
+        InvalidInput: it cannot be read.
+    """
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InvalidInput(f"{path} is no file.")
+        with path.open("rb") as file:
+            for number, line in _lines(file):
+                message = _message(line, number, session)
+                if message is not None:
+                    yield message
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
+
+
+def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
+    """The objects in a file with the numbers of their lines."""
+    number, whole = 0, True
+    while part := file.readline(LONGEST_LINE):
+        begins, whole = whole, part.endswith(b"\n")
+        number += whole
+        if not begins or (not whole and len(part) == LONGEST_LINE):
+            continue  # a piece of a line that is too long
+        try:
+            value: object = json.loads(part)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict):
+            yield number, cast("Line", value)
+
+
+def _object(value: object) -> Line:
+    return cast("Line", value) if isinstance(value, dict) else {}
+
+
+def _message(line: Line, number: int, session: str) -> Message | None:
+    if any(line.get(mark) is True for mark in _ASIDE):
+        return None
+    said = _object(line.get("message")) or _object(line.get("payload")) or line
+    role = said.get("role") or line.get("type")
+    if role not in _ROLES or said.get("type", "message") not in ("message", role):
+        return None
+    text = _PUT_IN.sub("", _text(said.get("content"))).strip()
+    if not text or _NOT_SAID.match(text):
+        return None
+    given = next((v for v in (line.get("uuid"), said.get("id"), line.get("id")) if isinstance(v, str) and v), None)
+    return Message(
+        role=str(role), content=text[:LONGEST_TEXT], sent_at=_moment(line.get("timestamp")), session=session,
+        id=given or _made_id(session, number, str(role), text),
+    )  # fmt: skip
+
+
+def _text(content: object) -> str:
+    """The parts that are text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    parts = [_object(part) for part in cast("list[object]", content)]
+    texts = [part.get("text") for part in parts if part.get("type") in _TEXT_PARTS]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(value) if isinstance(value, str) else None
+    except ValueError:
+        return None
+
+
+def _made_id(session: str, number: int, role: str, text: str) -> str:
+    named = json.dumps([session, number, role, text]).encode()
+    return f"line_{hashlib.blake2b(named, digest_size=12).hexdigest()}"

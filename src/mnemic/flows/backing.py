@@ -1,0 +1,70 @@
+"""Backups: a copy of the whole record in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mnemic.errors import ConfigurationError, InvalidInput
+from mnemic.flows.engine import Engine
+from mnemic.stores import SqliteStore
+from mnemic.types import VerifyReport
+
+__all__ = ["backup", "mend", "restore_backup"]
+
+Progress = Callable[[int, int], None]
+
+
+def backup(engine: Engine, folder: str | Path, progress: Progress | None = None, *, check: bool = True) -> VerifyReport:
+    """Copy the record of an engine, all users of it, while it is in use.
+
+    Raises:
+        ConfigurationError: the record is not one file.
+        InvalidInput: there is something at that place.
+        StoreCorrupt: the copy does not verify; it is not kept.
+    """
+    if not isinstance(engine.store, SqliteStore):
+        raise ConfigurationError("This record is kept by a server: back it up with the tools of the server (pg_dump).")
+    return engine.store.backup(_folder(folder), progress=progress or _quietly, check=check)
+
+
+def restore_backup(folder: str | Path, to: str | Path, progress: Progress | None = None) -> VerifyReport:
+    """Copy a backup to the place of a memory that does not exist, after checking it.
+
+    Raises:
+        InvalidInput: there is no backup in the folder, or something at the other place.
+        StoreCorrupt: the backup does not verify; nothing was copied.
+    """
+    place = _folder(folder)
+    if not SqliteStore.at(place):
+        raise InvalidInput(f"There is no backup in {place}. Name the folder that mnemic backup made.")
+    store = SqliteStore(place)
+    try:
+        return store.backup(_folder(to), progress=progress or _quietly)
+    finally:
+        store.close()
+
+
+def mend(folder: Path, beside: Path) -> tuple[str, ...]:
+    """Put right what is safe in the record of a folder, after a backup of it as it is; what was done, in words."""
+    store = SqliteStore(folder)
+    try:
+        report = store.verify()
+        if report.ok:
+            return ("nothing had to be",)
+        if not report.checks and not all("fts5" in finding or "fulltext" in finding for finding in report.findings):
+            return ("nothing: the file itself is damaged. Restore a backup",)
+        store.backup(beside, progress=_quietly, check=False)
+        return store.mend() or ("nothing that is safe to fix",)
+    finally:
+        store.close()
+
+
+def _folder(value: str | Path) -> Path:
+    if not isinstance(value, (str, Path)) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput("A backup is a folder: give its path.")
+    return Path(value).expanduser()
+
+
+def _quietly(_done: int, _total: int) -> None:
+    return

@@ -1,0 +1,250 @@
+"""Erasing: what was made of something goes with it, what stays is told again without it, and no byte is left."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from typing import cast
+
+import numpy as np
+
+from mnemic.embedders import CachedEmbedder
+from mnemic.errors import Conflict, StoreError
+from mnemic.flows import sessions, telling
+from mnemic.flows.consulting import Consultant
+from mnemic.flows.engine import Engine
+from mnemic.flows.learning import slots_of
+from mnemic.types import (
+    Absorption,
+    AddEpisode,
+    Episode,
+    Erase,
+    EraseUser,
+    Erasure,
+    Family,
+    Kin,
+    MemoryRecord,
+    Message,
+    Purge,
+    Receipt,
+    Revise,
+    Scope,
+)
+
+__all__ = ["decide", "erase", "erase_user", "finish"]
+
+ATTEMPTS = 5
+"""Readings of a record that others write to, before giving up."""
+PATIENCE = 3.0
+"""Seconds to wait for readers that still see the state before."""
+SHORTEST = 12
+"""Bytes of a text that is searched for in the files afterwards: shorter ones are anybody's."""
+WINDOW = 48
+"""Bytes of it that are compared."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What goes, which episodes are told again and which memories get back the text they had; all by id."""
+
+    gone: frozenset[str]
+    remade: frozenset[str]
+    restored: Mapping[str, MemoryRecord]
+
+
+def decide(family: Family, ids: Collection[str]) -> Decision:
+    """What becomes of a family when some of it goes for good.
+
+    What was made of something that goes, goes with it, but:
+
+    - an episode that is not archived is told again from its other messages, if there are any;
+    - a memory that a consolidation made stand for others is not made of them, unless its text was made anew then: it gets
+      back the text it had, or goes too where that cannot be had.
+
+    What was made of an episode or a memory whose text changes this way goes as well.
+    """
+    gone = {id_ for id_ in ids if id_ in family.kin}
+    remade: set[str] = set()
+    restored: dict[str, MemoryRecord] = {}
+    heads = {absorption.id: absorption for absorption in family.absorptions if absorption.before}
+    while True:
+        before = (len(gone), len(remade), len(restored))
+        for kin in family.kin.values():
+            if kin.id in gone:
+                continue
+            told_of = {s for s in kin.sources if s in gone or s in remade or s in restored}
+            absorbed = [a for a in family.absorptions if a.id == kin.id]
+            tainted = any(a.reworded and not gone.isdisjoint(a.members) for a in absorbed)
+            told_of -= {edge for a in absorbed for edge in a.edges}
+            if kin.kind == "episode" and kin.live and told_of:
+                remade.add(kin.id)
+            elif told_of or (tainted and kin.id not in heads):
+                gone.add(kin.id)
+            elif tainted:
+                restored[kin.id] = _before(heads[kin.id])
+        remade -= gone
+        restored = {id_: record for id_, record in restored.items() if id_ not in gone}
+        if before == (len(gone), len(remade), len(restored)):
+            return Decision(frozenset(gone), frozenset(remade), restored)
+
+
+def _before(absorption: Absorption) -> MemoryRecord:
+    assert absorption.before is not None
+    return absorption.before
+
+
+def erase(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spared: Sequence[Receipt] = ()) -> Erasure:
+    """Remove records of a user for good, with all that was made from them.
+
+    Raises:
+        Conflict: others kept making something of the same records; nothing was erased.
+    """
+    named = list(dict.fromkeys(ids))
+    with engine.processing:
+        for _ in range(ATTEMPTS):
+            family = engine.store.erasure.family(scope.user, named)
+            missing = tuple(id_ for id_ in named if id_ not in family.kin)
+            if len(missing) == len(named):
+                return Erasure(missing=missing, spared=tuple(spared))
+            decision, change = _planned(engine, scope, family, named)
+            needles = _needles(engine, scope, change.ids)
+            try:
+                counts = engine.store.erasure.erase(scope.user, change, model=engine.embedder.id)
+            except Conflict:
+                continue
+            told = [family.kin[id_] for id_ in decision.gone]
+            break
+        else:
+            raise Conflict(
+                "Others kept making something of the same records. Nothing was erased; try in a quiet moment."
+            )
+        remade = [episode.record.id for episode in change.remade] + list(decision.restored)
+        remade += _summarised(engine, scope, told, zone)
+    _forget_in_ram(engine, scope.user)
+    purge = _purged(engine, needles)
+    return Erasure(
+        ids=change.ids, missing=missing, remade=tuple(remade), spared=tuple(spared), counts=counts, purge=purge
+    )
+
+
+def erase_user(engine: Engine, scope: Scope) -> Erasure:
+    """Remove everything that a user has, at every level, and the user's name."""
+    if engine.store.user(scope.user) is None:
+        return Erasure()
+    with engine.processing:
+        counts = engine.store.erasure.erase(scope.user, EraseUser())
+    _forget_in_ram(engine, scope.user)
+    return Erasure(counts=counts, purge=_purged(engine))
+
+
+def _purged(engine: Engine, needles: Sequence[bytes] = ()) -> Purge:
+    """Remove the bytes: from an index over the vectors first, which is then made anew from what is left."""
+    left = "" if engine.erased() else "the vector index: the process that has it open removes it at its next look"
+    purge = engine.store.erasure.purge(needles, patience=PATIENCE)
+    return replace(purge, pending="; ".join(part for part in (purge.pending, left) if part))
+
+
+def finish(engine: Engine, *, patience: float = PATIENCE) -> Purge | None:
+    """Go on with an erasure whose bytes could not be removed at once; None when there is none."""
+    try:
+        if not engine.store.erasure.unfinished():
+            return None
+    except StoreError:  # a record that cannot be read has its own way of saying so
+        return None
+    return engine.store.erasure.purge(patience=patience)
+
+
+def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -> tuple[Decision, Erase]:
+    """What is decided, as a change: episodes are told again here. Where nothing is left of one, it goes as well."""
+    knowledge = engine.store.knowledge
+    named = set(ids)
+    while True:
+        decision = decide(family, named)
+        records = knowledge.records(scope.user, sorted(decision.remade))
+        left: dict[str, list[Message]] = {}
+        for id_, episode in records.items():
+            if isinstance(episode, Episode):
+                left[id_] = [m for m in knowledge.messages_of(scope.user, episode) if m.id not in decision.gone]
+        empty = {id_ for id_ in decision.remade if not left.get(id_)}
+        if not empty:
+            break
+        named |= empty
+    remade = _told_again(engine, [(records[id_], left[id_]) for id_ in sorted(decision.remade)])
+    held = list(decision.restored.values())
+    restored = [
+        Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
+        for record, index in zip(held, engine.indexing(held, engine.embedder), strict=True)
+    ]
+    change = Erase(ids=tuple(sorted(decision.gone)), remade=tuple(remade), restored=tuple(restored))
+    return decision, change
+
+
+def _told_again(engine: Engine, left: Sequence[tuple[object, Sequence[Message]]]) -> list[AddEpisode]:
+    """The next versions of episodes, told of the messages that are left of each."""
+    consultant = Consultant(engine)
+    changes: list[AddEpisode] = []
+    for held, messages in left:
+        assert isinstance(held, Episode)
+        (told,) = telling.episodes(consultant, [messages], (held.project, held.session))
+        record = replace(told.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
+        (index,) = engine.indexing([record], engine.embedder)
+        changes.append(AddEpisode(record=record, indexing=index, refine=told.unrefined))
+    return changes
+
+
+def _summarised(engine: Engine, scope: Scope, gone: Sequence[Kin], zone: tzinfo) -> list[str]:
+    """Summaries of sessions that told of something erased, told again of what is left."""
+    found: list[str] = []
+    for kin in gone:
+        if kin.category == sessions.CATEGORY and kin.kind == "memory" and kin.live and kin.session is None:
+            for session in _sessions(engine, scope, kin):
+                place = Scope(user=scope.user, project=kin.project, session=session)
+                receipt = sessions.summarise(engine, place, zone)
+                found += [receipt.id] if receipt and receipt.outcome == "stored" else []
+    return found
+
+
+def _sessions(engine: Engine, scope: Scope, kin: Kin) -> list[str]:
+    """The session that a summary was made of, by the messages of it that are left."""
+    records = engine.store.knowledge.records(scope.user, kin.sources).values()
+    return sorted({record.session for record in records if isinstance(record, Message) and record.session})
+
+
+def _needles(engine: Engine, scope: Scope, ids: Sequence[str]) -> list[bytes]:
+    """Parts of the texts and vectors of records, to be searched for when they are gone."""
+    knowledge = engine.store.knowledge
+    found: list[bytes] = []
+    for record in knowledge.records(scope.user, ids).values():
+        texts = [record.id or "", record.content, *_strings(record.metadata)]
+        if isinstance(record, Episode):
+            texts.append(record.title)
+        if isinstance(record, MemoryRecord):
+            texts += [record.summary or "", record.context or "", *record.tags, *record.related_entities]
+            texts += record.related_files
+        found += [_middle(text.encode()) for text in texts]
+    found += [_middle(vector.astype(np.float16).tobytes()) for vector in knowledge.vectors(scope.user, ids).values()]
+    return [needle for needle in dict.fromkeys(found) if len(needle) >= SHORTEST and any(needle)]
+
+
+def _middle(value: bytes) -> bytes:
+    start = max(0, (len(value) - WINDOW) // 2)
+    return value[start : start + WINDOW]
+
+
+def _strings(value: object) -> list[str]:
+    """The texts within a JSON value."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, Mapping):
+        return [text for item in cast("Mapping[str, object]", value).values() for text in _strings(item)]
+    if isinstance(value, (list, tuple)):
+        return [text for item in cast("Sequence[object]", value) for text in _strings(item)]
+    return []
+
+
+def _forget_in_ram(engine: Engine, user: str) -> None:
+    """What this process holds of the user begins anew; other processes follow the record."""
+    engine.drop(user)
+    if isinstance(engine.embedder, CachedEmbedder):
+        engine.embedder.clear()

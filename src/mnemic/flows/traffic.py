@@ -1,0 +1,73 @@
+"""Who is searching, so that work in the background makes room: in one process, threads take turns."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+__all__ = ["Courtesy", "Traffic"]
+
+PIECE = 0.0005
+"""Seconds of work between two looks at whether somebody searches."""
+REST = 6.0
+"""How many times as long as it worked, work in the background rests while somebody searches."""
+LONGEST = 0.1
+"""Seconds of one rest, and seconds that a search under way is waited for."""
+
+
+class Traffic:
+    """The searches under way in this process; thread-safe."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._under_way = 0
+        self.begun: int = 0
+
+    @contextmanager
+    def search(self) -> Generator[None]:
+        """A search, from its begin to its end."""
+        with self._changed:
+            self._under_way += 1
+            self.begun += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._under_way -= 1
+                if not self._under_way:
+                    self._changed.notify_all()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a search is under way."""
+        return self._under_way > 0
+
+    def pass_by(self, seconds: float) -> None:
+        """Wait until no search is under way, but no longer than this."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._under_way, seconds)
+
+
+class Courtesy:
+    """How one task in the background behaves: called between its pieces, it rests if somebody has searched meanwhile.
+
+    Without searches beside it, it costs nothing and never waits.
+    """
+
+    def __init__(self, traffic: Traffic) -> None:
+        self._traffic = traffic
+        self._seen: int = traffic.begun
+        self._since = time.thread_time()
+
+    def __call__(self) -> None:
+        """The end of a piece."""
+        spent = time.thread_time() - self._since
+        if spent < PIECE:
+            return
+        if self._traffic.busy or self._traffic.begun != self._seen:
+            time.sleep(min(REST * spent, LONGEST))
+            self._traffic.pass_by(LONGEST)
+            self._seen = self._traffic.begun
+        self._since = time.thread_time()

@@ -1,0 +1,206 @@
+"""What a handle is, whatever it is used for: a place on an engine, with a session, preferences, and work that keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import tzinfo
+from pathlib import Path
+from types import TracebackType
+from typing import IO, TYPE_CHECKING, Self
+
+from mnemic.flows import asking, knowing, maintaining, opening
+from mnemic.flows.guarding import discreet
+from mnemic.protocols import Embedder
+from mnemic.types import ProcessReport, Receipt, Scope, SessionView, Stats, VerifyReport
+
+if TYPE_CHECKING:
+    from mnemic.flows.engine import Engine
+    from mnemic.flows.idle import IdleTrigger
+    from mnemic.flows.preferences import Preferences
+
+__all__ = ["Handle"]
+
+
+@discreet
+class Handle:
+    """A user, project and session on an engine; ``Memory`` is one."""
+
+    _engine: Engine
+    _scope: Scope
+    _zone: tzinfo
+
+    @property
+    def scope(self) -> Scope:
+        """The user, project and session this handle is bound to."""
+        return self._scope
+
+    @property
+    def idle(self) -> IdleTrigger:
+        """What does ``process`` and ``consolidate`` for this user in quiet moments, once it is armed."""
+        from mnemic.flows.idle import IdleTrigger
+
+        engine, zone = self._engine, self._zone
+        owner = Scope(user=self._scope.user)
+        return engine.trigger(owner.user, lambda: IdleTrigger(engine, owner, zone, engine.idle))
+
+    @property
+    def preferences(self) -> Preferences:
+        """Exact keys and values: ``memory.preferences["theme"] = "dark"``; earlier values stay in the record."""
+        from mnemic.flows.preferences import Preferences
+
+        return Preferences(self._engine, self._scope, self._zone)
+
+    def retire(self) -> int:
+        """Archive what has had its time by ``retention`` and ``delete_after``; returns how many records.
+
+        Idle work does this too. Nothing goes that a live memory was made from.
+        """
+        from mnemic.flows import retaining
+
+        return retaining.retire(self._engine, self._scope, self._engine.retention)
+
+    @property
+    def session(self) -> SessionView:
+        """The conversation of this handle as it stands: messages, tools, preferences, and what contexts gave in it."""
+        from mnemic.flows import sessions
+
+        return sessions.look(self._engine, self._scope, self._zone)
+
+    def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
+        """Make knowledge of the messages that wait: episodes, and memories of what was not known before.
+
+        Safe to interrupt and to call again: each conversation is taken in steps, and a step is stored whole or not at all.
+        What an interrupted call had not reached waits for the next.
+
+        Args:
+            limit: at most about how many messages, whole episodes at a time; ``None`` for all.
+            progress: called with (messages done, messages in all).
+
+        Raises:
+            StoreError: the disk or the file refuses; what was done before is stored.
+        """
+        from mnemic.flows import processing
+
+        most = None if limit is None else asking.whole("limit", limit, 1, 2**53)
+        return processing.process(self._engine, self._scope, self._zone, limit=most, progress=progress)
+
+    def end_session(self) -> Receipt | None:
+        """Process the handle's conversation and keep a summary of it for a week; None when nothing was said in it.
+
+        The summary is offered when a new session starts: ``get_memory_context()`` without a query.
+        """
+        from mnemic.flows import sessions
+
+        self.process()
+        return sessions.summarise(self._engine, self._scope, self._zone)
+
+    def flush(self, *, process: bool = True) -> int:
+        """Do the work that is pending: embed what has no vector, and ``process`` what waits; returns how many were done.
+
+        What an index over the vectors has not taken in yet is taken in.
+        """
+        from mnemic.flows import erasing
+
+        erasing.finish(self._engine)
+        embedded = maintaining.embed_pending(self._engine)
+        done = embedded + self.process().messages if process else embedded
+        if self._engine.index is not None:
+            self._engine.index.drain()
+        return done
+
+    def stats(self) -> Stats:
+        """Counts of this user's records, the work pending, and the size of the store."""
+        return knowing.stats(self._engine, self._scope)
+
+    def verify(self, *, deep: bool = True) -> VerifyReport:
+        """Check every invariant of the record and of an index made from it; ``deep`` also reads every page and every text.
+
+        An index that differs from the record is told among the findings, and made anew.
+        """
+        return maintaining.verify(self._engine, deep=deep)
+
+    def reembed(
+        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Make every vector of the record anew, with another embedder or the handle's own, and use it from then on.
+
+        Searches go on with the old vectors meanwhile; interrupted, it resumes when called again.
+
+        Args:
+            embedder: as for the constructor; ``None`` is the handle's own.
+            progress: called with (done, total).
+
+        Returns:
+            How many vectors were made.
+        """
+        chosen = opening.embedder_from(embedder) if embedder is not None else self._engine.embedder
+        return maintaining.reembed(self._engine, chosen, progress)
+
+    def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
+        """Copy the whole record, all its users, into a new folder while it is in use; the copy is verified.
+
+        The folder is a memory: ``Memory(folder)`` opens it. It holds everything the record holds now; what is erased later
+        stays in it.
+
+        Args:
+            folder: a place where there is nothing yet; readable by its owner alone.
+            progress: called with (pages done, pages in all).
+
+        Raises:
+            InvalidInput: there is something at that place.
+            StoreCorrupt: the copy does not verify; it is not kept.
+            StoreError: it cannot be written.
+            ConfigurationError: the record is kept by a server, which has tools of its own for this.
+        """
+        from mnemic.flows import backing
+
+        return backing.backup(self._engine, folder, progress)
+
+    def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
+        """Write all that this user has, at every level, into a JSONL file that ``import_from`` reads back.
+
+        Args:
+            file: a path, or a text file open for writing.
+            vectors: take the vectors along, so that reading it in needs no embedder.
+
+        Returns:
+            How many of each kind; ``left_out`` counts links between two forgotten memories.
+
+        Raises:
+            Conflict: others kept changing the record.
+            StoreUnavailable: the file cannot be written.
+        """
+        from mnemic.flows import exporting
+
+        return exporting.export(self._engine, self._scope, file, vectors=vectors)
+
+    def import_from(
+        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, int]:
+        """Read what ``export`` wrote into a user who has nothing yet: all of it or nothing.
+
+        Raises:
+            InvalidInput: the file is damaged or no export, or this user has records.
+        """
+        from mnemic.flows import exporting
+
+        return exporting.restore_from(self._engine, self._scope, file, progress=progress)
+
+    def close(self) -> None:
+        """Close the record for this handle and all handles made from it. Closing twice is harmless."""
+        self._engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        s = self._scope
+        place = "".join(
+            f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
+        )
+        return f"{type(self).__name__}({self._engine.store.location!r}, user={s.user!r}{place})"

@@ -1,0 +1,75 @@
+"""Text that was recalled into a prompt and comes back: it is in the record already, and is not taken in again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+__all__ = ["Item", "parsed", "without_recalled"]
+
+_OPEN, _CLOSE = r"(?:<|&lt;|\\u003[cC]|\u2039)", r"(?:>|&gt;|\\u003[eE])"
+_LOOSE = r"(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*+"
+"""Up to an empty line: what an opening fence without a closing one may have taken along."""
+
+
+@lru_cache(maxsize=64)
+def _fence(fence: str) -> re.Pattern[str]:
+    word = re.escape(fence)
+    begin = rf"{_OPEN}memory[ \t]{{1,3}}{word}{_CLOSE}"
+    end = rf"{_OPEN}/memory[ \t]{{1,3}}{word}{_CLOSE}"
+    quoted = r"(?:(?<=\n)|^)[ \t]*(?:>[ \t]?)+"
+    inner = rf"(?:(?!{end}|{begin})[\s\S])*+"
+    return re.compile(rf"(?:{quoted})?{begin}(?:{inner}{end}|{_LOOSE})|(?:{quoted})?{end}")
+
+
+def without_recalled(text: str, fence: str) -> str | None:
+    """The text without what stands between the fences of this record, whole or quoted; None when it holds none.
+
+    Known also behind quotation marks of mail, within HTML and within JSON, and cut off before its end: then up to the next
+    empty line.
+
+    Args:
+        text: what somebody sent.
+        fence: the word of the record's fences.
+    """
+    if fence not in text:
+        return None
+    rest, count = _fence(fence).subn("", text)
+    return rest.strip() if count else None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing that was recalled, as a rendered context shows it, and the heading it stands under."""
+
+    heading: str
+    text: str
+
+
+def parsed(context: str, fence: str) -> Sequence[Item] | None:
+    """The items of a rendered context, or None when it is not one: it does not begin and end with the fences of the record.
+
+    A heading begins in the first column, an item with a hyphen, and further lines of either with two spaces.
+
+    Args:
+        context: the text of a context.
+        fence: the word of the record's fences.
+    """
+    lines = context.split("\n")
+    if len(lines) < 3 or lines[0] != f"<memory {fence}>" or lines[-1] != f"</memory {fence}>":
+        return None
+    heading, items, open_ = "", list[Item](), False
+    for line in lines[2:-1]:
+        if line.startswith("- "):
+            items.append(Item(heading, line[2:]))
+            open_ = True
+        elif line.startswith("  "):
+            if open_:
+                items[-1] = Item(heading, f"{items[-1].text}\n{line[2:]}")
+        elif line.endswith(":"):
+            heading, open_ = line[:-1], False
+        else:
+            return None
+    return items

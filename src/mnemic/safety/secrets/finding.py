@@ -1,0 +1,103 @@
+"""Looking for secrets in a text: a few cheap tests first, so that an ordinary text costs microseconds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+
+from mnemic.safety.secrets.numbers import NUMBERS
+from mnemic.safety.secrets.pattern import Pattern, Span, found
+from mnemic.safety.secrets.said import SAID
+from mnemic.safety.secrets.tokens import TOKENS
+
+__all__ = ["KINDS", "Finder"]
+
+KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *NUMBERS))
+"""Every kind of secret that is known."""
+
+LEAST = 16
+"""Characters without a space from which on a piece of text may be a token."""
+PASSES = 4
+"""Times a text is looked at while there is still something to redact."""
+
+_DIGITS = re.compile(r"\d(?:[ .-]?\d){8}")
+
+
+class Finder:
+    """Looks for secrets of the chosen kinds.
+
+    Args:
+        kinds: the kinds to look for.
+        extra: further patterns.
+    """
+
+    def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
+        self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
+        self._said = [(n, pattern) for pattern in SAID if pattern.kind in kinds for n in pattern.needles]
+        self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
+        self._extra = list(extra)
+        self._words = _shortest({needle for needle, _ in self._said})
+
+    def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text with ``[redacted: kind]`` in the place of each secret, and its kinds, each once, in order."""
+        kinds: dict[str, None] = {}
+        for _ in range(PASSES):
+            spans = self._spans(text)
+            if not spans:
+                break
+            kinds |= dict.fromkeys(kind for *_, kind in spans)
+            text = _without(text, spans)
+        return text, tuple(kinds)
+
+    def _spans(self, text: str) -> list[Span]:
+        """Where the secrets are: not overlapping, in order."""
+        spans = [span for pattern in self._extra for span in found(pattern, text, text)]
+        if len(text) >= LEAST and (longest := max(map(len, text.split()), default=0)) >= LEAST:
+            for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
+                if pattern.least <= longest:
+                    spans += found(pattern, text, text)
+        low = _folded(text)
+        if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
+            for pattern in dict.fromkeys([pattern for needle, pattern in self._said if needle in low]):
+                spans += found(pattern, text, low)
+        if _DIGITS.search(text):
+            for pattern in self._numbers:
+                spans += found(pattern, text, text)
+        return _merged(spans) if spans else spans
+
+
+def _folded(text: str) -> str:
+    """The text in lower case, every character in its place."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+
+
+def _shortest(needles: Collection[str]) -> tuple[str, ...]:
+    """The needles that hold none of the others: where none of these is, none of them is."""
+    return tuple(sorted(n for n in needles if not any(other != n and other in n for other in needles)))
+
+
+def _merged(spans: list[Span]) -> list[Span]:
+    """Spans that overlap become one, of the kind that was looked for first."""
+    order = {id(span): place for place, span in enumerate(spans)}
+    merged: list[Span] = []
+    places: list[int] = []
+    for span in sorted(spans):
+        place = order[id(span)]
+        if merged and span[0] < merged[-1][1]:
+            start, end, kind = merged[-1]
+            merged[-1] = (start, max(end, span[1]), span[2] if place < places[-1] else kind)
+            places[-1] = min(place, places[-1])
+        else:
+            merged.append(span)
+            places.append(place)
+    return merged
+
+
+def _without(text: str, spans: Sequence[Span]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end, kind in spans:
+        parts += text[at:start], f"[redacted: {kind}]"
+        at = end
+    return "".join((*parts, text[at:]))

@@ -1,0 +1,127 @@
+"""What is done with secrets."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, cast, get_args
+
+from mnemic.errors import ConfigurationError
+from mnemic.safety.secrets.finding import KINDS, Finder
+from mnemic.safety.secrets.pattern import Pattern
+from mnemic.safety.secrets.said import named_secret
+
+__all__ = ["SecretAction", "SecretPolicy"]
+
+SecretAction = Literal["redact", "allow", "refuse"]
+
+_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
+_MARK = re.compile(r"\[redacted: [a-z0-9-]{1,40}\]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SecretPolicy:
+    r"""What is done with keys, tokens, passwords and numbers of cards and accounts before anything is stored.
+
+    Attributes:
+        action: ``"redact"`` puts ``[redacted: kind]`` in their place, ``"refuse"`` stores nothing that holds one, ``"allow"``
+            looks for nothing.
+        kinds: the kinds to look for; all of ``every_kind()`` by default.
+        extra: further kinds: a name of lower-case letters, digits and hyphens, and a regular expression. What its group
+            ``secret`` matches is the secret, or all of the match. A slow expression slows every write down.
+
+    Raises:
+        ConfigurationError: a kind is unknown, or an expression cannot be used.
+
+    Example:
+        >>> from mnemic import SecretPolicy
+        >>> policy = SecretPolicy(extra={"badge": r"BADGE-\d{6}"})
+        >>> policy.redacted("I am BADGE-123456, my password is hunter2")
+        ('I am [redacted: badge], my password is [redacted: password]', ('badge', 'password'))
+    """
+
+    action: SecretAction = "redact"
+    kinds: Iterable[str] | None = None
+    extra: Mapping[str, str] = field(default_factory=dict[str, str])
+    _finder: Finder = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.action not in get_args(SecretAction):
+            raise ConfigurationError(f"action must be one of {list(get_args(SecretAction))}, not {self.action!r:.40}.")
+        if isinstance(self.kinds, str):
+            raise ConfigurationError(f"kinds must be a list of kinds, not the string {self.kinds!r:.40}.")
+        chosen = KINDS if self.kinds is None else frozenset(self.kinds)
+        if unknown := sorted(map(str, chosen - KINDS)):
+            raise ConfigurationError(
+                f"There are no secrets of the kind {unknown}. SecretPolicy.every_kind() names all."
+            )
+        object.__setattr__(self, "kinds", chosen)
+        object.__setattr__(self, "_finder", Finder(chosen, [_pattern(*item) for item in self.extra.items()]))
+
+    @staticmethod
+    def every_kind() -> frozenset[str]:
+        """The names of all kinds that are known: ``SecretPolicy(kinds=SecretPolicy.every_kind() - {"card-number"})``."""
+        return KINDS
+
+    def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
+        """The text without secrets, and the kinds that were in it; with ``"allow"`` the text as it is."""
+        if self.action == "allow":
+            return text, ()
+        return self._finder.redacted(text)
+
+    def within(self, value: Any) -> tuple[Any, tuple[str, ...]]:
+        """The same for a JSON value: every string in it, and values whose key says that they are secret."""
+        if self.action == "allow":
+            return value, ()
+        kinds: dict[str, None] = {}
+        return self._within(value, kinds), tuple(kinds)
+
+    def _within(self, value: Any, kinds: dict[str, None]) -> Any:
+        if isinstance(value, str):
+            text, found = self._finder.redacted(value)
+            kinds |= dict.fromkeys(found)
+            return text
+        if isinstance(value, Mapping):
+            items = cast("Mapping[Any, Any]", value).items()
+            return {self._within(key, kinds): self._field(key, item, kinds) for key, item in items}
+        if isinstance(value, (list, tuple)):
+            return [self._within(item, kinds) for item in cast("Sequence[Any]", value)]
+        return value
+
+    def _field(self, key: Any, value: Any, kinds: dict[str, None]) -> Any:
+        """A value with the name it stands under."""
+        clean = self._within(value, kinds)
+        if not isinstance(key, str) or not isinstance(value, (str, int)):
+            return clean
+        if _MARK.fullmatch(str(clean)) or _MARK.search(key):  # it is hidden already; a mark is no name of a secret
+            return clean
+        told = str(value) if clean == value else _OPAQUE  # a part of it is another secret: the name alone has to say
+        kind = named_secret(key, told)
+        if kind is None or kind not in cast("frozenset[str]", self.kinds):
+            return clean
+        kinds[kind] = None
+        return f"[redacted: {kind}]"
+
+    def name(self, value: str) -> str:
+        """A name that identifies, such as that of a session: a digest beside the mark keeps it apart from others."""
+        clean, kinds = self.redacted(value)
+        if not kinds:
+            return value
+        return f"{clean} #{hashlib.blake2b(value.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
+
+
+def _pattern(name: object, expression: object) -> Pattern:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise ConfigurationError(f"A kind is named by lower-case letters, digits and hyphens, not {name!r:.60}.")
+    if not isinstance(expression, str):
+        raise ConfigurationError(f"extra[{name!r}] must be a regular expression as a string.")
+    try:
+        regex = re.compile(expression)
+    except re.error as error:
+        raise ConfigurationError(f"extra[{name!r}] is not a regular expression: {error}.") from error
+    if regex.match(""):
+        raise ConfigurationError(f"extra[{name!r}] matches the empty text. Write one that needs characters.")
+    return Pattern(kind=name, needles=(), regex=regex, anywhere=True)

@@ -1,0 +1,174 @@
+"""Keys and tokens that show what they are: a prefix of their maker, an alphabet, a length."""
+# ruff: noqa: E501 - samples and expressions are easier to read on one line; nothing here is a password in use
+
+from __future__ import annotations
+
+import re
+
+from mnemic.safety.secrets.pattern import Match, Pattern
+from mnemic.safety.secrets.values import is_base58_key, is_mixed, is_random, is_stand_in
+
+__all__ = ["TOKENS"]
+
+# One line each: kind, text that must be there (several: one of them), the token. The token begins with that text, and
+# no letter or digit stands before it; "|" says that it begins elsewhere.
+_TABLE = r"""
+age-secret-key            AGE-SECRET-KEY-1             AGE-SECRET-KEY-1[0-9A-Z]{58}
+airtable-token            pat                          pat[A-Za-z0-9]{14}\.[0-9a-f]{64}
+alibaba-access-key        LTAI                         LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])
+anthropic-key             sk-ant-                      sk-ant-[A-Za-z0-9_-]{20,}+
+artifactory-token         AKC                          AKC[A-Za-z0-9]{60,}+
+atlassian-token           ATATT3,ATCTT3                AT[AC]TT3[A-Za-z0-9_=-]{50,}+
+aws-access-key            AKIA,ASIA,ABIA,ACCA          A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])
+aws-bedrock-key           ABSK                         ABSK[A-Za-z0-9+/]{60,}+={0,2}
+azure-client-secret       Q~                           |(?<![\w~.-])[\w~.-]{3}[78]Q~[\w~.-]{31,34}(?![\w~.-])
+azure-connection-key      AccountKey=,SharedAccessKey= |(?:AccountKey|SharedAccessKey)=(?P<secret>[A-Za-z0-9+/]{40,}+={0,2})
+azure-sas-signature       sig=                         |(?<=[?&;])sig=(?P<secret>[A-Za-z0-9%+/=_-]{40,}+)
+bitbucket-token           ATBB                         ATBB[A-Za-z0-9_=-]{24,}+
+braintree-token           access_token$                access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}
+brevo-key                 xkeysib-,xsmtpsib-           x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}
+cloudflare-key            v1.0-                        v1\.0-[0-9a-f]{24}-[0-9a-f]{140,}+
+clickup-token             pk_                          pk_\d{5,10}_[0-9A-Z]{32}
+crates-token              cio                          cio[A-Za-z0-9]{32}(?![A-Za-z0-9])
+databricks-token          dapi                         dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])
+digitalocean-token        _v1_                         |(?<![A-Za-z0-9])do[oprt]_v1_[0-9a-f]{64}
+discord-webhook           /api/webhooks/               |(?<=/api/webhooks/)\d{15,21}/(?P<secret>[\w-]{50,90})
+docker-token              dckr_                        dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}+
+doppler-token             dp.                          dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9_.-]{40,}+
+dropbox-token             sl.                          sl\.[A-Za-z0-9_=-]{60,}+
+duffel-token              duffel_                      duffel_(?:live|test)_[A-Za-z0-9_=-]{40,}+
+dynatrace-token           dt0c01.                      dt0c01\.[A-Z0-9]{24}\.[A-Z0-9]{64}
+easypost-key              EZAK,EZTK                    EZ[AT]K[A-Za-z0-9]{54}
+facebook-token            EAA                          EAA[A-Za-z0-9]{80,}+
+figma-token               figd_                        figd_[A-Za-z0-9_-]{35,}+
+flutterwave-key           FLWSECK                      FLWSECK(?:_TEST)?-[0-9A-Za-z]{32}-X
+fly-token                 fm2_,fo1_                    f(?:m2|o1)_[A-Za-z0-9+/=_,-]{40,}+
+frameio-token             fio-u-                       fio-u-[A-Za-z0-9_=-]{60,}+
+github-token              ghp_,gho_,ghu_,ghs_,ghr_     gh[pousr]_[A-Za-z0-9]{30,}+
+github-token              github_pat_                  github_pat_[A-Za-z0-9_]{22,}+
+gitlab-token              glpat-,gldt-,gloas-,glrt-,glcbt-,glptt-,glft-,glimt-,glagent-,glsoat-,glffct-,gldeploy- gl(?:pat|dt|oas|rt|cbt|ptt|ft|imt|agent|soat|ffct|deploy)-[A-Za-z0-9_.-]{20,}+
+google-api-key            AIza                         AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])
+google-oauth-secret       GOCSPX-                      GOCSPX-[A-Za-z0-9_-]{20,}+
+google-oauth-token        ya29.                        ya29\.[A-Za-z0-9_.-]{20,}+
+google-refresh-token      1//0                         1//0[A-Za-z0-9_-]{30,}+
+grafana-token             glsa_,glc_                   gl(?:sa|c)_[A-Za-z0-9_+/=]{32,}+
+groq-key                  gsk_                         gsk_[A-Za-z0-9]{40,}+
+heroku-key                HRKU-                        HRKU-[A-Za-z0-9_-]{36,}+
+huggingface-token         hf_                          hf_[A-Za-z0-9]{30,}+
+huggingface-token         api_org_                     api_org_[A-Za-z0-9]{30,}+
+infracost-key             ico-                         ico-[A-Za-z0-9]{32}(?![A-Za-z0-9])
+kubernetes-token          sha256~                      sha256~[A-Za-z0-9_-]{43}
+langsmith-key             lsv2_                        lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}
+linear-key                lin_                         lin_(?:api|oauth)_[A-Za-z0-9]{32,}+
+mailchimp-key             -us                          |(?<![0-9A-Za-z])[0-9a-f]{32}-us\d{1,2}(?![0-9A-Za-z])
+mailgun-key               key-                         key-[0-9a-f]{32}(?![0-9A-Za-z-])
+mapbox-token              sk.eyJ                       sk\.eyJ[A-Za-z0-9_-]{30,}+\.[A-Za-z0-9_-]{20,}+
+netlify-token             nfp_                         nfp_[A-Za-z0-9]{36,}+
+newrelic-key              NRAK-,NRII-,NRBR-            NR(?:AK|II|BR)-[A-Za-z0-9_-]{19,}+
+notion-token              ntn_                         ntn_[A-Za-z0-9]{40,}+
+notion-token              secret_                      secret_[A-Za-z0-9]{43}(?![A-Za-z0-9])
+npm-token                 npm_                         npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])
+nuget-key                 oy2                          oy2[a-z0-9]{43}(?![A-Za-z0-9])
+nvidia-key                nvapi-                       nvapi-[A-Za-z0-9_-]{40,}+
+onepassword-token         ops_eyJ                      ops_eyJ[A-Za-z0-9+/=_-]{100,}+
+onepassword-key           A3-                          A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}
+openrouter-key            sk-or-                       sk-or-(?:v\d-)?[0-9A-Za-z]{32,}+
+perplexity-key            pplx-                        pplx-[A-Za-z0-9]{40,}+
+planetscale-token         pscale_                      pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}+
+postman-key               PMAK-                        PMAK-[0-9a-f]{24}-[0-9a-f]{34}
+pulumi-token              pul-                         pul-[0-9a-f]{40}(?![A-Za-z0-9])
+pypi-token                pypi-                        pypi-[A-Za-z0-9_-]{40,}+
+replicate-token           r8_                          r8_[A-Za-z0-9]{37}(?![A-Za-z0-9])
+resend-key                re_                          re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9])
+rubygems-key              rubygems_                    rubygems_[0-9a-f]{48}
+sendgrid-key              SG.                          SG\.[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{16,64}
+sentry-token              sntry                        sntry(?:s_eyJ[A-Za-z0-9+/=_-]{40,}+|u_[0-9a-f]{64})
+shippo-token              shippo_                      shippo_(?:live|test)_[0-9a-f]{40}
+shopify-token             shp                          shp(?:at|ca|pa|ss)_[0-9A-Fa-f]{32}
+slack-token               xox,xapp-,xoxe.              x(?:ox[abceoprsd](?:\.xox[bp])?|app)-[A-Za-z0-9-]{10,}+
+slack-webhook             hooks.slack.com/             |(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{30,}+)
+sonar-token               sq                           sq[upa]_[0-9a-f]{40}
+square-token              sq0                          sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}+
+square-token              EAAA                         EAAA[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])
+stripe-key                k_live_,k_test_,k_prod_      |(?<![A-Za-z0-9])[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}+
+stripe-webhook-secret     whsec_                       whsec_[A-Za-z0-9+/=]{24,}+
+supabase-key              sbp_                         sbp_(?:oauth_)?[0-9a-f]{40}
+supabase-key              sb_secret_                   sb_secret_[A-Za-z0-9_-]{20,}+
+tailscale-key             tskey-                       tskey-(?:auth|api|client|scim|webhook)-[A-Za-z0-9-]{12,}+
+tavily-key                tvly-                        tvly-(?:dev-|prod-)?[A-Za-z0-9]{24,}+
+teams-webhook             webhook.office.com/          |(?<=webhook\.office\.com/)webhookb2/(?P<secret>[A-Za-z0-9@/-]{60,}+)
+telegram-token            :AA                          |(?<![\w.:-])\d{6,12}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])
+terraform-token           .atlasv1.                    |(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}+
+twilio-key                SK                           SK[0-9a-f]{32}(?![0-9A-Za-z])
+typeform-token            tfp_                         tfp_[A-Za-z0-9_.=-]{40,}+
+vault-token               hvs.,hvb.,hvr.               hv[sbr]\.[A-Za-z0-9_-]{20,}+
+xai-key                   xai-                         xai-[A-Za-z0-9]{40,}+
+"""
+
+_BEGINS = r"(?<![A-Za-z0-9])"
+
+
+def _row(line: str) -> Pattern:
+    kind, needles, told = line.split(maxsplit=2)
+    anywhere = told.startswith("|")
+    regex = re.compile(told[1:] if anywhere else _BEGINS + told)
+    return Pattern(kind=kind, needles=tuple(needles.split(",")), regex=regex, holds=_body, anywhere=anywhere)
+
+
+def _body(match: Match) -> bool:
+    """Whether a token with the right prefix is one, and not the place where one would stand."""
+    token = match["secret"] if "secret" in match.re.groupindex else match[0]
+    return len(set(token[-12:].lower())) > 3 and not is_stand_in(token[token.find("_") + 1 :])
+
+
+def _openai(match: Match) -> bool:
+    """An OpenAI key, or one of the many services that write theirs the same way."""
+    return _body(match) and is_mixed(match[0][3:]) and not is_stand_in(match[0][3:]) and is_random(match[0][3:])
+
+
+def _jwt(match: Match) -> bool:
+    return len(match[0]) >= 40
+
+
+def _random(match: Match) -> bool:
+    return is_random(match[0])
+
+
+def _wallet(match: Match) -> bool:
+    return is_base58_key(match[0])
+
+
+_JSON = r"[A-Za-z0-9_-]"
+
+TOKENS: tuple[Pattern, ...] = (
+    *(_row(line) for line in _TABLE.strip().splitlines()),
+    Pattern(
+        kind="openai-key", needles=("sk-",), holds=_openai,
+        regex=re.compile(_BEGINS + r"sk-(?!ant-|or-)[A-Za-z0-9_-]{20,}+"),
+    ),
+    Pattern(
+        kind="jwt", needles=("eyJ",), holds=_jwt,
+        regex=re.compile(rf"(?<!{_JSON})eyJ{_JSON}{{8,}}+\.(?:eyJ)?{_JSON}{{8,}}+(?:\.{_JSON}*+){{1,3}}"),
+    ),
+    Pattern(
+        kind="discord-token", needles=("M", "N", "O"), holds=_random,
+        regex=re.compile(r"(?<![\w.-])[MNO][A-Za-z0-9_-]{22,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,45}(?![\w.-])"),
+        least=58, anywhere=True,
+    ),
+    Pattern(
+        kind="bitcoin-key", needles=("5", "K", "L", "c"), holds=_wallet,
+        regex=re.compile(r"(?<![A-Za-z0-9])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![A-Za-z0-9])"), least=51, anywhere=True,
+    ),
+    Pattern(
+        kind="wallet-key", needles=("prv",), anywhere=True,
+        regex=re.compile(_BEGINS + r"[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,}+"),
+    ),
+    Pattern(
+        kind="password-hash", needles=("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$argon2"),
+        regex=re.compile(
+            r"(?<![\w$])\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|[156y]\$[./A-Za-z0-9$=]{20,}+"
+            r"|argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{40,}+)"
+        ),
+    ),
+)  # fmt: skip
+"""Tried where a text holds a run of at least sixteen characters without a space."""

@@ -1,0 +1,84 @@
+"""A connection as the rooms use it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, cast
+
+import psycopg
+from psycopg import OperationalError, pq
+from psycopg.errors import error_from_result
+
+from mnemic.stores.postgres.dialect import PostgresDialect
+from mnemic.stores.postgres.translation import translated
+
+if TYPE_CHECKING:
+    from mnemic.stores.sql.connection import Cursor
+
+Driver: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+
+__all__ = ["Driver", "PostgresConnection", "run"]
+
+# Readers of a moment take part in the lock on the vectors before they choose the moment, so that header and vectors always
+# belong together while ``reembed`` puts a new table in the place of the old one.
+_MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE vectors IN ACCESS SHARE MODE"
+
+
+def run(
+    driver: Driver, sql: str, values: Sequence[object] | None = None, *, binary: bool = False
+) -> psycopg.Cursor[tuple[Any, ...]]:
+    """Run a statement that was put together from constants of ours, with its values bound."""
+    return driver.execute(cast("LiteralString", sql), values or None, binary=binary)
+
+
+class PostgresConnection:
+    """Statements in the words of the common rooms; as a context manager one moment: all reads inside see the same."""
+
+    dialect = PostgresDialect()
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._committing = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the server is still there."""
+        return self._driver.pgconn.status == pq.ConnStatus.OK
+
+    @property
+    def was_cut_off(self) -> bool:
+        """Whether the server went away before it was told to commit: nothing was stored."""
+        return not self.is_open and not self._committing
+
+    def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
+        """Run a statement with bound values; rows come in binary, which needs no parsing."""
+        return cast("Cursor", run(self._driver, translated(statements), bindings, binary=True))
+
+    def tell(self, command: bytes) -> None:
+        """Commands without values or answers, several in one message; after one that fails no transaction is open."""
+        link = self._driver.pgconn
+        result = link.exec_(command)
+        if result.status in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
+            return
+        if link.status == pq.ConnStatus.BAD:
+            raise OperationalError(result.get_error_message())
+        link.exec_(b"ROLLBACK")
+        raise error_from_result(result)
+
+    def streaming(self) -> AbstractContextManager[object]:
+        """Statements are sent one after the other; only answers that are read are waited for, and at the end all of them."""
+        return self._driver.pipeline()
+
+    def commit(self) -> None:
+        """End the transaction."""
+        self._committing = True
+        self.tell(b"COMMIT")
+
+    def __enter__(self) -> PostgresConnection:
+        self.tell(_MOMENT)
+        return self
+
+    def __exit__(self, kind: object, error: object, trace: object, /) -> None:
+        if kind is None or self.is_open:
+            self.tell(b"ROLLBACK")

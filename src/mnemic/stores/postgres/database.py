@@ -1,0 +1,212 @@
+"""Connections to one PostgreSQL database: a pool, transactions, locks; every foreign error is mapped here."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import os
+import random
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import psycopg
+from psycopg import pq
+from psycopg_pool import ConnectionPool
+
+from mnemic.stores.postgres.adapting import adapters
+from mnemic.stores.postgres.address import address_of
+from mnemic.stores.postgres.connection import PostgresConnection
+from mnemic.stores.postgres.failures import BUSY_SECONDS, closed, is_lost, is_passing, translate
+from mnemic.stores.postgres.opening import configure, prepare, quoted, search_path
+
+if TYPE_CHECKING:
+    from mnemic.stores.sql.connection import Durability
+
+__all__ = ["Counted", "Database"]
+
+T = TypeVar("T")
+
+MAX_CONNECTIONS = 16
+IDLE_SECONDS = 5.0
+"""A connection that rested for longer is asked whether it is still there."""
+ATTEMPTS = 5
+
+
+class Counted(NamedTuple):
+    """How many vectors a user had at a moment (of ``time.monotonic``), and all users together."""
+
+    at: float
+    own: int
+    every: int
+
+
+class _Driver(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that knows when it was used last."""
+
+    used_at = 0.0
+
+
+class Database:
+    """One schema of one database.
+
+    Thread-safe: connections come from a pool, each used by one thread at a time. A forked child makes a pool of its own.
+
+    Args:
+        url: see ``address_of``.
+        durability: ``FULL``: a commit has reached the disk of the server; ``NORMAL``: it may be lost with the server, not in
+            part.
+    """
+
+    def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
+        self._address = address_of(url)
+        self.name = self._address.name
+        self._durable = durability == "FULL"
+        self._patience = float(self._address.parameters.get("connect_timeout") or BUSY_SECONDS)
+        self._options: dict[str, Any] = {
+            "connect_timeout": int(self._patience), **self._address.parameters, "autocommit": True,
+            "cursor_factory": psycopg.RawCursor, "client_encoding": "utf8", "fallback_application_name": "mnemic",
+        }  # fmt: skip
+        self.counted: dict[int, Counted] = {}
+        self._closed = False
+        with self._translated():
+            with self._connect() as driver:
+                self._ready = prepare(driver, self._address)
+            self._path = search_path(self._address, self._ready)
+            self._reset()
+
+    def __repr__(self) -> str:
+        return f"Database({self.name!r})"
+
+    def _connect(self) -> _Driver:
+        """A connection beside the pool."""
+        return _Driver.connect(**self._options)
+
+    def _reset(self) -> None:
+        self._pid = os.getpid()
+        options = self._options | {"context": adapters(self._ready.halfvec)}
+        self._pool = ConnectionPool(
+            kwargs=options, connection_class=_Driver, min_size=0, max_size=MAX_CONNECTIONS, timeout=self._patience,
+            reconnect_timeout=self._patience, configure=self._configure, num_workers=1, open=True, name="mnemic",
+        )  # fmt: skip
+
+    def _configure(self, driver: _Driver) -> None:
+        configure(driver, self._path, durable=self._durable, patience=self._patience)
+
+    @contextmanager
+    def _translated(self) -> Generator[None]:
+        try:
+            yield
+        except psycopg.Error as error:  # those of the pool among them
+            if self._closed:
+                raise closed() from error
+            # Details quote the row: a traceback goes to places that a memory does not.
+            raise translate(error, self._address) from (None if error.diag.message_detail else error)
+
+    def _check(self) -> None:
+        if self._closed:
+            raise closed()
+        if os.getpid() != self._pid:
+            self._inherited = self._pool  # the parent's connections: let go without closing
+            self._reset()
+
+    @contextmanager
+    def _lent(self) -> Generator[PostgresConnection]:
+        """A connection from the pool."""
+        self._check()
+        pool = self._pool
+        driver = pool.getconn()
+        try:
+            while time.monotonic() - driver.used_at > IDLE_SECONDS and driver.used_at and not _answers(driver):
+                pool.putconn(driver)  # the pool throws it away
+                driver = pool.getconn()
+            yield PostgresConnection(driver)
+        finally:
+            driver.used_at = time.monotonic()
+            pool.putconn(driver)
+
+    @contextmanager
+    def _transaction(self) -> Generator[PostgresConnection]:
+        with self._lent() as db:
+            db.tell(b"BEGIN")
+            try:
+                with db.streaming():
+                    yield db
+            except BaseException:
+                if db.is_open:
+                    db.tell(b"ROLLBACK")
+                raise
+            db.commit()
+
+    def apply(self, work: Callable[[PostgresConnection], T]) -> T:
+        """A transaction for one user; repeated where it only met another one, or a connection that was gone."""
+        with self._translated():
+            for attempt in itertools.count(1):
+                db = None
+                try:
+                    with self._transaction() as db:
+                        return work(db)
+                except psycopg.Error as error:
+                    again = is_passing(error) or (db.was_cut_off if db else is_lost(error))
+                    if attempt == ATTEMPTS or not again:
+                        raise
+                time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311
+        raise AssertionError
+
+    @contextmanager
+    def write(self) -> Generator[PostgresConnection]:
+        """A transaction in which nobody else writes, for any user."""
+        with self._translated(), self._transaction() as db:
+            db.execute("LOCK TABLE users IN EXCLUSIVE MODE")
+            yield db
+
+    @contextmanager
+    def read(self) -> Generator[PostgresConnection]:
+        """A connection for reading, used by nobody else meanwhile."""
+        with self._translated(), self._lent() as db:
+            yield db
+
+    @contextmanager
+    def alone(self) -> Generator[bool]:
+        """Whether this process is the one that consolidates now.
+
+        The lock belongs to a connection of its own: it ends with the block, or when the server misses the process.
+        """
+        self._check()
+        with self._translated():
+            driver = self._connect()
+            try:
+                key = f"consolidation of {quoted(self._address.schema)}".encode()
+                number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)
+                row = driver.execute("SELECT pg_try_advisory_lock($1)", (number,)).fetchone()
+                yield bool(row and row[0])
+            finally:
+                driver.close()
+
+    def vacuum(self, tables: Sequence[str], *, whole: bool, patience: float) -> None:
+        """Remove deleted rows from tables; ``whole`` rewrites them, which locks each one meanwhile.
+
+        Args:
+            tables: their names.
+            whole: into new files, so that nothing is left of a deleted row.
+            patience: seconds to wait for those who use a table.
+        """
+        self._check()
+        with self._translated(), self._connect() as driver:
+            configure(driver, self._path, durable=True, patience=patience)
+            db = PostgresConnection(driver)
+            for table in tables:
+                db.execute(f"VACUUM {'(FULL) ' if whole else ''}{table}")
+
+    def close(self) -> None:
+        """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""
+        if self._closed:
+            return
+        self._closed = True
+        if os.getpid() == self._pid:
+            self._pool.close()
+
+
+def _answers(driver: _Driver) -> bool:
+    return driver.pgconn.exec_(b"").status == pq.ExecStatus.EMPTY_QUERY

@@ -1,0 +1,175 @@
+"""What PostgreSQL does in a way of its own: locks by user, postings as rows, filters by hash, vectors of pgvector."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from mnemic.stores.postgres.adapting import Half, Numbers
+from mnemic.stores.sql.connection import Connection
+from mnemic.text.canonical import to_json
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["PostgresDialect"]
+
+_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
+_FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.user = {0}.user AND f.doc = {0}.doc AND f.facet "
+_SPACIOUS = "SET LOCAL work_mem = '512MB'"  # checks compare all records with each other
+
+
+def _facet(*parts: object) -> bytes:
+    """One thing that filters look up; of any length, and hashed, because an index holds no long keys."""
+    return hashlib.blake2b(to_json(parts).encode(), digest_size=16).digest()
+
+
+def _comparable(value: object) -> object:
+    """1 and 1.0 are equal, true and 1 are not: what JSON in SQLite says too."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _facets(values: dict[str, Any]) -> set[bytes]:
+    """All that filters look up of one row."""
+    found = {_facet("tag", tag) for tag in json.loads(values.get("tags", "[]"))}
+    for key, value in json.loads(values["metadata"]).items():
+        found |= {_facet("key", key), _facet("value", key, _comparable(value))}
+    return found
+
+
+class PostgresVectors:
+    """See ``VectorDialect``."""
+
+    def bind(self, vector: NDArray[np.float32]) -> Half:
+        """A halfvec."""
+        return Half.of(vector)
+
+    def claimed(self, db: Connection, table: str, dimension: int) -> None:
+        """One index over the vectors of all users; made while the table is empty, so it takes no time."""
+        db.execute(
+            f"CREATE INDEX IF NOT EXISTS {table}_hnsw ON {table} USING hnsw "
+            f"((vector::halfvec({int(dimension)})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
+        )
+
+    def start(self, db: Connection) -> None:
+        """A new table, because the index over the old one expects vectors of its own length."""
+        db.execute("DROP TABLE IF EXISTS vectors_next")
+        db.execute("CREATE TABLE vectors_next(user bigint, doc bigint, vector halfvec, PRIMARY KEY(user, doc))")
+
+    def replace(self, db: Connection) -> None:
+        """The tables change names: nothing is copied, and the index was built with the vectors.
+
+        Readers that have begun hold the old table until they end (see ``PostgresConnection.__enter__``).
+        """
+        db.execute("DELETE FROM vectors_next WHERE vector IS NULL")
+        db.execute("DROP TABLE vectors")
+        db.execute("ALTER TABLE vectors_next RENAME TO vectors")
+        db.execute("ALTER INDEX vectors_next_pkey RENAME TO vectors_pkey")
+        db.execute("ALTER INDEX IF EXISTS vectors_next_hnsw RENAME TO vectors_hnsw")
+        self.start(db)
+
+
+class PostgresFilters:
+    """See ``FilterDialect``."""
+
+    def filed(self, db: Connection, user: int, values: dict[str, Any]) -> None:
+        """Tags and metadata as hashes; most records have none."""
+        doc = values["doc"]
+        if facets := _facets(values):
+            db.execute("INSERT INTO facets SELECT ?1, unnest(?2::bytea[]), ?3", (user, list(facets), doc))
+
+    def tagged(self, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+        """Any of some hashes."""
+        sql = _FACET.format(table) + "IN (SELECT value FROM json_each(?)))"
+        return sql, [[_facet("tag", tag) for tag in tags]]
+
+    def noted(self, table: str, key: str, value: object) -> tuple[str, list[object]]:
+        """The hash of key and value."""
+        return _FACET.format(table) + "= ?)", [_facet("value", key, _comparable(value))]
+
+    def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
+        """The hash of the key."""
+        return _FACET.format(table) + "= ?)", [_facet("key", key)]
+
+
+class PostgresDialect:
+    """See ``Dialect``."""
+
+    vectors = PostgresVectors()
+    filters = PostgresFilters()
+    never = {  # noqa: RUF012 - never changed
+        "a record has no full text": f"SELECT doc FROM ({_DOCS}) d WHERE doc NOT IN (SELECT doc FROM postings)",
+        "full text without a record": f"SELECT DISTINCT doc FROM postings WHERE doc NOT IN ({_DOCS})",
+        "full text filed under another user": """SELECT DISTINCT p.doc FROM postings p
+            LEFT JOIN messages m ON m.doc = p.doc LEFT JOIN memories r ON r.doc = p.doc
+            LEFT JOIN episodes e ON e.doc = p.doc WHERE p.user != coalesce(m.user, r.user, e.user)""",
+        "a filter entry of a record that is gone": f"SELECT DISTINCT doc FROM facets WHERE doc NOT IN ({_DOCS})",
+        "a vector of another length than the header says": """SELECT doc FROM vectors WHERE vector_dims(vector) !=
+            (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')""",
+    }
+
+    def many(self, values: Sequence[int] | Sequence[str]) -> object:
+        """An array."""
+        if values and isinstance(values[0], str):
+            return list(values)
+        return Numbers.of(cast("Sequence[int]", values)) if values else []
+
+    def begin(self, db: Connection, name: str) -> int:
+        """The number of a user, whose row is locked from here on.
+
+        Whoever writes for the user waits for the row, so that events become visible in the order of their numbers. The lock
+        also shuts out ``Database.write``, which locks the whole table.
+        """
+        locked = "SELECT user FROM users WHERE name = ? FOR NO KEY UPDATE"
+        while (row := db.execute(locked, (name,)).fetchone()) is None:
+            made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user"
+            if row := db.execute(made, (name,)).fetchone():
+                break
+        return int(row[0])
+
+    def next_doc(self, db: Connection) -> int:
+        """Drawn by the only writer of its user: higher than all that user has."""
+        return int(db.execute("SELECT nextval('docs')").fetchone()[0])
+
+    def next_docs(self, db: Connection, count: int) -> int:
+        """Drawn where nobody else draws at the same time."""
+        db.execute("LOCK TABLE users IN EXCLUSIVE MODE")
+        first = self.next_doc(db)
+        db.execute("SELECT setval('docs', ?)", (first + count - 1,)).fetchall()
+        return first
+
+    def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
+        """A row for each term; a record without terms has one that nobody asks for."""
+        counts = Counter(terms) or {"": 0}
+        db.execute(
+            "INSERT INTO postings SELECT ?1, t.term, ?2, t.count FROM unnest(?3::text[], ?4::bigint[]) AS t(term, count)",
+            (user, doc, list(counts), list(counts.values())),
+        )
+
+    def unindex(self, db: Connection, doc: int) -> None:
+        """By the indexes over docs; tags and metadata with them."""
+        db.execute("DELETE FROM postings WHERE doc = ?", (doc,))
+        db.execute("DELETE FROM facets WHERE doc = ?", (doc,))
+
+    def postings(self, db: Connection, user: int, term: str) -> list[int]:
+        """One range of the key."""
+        found = db.execute("SELECT doc, count FROM postings WHERE user = ? AND term = ? ORDER BY doc", (user, term))
+        return [doc for doc, times in found for _ in range(times)]
+
+    def size(self, db: Connection) -> int:
+        """Tables with their indexes."""
+        sql = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
+            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
+        return int(db.execute(sql).fetchone()[0])
+
+    def damage(self, db: Connection) -> list[str]:
+        """Indexes that PostgreSQL itself does not trust; it checks its pages when they are read."""
+        db.execute(_SPACIOUS)
+        sql = """SELECT CAST(c.relname AS text) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+            AND NOT (i.indisvalid AND i.indisready)"""
+        return [f"the index {name} is not valid: rebuild it with REINDEX" for (name,) in db.execute(sql)]

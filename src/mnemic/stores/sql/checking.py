@@ -1,0 +1,117 @@
+"""``verify``: what must be true of a record, looked up rather than assumed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterable
+
+from mnemic.stores.sql import rows
+from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.invariants import NEVER, TABLES
+from mnemic.types import VerifyReport
+
+__all__ = ["verify"]
+
+_JSON = {
+    "messages": {"metadata": dict, "told": list}, "episodes": {"metadata": dict, "told": list},
+    "memories": {
+        "metadata": dict, "told": list, "keywords": list, "tags": list, "related_files": list, "related_entities": list
+    },
+}  # fmt: skip
+SHOWN = 5
+
+
+def _hashes(db: Connection) -> Generator[str]:
+    """Records whose text is not the text that was stored."""
+    digests = (("messages", rows.message_hash), ("memories", rows.content_hash), ("episodes", rows.content_hash))
+    for table, digest in digests:
+        for id_, content, held in db.execute(f"SELECT id, content, hash FROM {table}"):
+            if digest(content) != bytes(held):
+                yield f"the text of {id_} does not match its hash"
+
+
+def _documents(db: Connection) -> Generator[str]:
+    """Columns that must hold JSON of a kind and do not."""
+    for table, kinds in _JSON.items():
+        names = list(kinds)
+        for doc, *values in db.execute(f"SELECT doc, {', '.join(names)} FROM {table}"):
+            for name, value in zip(names, values, strict=True):
+                if value is not None and not _is(value, kinds[name]):
+                    yield f"{name} of a record is not what it must be (number {doc} in {table})"
+    for what, sql in (
+        ("the detail of an event", "SELECT sequence, detail FROM events"),
+        ("an earlier version", "SELECT doc, row FROM versions"),
+        ("the plan of a consolidation", "SELECT 0, plan FROM consolidations"),
+    ):
+        for number, value in db.execute(sql):
+            if not _is(value, dict):
+                yield f"{what} cannot be read (number {number})"
+
+
+def _is(text: object, kind: type) -> bool:
+    try:
+        return isinstance(json.loads(str(text)), kind)
+    except ValueError:
+        return False
+
+
+def _plans(db: Connection) -> Generator[str]:
+    """Consolidations in force that speak of memories that are gone."""
+    docs = {row[0] for row in db.execute("SELECT doc FROM memories")}
+    for id_, plan in db.execute("SELECT id, plan FROM consolidations WHERE undone_at IS NULL").fetchall():
+        named = {
+            doc
+            for promotion in json.loads(plan)["promotions"]
+            for doc in (promotion["doc"], *(held["doc"] for held in promotion["absorbed"]))
+        }
+        if gone := sorted(named - docs):
+            yield _shorten(f"the consolidation {id_} speaks of memories that are gone", gone)
+
+
+def _shorten(what: str, docs: list[int]) -> str:
+    shown = ", ".join(map(str, docs[:SHOWN])) + (" ..." if len(docs) > SHOWN else "")
+    return f"{what}: {len(docs)} (number {shown})"
+
+
+def _first(found: Iterable[str]) -> list[str]:
+    """The first findings of a kind, and how many more there are."""
+    listed = list(found)
+    more = [f"... and {len(listed) - SHOWN} more like the last"] if len(listed) > SHOWN else []
+    return listed[:SHOWN] + more
+
+
+def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
+    sql = "SELECT doc FROM memories WHERE status = 'consolidating'"
+    docs = [row[0] for row in db.execute(sql).fetchall()]
+    return (
+        [_shorten("a memory is being consolidated, and no consolidation is under way", docs)] if docs and idle() else []
+    )
+
+
+def verify(db: Connection, *, deep: bool, idle: Callable[[], bool] = lambda: True) -> VerifyReport:
+    """Check the record. ``deep`` also reads every page and every text.
+
+    The invariants are those of the design: one status per id, every record found by text and by vector or noted as
+    pending, lineage complete and without circles, trust never above its sources, users and levels never mixed.
+
+    Args:
+        db: a connection, at one moment.
+        deep: whether to read everything.
+        idle: whether no consolidation is under way now; asked only when it matters.
+    """
+    findings = db.dialect.damage(db) if deep else []
+    if findings:  # damaged pages make every further answer meaningless
+        return VerifyReport(checks={}, findings=tuple(findings))
+    counts = {
+        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in (*TABLES, "vectors", "events")
+    }
+    never = NEVER | db.dialect.never
+    for what, sql in never.items():
+        if docs := [row[0] for row in db.execute(sql).fetchall()]:
+            findings.append(_shorten(what, docs))
+    findings += _consolidating(db, idle)
+    if deep:
+        unreadable = _first(_documents(db))
+        findings += [*unreadable, *_first(_hashes(db))]
+        findings += [] if unreadable else _first(_plans(db))
+    return VerifyReport(checks=counts | {"invariants": len(never) + 1}, findings=tuple(findings))

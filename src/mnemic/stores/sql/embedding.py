@@ -1,0 +1,146 @@
+"""The vectors of the record: texts that still wait for one, and the change to another model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mnemic.errors import StoreError
+from mnemic.stores.sql import reading, transaction
+from mnemic.stores.sql.connection import Connection, Database
+from mnemic.text.clock import now, to_micros
+from mnemic.text.render import searchable
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Embedding"]
+
+Waiting = tuple[int, int, str]
+"""User, doc and text of a record that needs a vector."""
+
+_DOCS = """(SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes
+    UNION ALL SELECT user, doc FROM memories) d"""
+_MISSING = f"SELECT user, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
+
+
+class Embedding:
+    """Work on vectors, in steps small enough to be interrupted after any of them."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def _texts(self, db: Connection, found: Sequence[tuple[int, int]]) -> list[Waiting]:
+        texts: list[Waiting] = []
+        for user in sorted({user for user, _ in found}):
+            docs = [doc for owner, doc in found if owner == user]
+            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(reading.fetch(db, user, docs).items())]
+        return texts
+
+    def pending(self, limit: int) -> list[Waiting]:
+        """Records without a vector, oldest first, as (user, doc, text)."""
+        with self._db.read() as db, db:
+            sql = "SELECT user, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
+            return self._texts(db, db.execute(sql, (limit,)).fetchall())
+
+    def fill(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+        """Store the vectors of pending records; those that changed or are no longer pending are left alone."""
+        with self._db.write() as db:
+            at = to_micros(now())
+            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+                if not db.execute(
+                    "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
+                ).fetchall():
+                    continue
+                transaction.check_header(db, model, len(vector), claim=True)
+                transaction.put_vector(db, user, doc, vector)
+                db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
+
+    def _unchanged(
+        self, db: Connection, rows: Sequence[Waiting], vectors: NDArray[np.float32]
+    ) -> list[tuple[Waiting, NDArray[np.float32]]]:
+        """Those whose text is still the one that was embedded: an update may have come in between."""
+        current = set(self._texts(db, [(user, doc) for user, doc, _ in rows]))
+        return [(row, vector) for row, vector in zip(rows, vectors, strict=True) if row in current]
+
+    def failed(self, docs: Sequence[int], reason: str) -> None:
+        """Note a failed attempt, so that others come first next time."""
+        with self._db.write() as db:
+            for doc in docs:
+                sql = "UPDATE pending SET attempts = attempts + 1, error = ? WHERE task = 'embed' AND doc = ?"
+                db.execute(sql, (reason[:500], doc))
+
+    def model(self) -> str | None:
+        """Whose vectors the record holds; None while it has none."""
+        with self._db.read() as db:
+            return reading.header(db).get("model")
+
+    def size(self, user: int) -> int:
+        """How many messages and memories a user has."""
+        with self._db.read() as db:
+            counts = (f"SELECT count(*) FROM {table} WHERE user = ?" for table in ("messages", "memories"))
+            return sum(db.execute(sql, (user,)).fetchone()[0] for sql in counts)
+
+    def held(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Stored vectors as (doc, float16 bytes); records without one are missing."""
+        with self._db.read() as db:
+            sql = "SELECT doc, vector FROM vectors WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
+            return db.execute(sql, (user, db.dialect.many(docs))).fetchall()
+
+    def begin(self, model: str) -> int:
+        """Start or resume the rebuild for another model; returns how many records still need a vector."""
+        with self._db.write() as db:
+            if reading.header(db).get("reembedding") != model:
+                db.dialect.vectors.start(db)
+                transaction.set_header(db, reembedding=model)
+            return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
+
+    def missing(self, limit: int) -> list[Waiting]:
+        """Records the rebuild has not reached yet, as (user, doc, text)."""
+        with self._db.read() as db, db:
+            return self._texts(db, db.execute(f"{_MISSING} LIMIT ?", (limit,)).fetchall())
+
+    def build(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+        """Store new vectors beside the old ones.
+
+        Raises:
+            StoreError: another rebuild, for another model, has begun meanwhile.
+        """
+        with self._db.write() as db:
+            self._own(db, model)
+            db.dialect.vectors.claimed(db, "vectors_next", vectors.shape[1])
+            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+                self._put(db, user, doc, vector)
+
+    def skip(self, row: Waiting, model: str) -> None:
+        """A text that the new model refuses: it will wait for a vector after the swap."""
+        with self._db.write() as db:
+            self._own(db, model)
+            self._put(db, row[0], row[1], None)
+
+    def _put(self, db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None) -> None:
+        transaction.put_vector(db, user, doc, vector, table="vectors_next")
+
+    def _own(self, db: Connection, model: str) -> None:
+        if reading.header(db).get("reembedding") != model:
+            raise StoreError(
+                "Another reembed of this record has begun or ended meanwhile. Call reembed() again when it is done."
+            )
+
+    def swap(self, model: str, dimension: int) -> bool:
+        """Put the new vectors in the place of the old, in one transaction; False when records came in meanwhile."""
+        with self._db.write() as db:
+            self._own(db, model)
+            if db.execute(f"{_MISSING} LIMIT 1").fetchall():
+                return False
+            at = to_micros(now())
+            db.execute("DELETE FROM pending WHERE task = 'embed'")
+            db.execute(f"DELETE FROM vectors_next WHERE doc NOT IN (SELECT doc FROM {_DOCS})")
+            refused = "SELECT 'embed', doc, user, ? FROM vectors_next WHERE vector IS NULL"
+            db.execute(f"INSERT INTO pending(task, doc, user, since) {refused}", (at,))
+            db.dialect.vectors.replace(db)
+            db.execute("DELETE FROM header WHERE key = 'reembedding'")
+            transaction.set_header(db, model=model, dimension=dimension)
+            db.execute("INSERT INTO events(user, at, operation) VALUES(0, ?, 'reembed')", (at,))
+            return True

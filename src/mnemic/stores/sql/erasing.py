@@ -1,0 +1,250 @@
+"""Erasing: rows that go for good, with every row that speaks of them, in one transaction."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, cast
+
+from mnemic.errors import Conflict
+from mnemic.stores.sql import consolidating, relating, rows, writing
+from mnemic.stores.sql.transaction import Transaction, set_header
+from mnemic.text.canonical import to_json
+from mnemic.types import AddEpisode, Erase, EraseUser, Receipt
+
+__all__ = ["MARK", "erase", "erase_user", "erased", "erased_user"]
+
+MARK = "erasing"
+"""The key of the header that says: bytes of erased rows may still be on disk."""
+
+_TABLES = {"messages": "message", "episodes": "episode", "memories": "memory"}
+_AMONG = "(SELECT value FROM json_each(?))"
+_BY_DOC = ("slots", "pending", "access", "judged", "versions", "events")
+CHUNK = 500
+
+
+def erased(t: Transaction, change: Erase) -> Receipt:
+    """Erase records, as one change among others."""
+    counts = erase(t, change)
+    return Receipt(id=change.ids[0] if change.ids else "", outcome="stored" if counts else "duplicate")
+
+
+def erased_user(t: Transaction, change: EraseUser) -> Receipt:
+    """Erase a user, as one change among others."""
+    return Receipt(id="", outcome="stored" if erase_user(t, change) else "duplicate")
+
+
+def erase(t: Transaction, change: Erase) -> dict[str, int]:
+    """Remove records and what speaks of them; returns the rows that went, by table. A second time there is nothing to do.
+
+    Raises:
+        Conflict: something was made of one of them meanwhile that the change does not name.
+    """
+    victims = {found[1]: id_ for id_ in change.ids if (found := t.held(id_))}
+    if not victims:
+        return {}
+    restored = {t.required(revise.record.id)[1] for revise in change.restored}
+    reworded = _take_back(t, set(victims), restored)
+    for revise in change.restored:
+        if writing.revise(t, revise).outcome != "stored":
+            raise Conflict(f"The memory {revise.record.id!r} changed meanwhile. Nothing was erased; try again.")
+        _overwrite(t, "memories", rows.MEMORY_COLUMNS, t.required(revise.record.id)[1], reworded)
+    told = [_told_again(t, episode) for episode in change.remade]
+    _nothing_else(t, victims, {*told, *restored})
+    counts = _removed(t, list(victims))
+    _scrub_events(t, set(victims.values()))
+    _mark(t, list(victims))
+    return counts
+
+
+def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
+    """Remove all that a user has, and the user; returns the rows that went, by table."""
+    docs = [
+        row[0]
+        for table in _TABLES
+        for row in t.db.execute(f"SELECT doc FROM {table} WHERE user = ?", (t.user,)).fetchall()
+    ]
+    counts = Counter(_removed(t, docs))
+    for table in ("links", "events", "consolidations", "users"):
+        gone = t.db.execute(f"DELETE FROM {table} WHERE user = ? RETURNING 1", (t.user,)).fetchall()
+        counts[table] += len(gone)
+    _mark(t, docs)
+    return {table: count for table, count in counts.items() if count}
+
+
+def _mark(t: Transaction, docs: Sequence[int]) -> None:
+    """Note what is left to do, and that records are gone: without a text, for the indexes and caches that follow events."""
+    set_header(t.db, **{MARK: t.at})
+    t.db.execute("UPDATE pending SET error = NULL WHERE error IS NOT NULL")  # may quote any text of its batch
+    for doc in docs:
+        t.db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'erase', ?)", (t.user, t.at, doc))
+
+
+def _told_again(t: Transaction, change: AddEpisode) -> int:
+    """The next version of an episode, which is also all that is left of the ones before; its number."""
+    record = change.record
+    receipt = relating.add_episode(t, change)
+    doc = t.required(record.id)[1]
+    held = t.db.execute("SELECT title, content FROM episodes WHERE doc = ?", (doc,)).fetchone()
+    if receipt.outcome != "stored" and held != (record.title, record.content):
+        raise Conflict(f"The episode {record.id!r} changed meanwhile. Nothing was erased; try again.")
+    _overwrite(t, "episodes", rows.EPISODE_COLUMNS, doc, {doc: 1})
+    return doc
+
+
+def _overwrite(t: Transaction, table: str, columns: str, doc: int, since: Mapping[int, int]) -> None:
+    """Earlier versions say what the present one says, from the first on that may tell of something erased."""
+    held = t.db.execute(f"SELECT {columns} FROM {table} WHERE doc = ?", (doc,)).fetchone()
+    kept = to_json(dict(zip(columns.split(", "), held, strict=True)) | {"hash": None})
+    t.db.execute("UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (kept, doc, since.get(doc, 1)))
+
+
+def _nothing_else(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
+    """Refuse while something is left that was made of what goes."""
+    for part in _chunks(victims):
+        sql = f"SELECT child FROM lineage WHERE parent IN {_AMONG}"
+        left = {row[0] for row in t.db.execute(sql, (t.many(part),)).fetchall()} - set(victims) - set(remade)
+        if left:
+            raise Conflict(
+                f"Of what is to be erased, {len(left)} more records were made meanwhile. Nothing was erased; try again."
+            )
+
+
+def _removed(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
+    """Delete all rows of some records; how many, by table."""
+    counts: Counter[str] = Counter()
+    for part in _chunks(docs):
+        named = t.many(part)
+        counts["links"] += _gone(t, f"links WHERE source IN {_AMONG} OR target IN {_AMONG}", named, named)
+        counts["lineage"] += _gone(t, f"lineage WHERE child IN {_AMONG} OR parent IN {_AMONG}", named, named)
+        t.db.execute(f"UPDATE messages SET episode = 0 WHERE episode IN {_AMONG}", (named,))
+        for table in (*_BY_DOC, *_TABLES):
+            counts[table] += _gone(t, f"{table} WHERE doc IN {_AMONG}", named)
+        for table in ("vectors", "vectors_next"):
+            counts[table] += _gone(t, f"{table} WHERE user = ? AND doc IN {_AMONG}", t.user, named)
+        for doc in part:
+            t.unindex(doc)
+        counts["fulltext"] += len(part)
+    return {table: count for table, count in counts.items() if count}
+
+
+def _gone(t: Transaction, where: str, *values: object) -> int:
+    return len(t.db.execute(f"DELETE FROM {where} RETURNING 1", values).fetchall())
+
+
+def _chunks(docs: Iterable[int]) -> list[list[int]]:
+    held = list(docs)
+    return [held[start : start + CHUNK] for start in range(0, len(held), CHUNK)]
+
+
+def _scrub_events(t: Transaction, ids: Collection[str]) -> None:
+    """The audit trail of other records no longer names what is gone, nor why."""
+    sql = "SELECT sequence, detail FROM events WHERE user = ? AND detail != '{}'"
+    for sequence, text in t.db.execute(sql, (t.user,)).fetchall():
+        detail = json.loads(text)
+        kept = _without_ids(detail, ids)
+        if kept != detail:
+            kept.pop("reason", None)
+            t.db.execute("UPDATE events SET detail = ? WHERE sequence = ?", (to_json(kept), sequence))
+
+
+def _without_ids(detail: dict[str, Any], ids: Collection[str]) -> dict[str, Any]:
+    """The detail of an event without some ids."""
+    kept: dict[str, Any] = {}
+    for name, value in detail.items():
+        if isinstance(value, list):
+            kept[name] = [item for item in cast("list[Any]", value) if item not in ids]
+        elif value not in ids:
+            kept[name] = value
+    return kept
+
+
+# Consolidations that the records were part of
+
+
+def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[int, int]:
+    """Take victims out of every consolidation: members of a victim come back, and what took one in stands for it no more.
+
+    Returns:
+        For each memory to be restored the first version that a consolidation wrote.
+    """
+    since: dict[int, int] = {}
+    sql = "SELECT id, plan, undone_at FROM consolidations WHERE user = ? ORDER BY at DESC, id DESC"
+    for id_, text, undone in t.db.execute(sql, (t.user,)).fetchall():
+        plan = json.loads(text)
+        kept: list[dict[str, Any]] = []
+        for promotion in reversed(plan["promotions"]):
+            doc = promotion["doc"]
+            if doc in restored and undone is None:
+                since[doc] = promotion["revised"] or since.get(doc, 1)
+                if consolidating.demote(t, promotion, id_) > len(promotion["absorbed"]):
+                    raise Conflict("A memory that was to be restored changed meanwhile. Nothing was erased; try again.")
+            elif doc in victims:
+                if undone is None:
+                    _release(t, promotion, victims, id_)
+            else:
+                kept.append(_without(t, promotion, victims, undone=undone is not None))
+        left = {
+            "promotions": kept[::-1],
+            "contradictions": [pair for pair in plan["contradictions"] if not victims & set(pair)],
+            "ended": [end for end in plan["ended"] if not victims & set(end[:2])],
+            "weighed": [held for held in plan["weighed"] if held[0] not in victims],
+        }
+        if left != plan:
+            update = "UPDATE consolidations SET plan = ? WHERE user = ? AND id = ?"
+            t.db.execute(update, (to_json(left), t.user, id_))
+    return since
+
+
+def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], consolidation: str) -> None:
+    """The members of a memory that goes: they speak for themselves again, unless it had been forgotten for all of them."""
+    status, expired = t.db.execute(
+        "SELECT status, expired_at FROM memories WHERE doc = ?", (promotion["doc"],)
+    ).fetchone()
+    fate = consolidating.last_fate(t, promotion["doc"])[0] if status == "archived" else ""
+    for held in promotion["absorbed"]:
+        doc = held["doc"]
+        if doc in victims or consolidating.last_fate(t, doc) != ("absorb", consolidation):
+            continue
+        sql = "SELECT id, version FROM memories WHERE doc = ? AND status = 'archived'"
+        for id_, version in t.db.execute(sql, (doc,)).fetchall():
+            if fate == "archive" or expired is not None or consolidating.twin(t, doc):
+                t.event("archive", doc, id_, version, reason="what stood for it was forgotten")
+                continue
+            sql = "UPDATE memories SET status = ?, tier_before = NULL WHERE doc = ?"
+            t.db.execute(sql, (held["status"], doc))
+            t.event("undo", doc, id_, version, consolidation=consolidation)
+    for link in promotion["links"]:
+        if not victims & set(link[:2]):
+            consolidating.put_back(t, link)
+
+
+def _without(t: Transaction, promotion: dict[str, Any], victims: set[int], *, undone: bool) -> dict[str, Any]:
+    """A promotion without the victims among its members; links that it took over from them go."""
+    members = {held["doc"] for held in promotion["absorbed"]}
+    if not members & victims and not any(victims & set(link[:2]) for link in promotion["links"]):
+        return promotion
+    doc = promotion["doc"]
+
+    def moved(link: list[Any]) -> tuple[Any, ...]:
+        return (doc if link[0] in members else link[0], doc if link[1] in members else link[1], link[2])
+
+    kept = [link for link in promotion["links"] if not victims & set(link[:2])]
+    still = {moved(link) for link in kept}
+    from_victims = {moved(link) for link in promotion["links"] if victims & set(link[:2])} - still
+    for link in () if undone else promotion["moved"]:
+        if tuple(link) in from_victims:
+            t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", tuple(link))
+    if not undone:
+        for member in victims & set(promotion["lineage"]):
+            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (doc, member))
+    return promotion | {
+        "absorbed": [held for held in promotion["absorbed"] if held["doc"] not in victims],
+        "lineage": [member for member in promotion["lineage"] if member not in victims],
+        "turned": [member for member in promotion["turned"] if member not in victims],
+        "links": kept,
+        "moved": [
+            link for link in promotion["moved"] if tuple(link) not in from_victims and not victims & set(link[:2])
+        ],
+    }

@@ -1,0 +1,149 @@
+"""The knowledge side of the record: what waits to be processed, episodes, links, and what is known of a thing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from mnemic.stores.sql import reading, rows
+from mnemic.stores.sql.connection import Connection, Database
+from mnemic.types import Episode, Filters, MemoryRecord, Message, Waiting
+
+__all__ = ["Knowledge"]
+
+Level = tuple[str | None, str | None]
+"""Project and session of a conversation."""
+
+_LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
+_AMONG = "(SELECT value FROM json_each(?))"
+
+
+class Knowledge:
+    """Questions that processing and the graph ask; every one names its user."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def conversations(self, user: str) -> list[tuple[str | None, str | None, int]]:
+        """Project, session and number of the messages that wait to be processed, longest waiting first."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT project, session, count(*) FROM messages WHERE user = ? AND episode IS NULL
+                AND status != 'archived' GROUP BY project, session ORDER BY min(sent_at), min(doc)"""
+            return [(row[0], row[1], row[2]) for row in db.execute(sql, (number,))]
+
+    def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
+        """The first messages of a conversation that wait, in the order they were said, with their vectors."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {_LEVEL}
+                AND episode IS NULL AND status != 'archived' ORDER BY sent_at, doc LIMIT ?"""
+            found = db.execute(sql, (number, *level, limit)).fetchall()
+            vectors = dict(self._vectors(db, number, [row[0] for row in found]))
+            return [
+                Waiting(
+                    doc=row[0],
+                    message=rows.message_from(row),
+                    project=row[4],
+                    vector=_vector(vectors[row[0]]) if row[0] in vectors else None,
+                )
+                for row in found
+            ]
+
+    def _vectors(self, db: Connection, user: int | None, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+        sql = f"SELECT doc, vector FROM vectors WHERE user = ? AND doc IN {_AMONG}"
+        return db.execute(sql, (user, db.dialect.many(docs))).fetchall()
+
+    def vectors(self, user: str, ids: Sequence[str]) -> dict[str, reading.Vector]:
+        """Vectors by id, float32; records without one are missing."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            docs = {} if number is None else reading.docs_of(db, number, ids, None)
+            held = dict(self._vectors(db, number, list(docs.values())))
+            return {id_: _vector(held[doc]) for id_, doc in docs.items() if doc in held}
+
+    def left(self, user: str, task: str, limit: int) -> list[MemoryRecord]:
+        """Memories with work of a kind left to do, oldest first."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT p.doc FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user = ? AND p.task = ?
+                AND m.status != 'archived' ORDER BY p.attempts, p.doc LIMIT ?"""
+            docs = [row[0] for row in db.execute(sql, (number, task, limit))]
+            found = {} if number is None else reading.fetch(db, number, docs)
+            records = (s.value for _, s in sorted(found.items()))
+            return [r for r in records if isinstance(r, MemoryRecord)]
+
+    def unrefined(self, user: str, limit: int) -> list[Episode]:
+        """Episodes that the language model has still to tell, oldest first."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT p.doc FROM pending p JOIN episodes e ON e.doc = p.doc WHERE p.user = ? AND p.task = 'refine'
+                AND e.status != 'archived' ORDER BY p.doc LIMIT ?"""
+            docs = [row[0] for row in db.execute(sql, (number, limit))]
+            found = {} if number is None else reading.fetch(db, number, docs)
+            episodes = (s.value for _, s in sorted(found.items()))
+            return [e for e in episodes if isinstance(e, Episode)]
+
+    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
+        """Ids of the memories that state something of these slots, in the order they were made; archived ones left out."""
+        with self._db.read() as db, db:
+            sql = f"""SELECT id FROM memories WHERE doc IN (SELECT doc FROM slots WHERE user = ? AND slot IN {_AMONG})
+                AND status != 'archived' ORDER BY doc"""
+            number = reading.user_number(db, user)
+            return [row[0] for row in db.execute(sql, (number, db.dialect.many(sorted(set(slots)))))]
+
+    def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+        """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            return [] if number is None else reading.list_episodes(db, number, filters, limit=limit, newest=newest)
+
+    def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
+        """The last episodes of one conversation that are not archived, the latest first."""
+        with self._db.read() as db, db:
+            return reading.latest_episodes(db, reading.user_number(db, user), _LEVEL, level, limit)
+
+    def recent(self, user: str, project: str | None, limit: int) -> list[Episode]:
+        """The last episodes of a project (None: of no project) in any conversation, the latest first."""
+        with self._db.read() as db, db:
+            return reading.latest_episodes(
+                db, reading.user_number(db, user), "project IS NOT DISTINCT FROM ?", (project,), limit
+            )
+
+    def twins(
+        self, user: str, project: str | None, contents: Sequence[str], *, session: str | None = None
+    ) -> dict[str, str]:
+        """Those of some statements that are believed at a level, word for word, with the id of each."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = """SELECT id FROM memories WHERE user = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ?
+                AND hash = ? AND status != 'archived' AND expired_at IS NULL"""
+            found: dict[str, str] = {}
+            for content in contents:
+                level = (number, project or "", session or "", rows.content_hash(content))
+                if row := db.execute(sql, level).fetchone():
+                    found[content] = row[0]
+            return found
+
+    def messages_of(self, user: str, episode: Episode) -> list[Message]:
+        """The messages an episode tells of that are not forgotten, in the order they were said."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            docs = {} if number is None else reading.docs_of(db, number, episode.message_ids, "message")
+            found = {} if number is None else reading.fetch(db, number, list(docs.values()))
+            live = (s.value for s in found.values() if s.status != "archived")
+            by_id = {value.id: value for value in live if isinstance(value, Message)}
+            return [by_id[id_] for id_ in episode.message_ids if id_ in by_id]
+
+    def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
+        """Records by id; those that are missing are left out."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            docs = {} if number is None else reading.docs_of(db, number, ids, None)
+            found = {} if number is None else reading.fetch(db, number, list(docs.values()))
+            return {id_: found[doc].value for id_, doc in docs.items()}
+
+
+def _vector(blob: bytes) -> reading.Vector:
+    return np.frombuffer(blob, "<f2").astype(np.float32)

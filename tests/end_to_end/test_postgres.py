@@ -1,0 +1,163 @@
+"""PostgreSQL beside SQLite, and several processes on one database."""
+
+import json
+import signal
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from mnemic import Consolidator, Memory, Message
+
+pytest.importorskip("psycopg")
+pytestmark = pytest.mark.engine
+
+ROOT = Path(__file__).parents[2]
+WORKER = ROOT / "tests" / "faults" / "consolidator.py"
+WRITER = ROOT / "tests" / "faults" / "writer.py"
+SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
+
+
+def opened(location, **options):
+    return Memory(location, user="ana", embedder="hashing", **options)
+
+
+def conversation():
+    turns = json.loads((ROOT / "cookbook" / "conversation.json").read_text())
+    return [Message(**turn | {"sent_at": datetime.fromisoformat(turn["sent_at"])}) for turn in turns]
+
+
+def questions():
+    return [asked["question"] for asked in json.loads((ROOT / "cookbook" / "questions.json").read_text())]
+
+
+def told(memory):
+    """All hits of all questions, without the ids that are made by chance."""
+    return [
+        [(hit.kind, hit.text, round(hit.score, 4), len(hit.similar)) for hit in memory.search(question, k=20)]
+        for question in questions()
+    ]
+
+
+def test_the_same_hits_in_the_same_order_as_sqlite(postgres_url, tmp_path):
+    found = []
+    for location in (tmp_path / "memory", postgres_url):
+        with opened(location) as memory:
+            memory.add(conversation())
+            found.append([told(memory)])
+            memory.process()
+            found[-1].append(told(memory))
+            found[-1].append(
+                [memory.get_memory_context(question, max_tokens=50_000).text for question in questions()[:5]]
+            )
+    (messages, processed, contexts), theirs = found
+    assert theirs[0] == messages
+    assert theirs[1] == processed
+    assert [text.split("\n")[1:-1] for text in theirs[2]] == [text.split("\n")[1:-1] for text in contexts]
+    assert sum(map(len, messages)) >= 100
+
+
+def test_what_another_process_writes_is_found(postgres_url, tmp_path):
+    with opened(postgres_url) as memory:
+        memory.add_message("hello", id="first")
+        assert [hit.id for hit in memory.search("turn of child", k=50)] == ["first"]
+        command = [sys.executable, str(WRITER), postgres_url, str(tmp_path / "side"), "child", "60"]
+        with subprocess.Popen(command) as child:
+            while child.poll() is None:
+                memory.search("turn of child", k=50)
+        assert child.returncode == 0
+        said = {hit.id for hit in memory.search("turn of child", k=100, kinds=["message"])}
+        assert said >= {f"child-{n}" for n in range(60) if n % 3}
+        assert len(memory.list(limit=100)) == 20
+        assert memory.verify().ok
+
+
+def test_killed_writers_lose_nothing_acknowledged(postgres_url, tmp_path):
+    with opened(postgres_url):
+        pass
+    acknowledged = []
+    for trial in range(3):
+        side = tmp_path / f"side{trial}"
+        command = [sys.executable, str(WRITER), postgres_url, str(side), f"k{trial}", "100000"]
+        with subprocess.Popen(command) as child:
+            while not side.exists() or side.read_bytes().count(b"\n") < 25 + 10 * trial:
+                assert child.poll() is None
+            child.send_signal(signal.SIGKILL)
+        acknowledged += side.read_bytes().decode().split("\n")[:-1]
+    with opened(postgres_url) as memory:
+        for id_ in acknowledged:
+            assert memory.get(id_)
+        assert memory.verify().ok
+
+
+class TestConsolidation:
+    def _fill(self, memory):
+        for n in range(6):
+            said = f"the {n}-th box stands in the cellar of house {n}"
+            for place, frame in enumerate(("{}.", "Note that {}.", "{}, as said.")):
+                memory.remember(frame.format(said), id=f"b{n}-{place}", importance=0.9 - n / 100 - place / 1000)
+
+    def _worker(self, url, *arguments):
+        command = [sys.executable, str(WORKER), url, *arguments]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def _tiers(self, memory):
+        ids = [f"b{n}-{place}" for n in range(6) for place in range(3)]
+        return {id_: memory.get(id_).status for id_ in ids}
+
+    def test_two_processes_consolidate_once(self, postgres_url):
+        with opened(postgres_url, consolidator=SETTINGS) as memory:
+            self._fill(memory)
+            workers = [self._worker(postgres_url, "0") for _ in range(2)]
+            for worker in workers:
+                worker.communicate(timeout=120)
+                assert worker.returncode == 0
+            while memory.should_consolidate().should_consolidate:
+                memory.consolidate()
+            tiers = self._tiers(memory)
+            for n in range(6):
+                assert sorted(tiers[f"b{n}-{place}"] for place in range(3)) == ["archived", "archived", "long_term"]
+                events = [e.operation for place in range(3) for e in memory.history(f"b{n}-{place}")]
+                assert (events.count("promote"), events.count("absorb")) == (1, 2)
+            assert memory.verify().ok
+
+    def test_the_lock_of_a_killed_process_is_taken_over(self, postgres_url):
+        with opened(postgres_url, consolidator=SETTINGS) as memory:
+            self._fill(memory)
+            holder = self._worker(postgres_url, "0", "hold")
+            assert holder.stdout.readline() == "held\n"
+            lifecycle = memory._engine.store.lifecycle
+            with lifecycle.alone() as alone:
+                assert not alone
+            holder.send_signal(signal.SIGKILL)
+            holder.communicate()
+            for _ in range(1_000):  # the server notices the end of the connection in its own time
+                with lifecycle.alone() as alone:
+                    if alone:
+                        break
+            assert alone
+
+    @pytest.mark.parametrize("last", ["1", "2", "3"])
+    def test_what_a_killed_process_left_on_the_workbench_is_put_back(self, postgres_url, last):
+        with opened(postgres_url, consolidator=SETTINGS) as memory:
+            self._fill(memory)
+        worker = self._worker(postgres_url, last)
+        worker.communicate(timeout=120)
+        assert worker.returncode == 9
+        with opened(postgres_url, consolidator=SETTINGS) as memory:
+            while memory.should_consolidate().should_consolidate:
+                assert memory.consolidate().id
+            assert "consolidating" not in memory.stats().memories
+            assert sorted(self._tiers(memory).values()).count("long_term") == 6
+            assert memory.verify().ok
+
+
+def test_without_the_driver_the_extra_is_named(monkeypatch):
+    for name in [name for name in sys.modules if name.split(".")[0] in ("psycopg", "psycopg_pool")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [name for name in sys.modules if name.startswith("mnemic.stores.postgres")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r"mnemic\[postgres\]"):
+        Memory("postgres://host/db", embedder="hashing")

@@ -1,0 +1,157 @@
+"""Faults at a chosen step: the n-th statement that SQLite is asked to run, or the n-th write to a file.
+
+Nothing in the product knows of this. ``apsw`` calls a hook for each connection it makes, and a tracer before each statement; a
+virtual file system stands between SQLite and the disk. A trial counts only when ``landed`` says so.
+"""
+
+import asyncio
+import os
+import signal
+from contextlib import contextmanager
+
+import apsw
+
+MODES = ("crash", "exception", "cancel")
+CRASHED = 9
+
+
+class Cancelled(asyncio.CancelledError):
+    """A cancellation at a step: not an ``Exception``, so that nothing takes it for a failure it may survive."""
+
+
+class Steps:
+    """Counts statements, and lets the fault happen before the n-th (0: never).
+
+    Args:
+        at: before which statement.
+        mode: ``crash`` ends the process as ``kill -9`` does; ``exception`` is a disk that fails; ``cancel`` a cancelled task.
+    """
+
+    def __init__(self, at=0, mode="exception"):
+        self.at, self.mode, self.count, self.landed = at, mode, 0, False
+
+    def step(self):
+        self.count += 1
+        if self.count != self.at:
+            return
+        self.landed = True
+        if self.mode == "crash":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise apsw.IOError("injected") if self.mode == "exception" else Cancelled("injected")
+
+    def trace(self, _cursor, statement, _bindings):
+        self.step()
+        return True
+
+    def attach(self, connection):
+        connection.set_exec_trace(self.trace)
+
+
+@contextmanager
+def statements(memory=None, at=0, mode="exception"):
+    """Within the block the n-th statement does not happen; connections of an open memory, and all that are made meanwhile."""
+    steps = Steps(at, mode)
+    held = []
+    if memory is not None:
+        database = memory._engine.store._db
+        held = [database._writer, *database._readers]
+    for connection in held:
+        steps.attach(connection)
+    apsw.connection_hooks.append(steps.attach)
+    try:
+        yield steps
+    finally:
+        apsw.connection_hooks.remove(steps.attach)
+        steps.at = 0  # connections that were made meanwhile keep their tracer
+
+
+class _Files(apsw.VFS):
+    """A file system that fails at the n-th write, truncation or sync."""
+
+    def __init__(self, steps, name="failing"):
+        self.steps, self.base = steps, apsw.vfs_names()[0]
+        super().__init__(name, base=self.base, makedefault=True)
+
+    def xOpen(self, name, flags):
+        return _File(self.steps, self.base, name, flags)
+
+
+class _File(apsw.VFSFile):
+    def __init__(self, steps, base, name, flags):
+        self.steps = steps
+        super().__init__(base, name, flags)
+
+    def xWrite(self, data, offset):
+        self.steps.step()
+        super().xWrite(data, offset)
+
+    def xTruncate(self, size):
+        self.steps.step()
+        super().xTruncate(size)
+
+    def xSync(self, flags):
+        self.steps.step()
+        super().xSync(flags)
+
+
+class Writes(Steps):
+    """Counts writes to files instead; ``full`` is a disk without room from the n-th write on."""
+
+    def step(self):
+        if self.mode == "full" and self.at and self.count + 1 >= self.at:
+            self.count += 1
+            self.landed = True
+            raise apsw.FullError("injected")
+        super().step()
+
+
+@contextmanager
+def files(at=0, mode="exception"):
+    """Within the block files of connections that are made here fail at the n-th write."""
+    steps = Writes(at, mode)
+    system = _Files(steps)
+    try:
+        yield steps
+    finally:
+        steps.at = 0
+        system.unregister()
+
+
+def in_child(work):
+    """Run work in a forked process; its exit code, or minus the signal that ended it."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def answer_of(work, seconds=120):
+    """What work returns in a forked process, as text; or minus the signal that ended it, or ``hung``."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.close(reader)
+            signal.alarm(seconds)  # ends the child without a word
+            os.write(writer, str(work()).encode())
+            code = 0
+        finally:
+            os._exit(code)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        said = pipe.read().decode()
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return said if code == 0 else f"ended with {code}"
+
+
+def chosen(total, most):
+    """All steps up to a number, or so many of them evenly, the last ones always among them."""
+    if total <= most:
+        return list(range(1, total + 1))
+    return sorted({1 + round(n * (total - 1) / (most - 1)) for n in range(most)} | set(range(total - 2, total + 1)))

@@ -1,0 +1,169 @@
+"""What a language model may say, and what must hold of whatever is read from it."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic_ai.messages import ModelResponse, TextPart
+from tests.faults.fuzzing.oracle import told
+
+from mnemic import LanguageModelError, MemoryRecord, Message
+from mnemic.llm import deciding, enriching, expanding, extracting, linking, narrating, segmenting
+from mnemic.llm.exchange import read
+from mnemic.llm.reading import cleaned, found_objects, plain
+from mnemic.llm.schema import validated
+
+LIMIT = 100_000
+SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
+TALK = (
+    Message(role="user", name="Ana", content="I moved to Lisbon on Friday with my 2 cats.", sent_at=SAID, id="0"),
+    Message(role="assistant", content="Do you want the invoice on port 8080?", sent_at=SAID, id="1"),
+    Message(role="user", name="Ana", content="Yes, exactly. The rent is 1,200 euros.", sent_at=SAID, id="2"),
+    Message(role="user", name="Ben", content="The API key of the garden door is lost.", sent_at=SAID, id="3"),
+)
+KNOWN = tuple(
+    MemoryRecord(id=f"k{n}", content=text, created_at=SAID, updated_at=SAID)
+    for n, text in enumerate(("Ana lives in Porto.", "The rent is 900 euros."))
+)
+QUERY = "Where does Ana live since 2026?"
+TASKS = {
+    "extract": extracting.task("Moving", TALK, KNOWN),
+    "segment": segmenting.task(TALK),
+    "narrate": narrating.task(TALK),
+    "enrich": enriching.task(KNOWN),
+    "decide": deciding.task(*KNOWN),
+    "link": linking.task(KNOWN[0], KNOWN),
+    "expand": expanding.task(QUERY),
+}
+GOOD: dict[str, dict[str, Any]] = {
+    "extract": {
+        "prediction": "Ana speaks of a flat.",
+        "statements": [
+            {"statement": "Ana moved to Lisbon with 2 cats.", "change": "update", "known": 101, "messages": [1],
+             "type": "semantic", "confidence": 0.9},
+            {"statement": "The rent is 1,200 euros.", "change": "contradiction", "known": 102, "messages": [3],
+             "type": "episodic", "confidence": 1},
+        ],
+    },
+    "segment": {"episodes": [{"topic": "moving", "first": 1, "last": 3}, {"topic": "door", "first": 4, "last": 4}]},
+    "narrate": {"title": "Ana moves to Lisbon", "story": "Ana moved to Lisbon with her 2 cats. The rent is 1,200 euros."},
+    "enrich": {
+        "memories": [
+            {"memory": 1, "summary": "Ana lives in Porto.", "keywords": ["Porto"], "tags": ["home"], "type": "semantic",
+             "category": "personal", "importance": 0.5, "confidence": 0.5, "files": [], "entities": ["Ana"]},
+            {"memory": 2, "summary": "The rent is 900 euros.", "keywords": ["rent"], "tags": [], "files": ["a.py"]},
+        ]
+    },
+    "decide": {"decision": "merge", "into": 1, "kept": None, "reason": "same",
+               "content": "Ana lives in Porto. The rent is 900 euros."},
+    "link": {"links": [{"candidate": 1, "type": "extends", "strength": 0.5, "reason": "home"}]},
+    "expand": {"queries": ["Ana's home", "the town of Ana"]},
+}  # fmt: skip
+"""An answer of each stage that keeps every rule."""
+
+
+def answered(text: str) -> int:
+    """Read one text as the answer to every question; how many of them it answers."""
+    response = ModelResponse(parts=[TextPart(text)])
+    count = 0
+    for stage, task in TASKS.items():
+        _form(task.schema, text)
+        try:
+            found = read(task, response, LIMIT)
+        except LanguageModelError as error:
+            told(error)
+            continue
+        _HOLDS[stage](found)
+        assert found.dropped >= 0
+        count += 1
+    once = plain(text)
+    assert plain(once) == once
+    return count
+
+
+def _form(schema: Any, text: str) -> None:
+    """What is kept of an object fits the schema, and is cleaned once for all."""
+    for data in found_objects(text, schema.model_fields):
+        clean = cleaned(data)
+        assert cleaned(clean) == clean
+        try:
+            value, dropped = validated(schema, clean)
+        except LanguageModelError as error:
+            told(error)
+            continue
+        assert dropped >= 0
+        dumped = json.loads(value.model_dump_json())
+        assert schema.model_validate(dumped) == value
+        assert validated(schema, dumped) == (value, 0)
+
+
+def _extraction(found: extracting.Extraction) -> None:
+    assert len(found.statements) <= 25
+    keys = [" ".join(s.text.split()).casefold().rstrip(".") for s in found.statements]
+    assert len(set(keys)) >= len(keys) - 1  # dates are worked out after they are told apart
+    for statement in found.statements:
+        assert statement.text
+        assert statement.messages
+        assert list(statement.messages) == sorted({*statement.messages})
+        assert set(statement.messages) <= set(range(len(TALK)))
+        assert (statement.known is None) == (statement.change == "new")
+        assert statement.known in (None, *range(len(KNOWN)))
+        assert 0 <= statement.confidence <= 1
+
+
+def _segmentation(found: segmenting.Segmentation) -> None:
+    assert [place for group in found.groups for place in group] == list(range(len(TALK)))
+    assert len(found.topics) == len(found.groups)
+    assert all(found.groups)
+
+
+def _narrative(found: narrating.Narrative) -> None:
+    assert found.title or found.story
+    assert found.title is None or 0 < len(found.title.split()) <= narrating.LONGEST_TITLE
+    assert found.story is None or 20 <= len(found.story) <= 2 * narrating.LONGEST_STORY
+
+
+def _enrichments(found: enriching.Enrichments) -> None:
+    assert len(found.items) == len(KNOWN)
+    assert any(found.items)
+    for item, record in zip(found.items, KNOWN, strict=True):
+        if item is not None:
+            assert item.summary or item.keywords
+            assert len(item.summary or "") <= enriching.LONGEST_SUMMARY
+            assert len(item.keywords) <= 5
+            assert len(item.tags) <= 3
+            assert item.category in (None, *enriching.CATEGORIES)
+            assert 0 <= item.importance <= 1
+            assert 0 <= item.confidence <= 1
+            assert all(name.casefold() in record.content.casefold() for name in item.related_entities)
+
+
+def _decision(found: deciding.PairDecision) -> None:
+    match found.action:
+        case deciding.Merge(into=into, content=content):
+            assert into in (0, 1)
+            assert "900" in content
+            assert "porto" in content.casefold()
+        case deciding.Replace(kept=kept, superseded=other):
+            assert {kept, other} == {0, 1}
+        case deciding.KeepBoth():
+            pass
+
+
+def _links(found: linking.ProposedLinks) -> None:
+    assert len({(link.candidate, link.type) for link in found.links}) == len(found.links) <= linking.MOST_CANDIDATES
+    assert all(0 <= link.candidate < len(KNOWN) and 0 <= link.strength <= 1 for link in found.links)
+
+
+def _queries(found: expanding.Expansion) -> None:
+    assert 1 <= len(found.queries) <= expanding.MOST_QUERIES
+    assert QUERY not in found.queries
+    assert len({query.casefold() for query in found.queries}) == len(found.queries)
+
+
+_HOLDS: dict[str, Any] = {
+    "extract": _extraction, "segment": _segmentation, "narrate": _narrative, "enrich": _enrichments,
+    "decide": _decision, "link": _links, "expand": _queries,
+}  # fmt: skip

@@ -1,0 +1,161 @@
+"""Chroma beside processes that die, two processes on one folder, and damaged files: nothing is lost, nobody dies of it."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mnemic import HashingEmbedder, Memory, Message
+
+pytest.importorskip("chromadb")
+pytestmark = pytest.mark.engine
+
+WORKER = Path(__file__).with_name("chroma_worker.py")
+BATTERY = os.environ.get("MNEMIC_BATTERY") == "1"
+KILLS = 50 if BATTERY else 5
+
+
+def begun(folder, *arguments):
+    command = [sys.executable, str(WORKER), str(folder), *map(str, arguments)]
+    return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def checked(folder, stored=()):
+    """A process opens what is there and answers for every text; it must neither die nor miss one."""
+    process = begun(folder, "check")
+    told, _ = process.communicate("".join(f"{id_}\t{text}\n" for id_, text in stored), timeout=300)
+    assert process.returncode == 0, (process.returncode, told)
+    return told
+
+
+def acknowledged(lines):
+    return [tuple(line.rstrip("\n").split("\t")) for line in lines if line.count("\t") == 1 and line.endswith("\n")]
+
+
+def test_killed_with_a_writer_and_a_consolidator(tmp_path):
+    folder, chance = tmp_path / "memory", random.Random(7)
+    stored = []
+    for number in range(KILLS):
+        workers = [begun(folder, "write", f"w{number}"), begun(folder, "consolidate")]
+        if chance.random() < 0.5:
+            workers.reverse()  # either may own the index
+        lines = []
+        writer = next(worker for worker in workers if worker.args[3] == "write")
+        for _ in range(chance.randrange(5, 150)):
+            lines.append(writer.stdout.readline())
+        time.sleep(chance.random() * 0.5)
+        for worker in workers:
+            worker.kill()
+        for worker in workers:
+            rest = worker.communicate(timeout=60)[0]
+            lines += rest.splitlines(keepends=True) if worker is writer else []
+        stored += acknowledged(lines)
+        checked(folder, stored[-400:])
+    assert len(stored) > KILLS
+    checked(folder, chance.sample(stored, min(len(stored), 2000)))
+
+
+def test_two_processes_on_one_folder(tmp_path):
+    folder = tmp_path / "memory"
+    writers = [begun(folder, "write", name) for name in ("a", "b")]
+    lines = [writer.stdout.readline() for _ in range(150) for writer in writers]
+    for writer in writers:
+        writer.kill()
+    stored = acknowledged([*lines, *(line for w in writers for line in w.communicate()[0].splitlines(keepends=True))])
+    assert len(stored) >= 300
+    checked(folder, stored)
+
+
+def test_the_next_process_takes_over(tmp_path):
+    folder = tmp_path / "memory"
+    with Memory(folder, user="ana", embedder=HashingEmbedder(dimension=64)) as memory:
+        memory.add_message("a line about gardens")
+    first = begun(folder, "hold")
+    assert first.stdout.readline() == "owner\n"
+    second = begun(folder, "hold")
+    assert second.stdout.readline() == "reader\n"
+    first.kill()
+    first.communicate()
+    told, _ = second.communicate("\n", timeout=60)
+    assert (told, second.returncode) == ("owner\n", 0)
+
+
+def halved(path):
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def zeroed(path):
+    path.write_bytes(bytes(path.stat().st_size))
+
+
+def emptied(path):
+    os.truncate(path, 0)
+
+
+def deleted(path):
+    path.unlink()
+
+
+def scrambled(path):
+    content = bytearray(path.read_bytes())
+    chance = random.Random(1)
+    for _ in range(64):
+        content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    path.write_bytes(content)
+
+
+MUTANTS = [
+    (name, damage)
+    for name in (
+        "header.bin",
+        "data_level0.bin",
+        "chroma.sqlite3",
+        "link_lists.bin",
+        "length.bin",
+        "index_metadata.pickle",
+    )
+    for damage in (halved, zeroed, deleted, *((scrambled,) if name in ("header.bin", "data_level0.bin") else ()))
+]
+CHOSEN = MUTANTS if BATTERY else MUTANTS[:10]
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """A folder with an index that was closed, large enough to have its graph on disk; and what it holds."""
+    from mnemic import Chroma
+
+    folder = tmp_path_factory.mktemp("sound") / "memory"
+    messages = [
+        Message(role="user", content=f"line {n} tells of the {n % 7} gardens of house {n}", id=f"m{n}")
+        for n in range(1500)
+    ]
+    with Memory(folder, user="ana", embedder=HashingEmbedder(dimension=64), vectors=Chroma(exact_below=0)) as memory:
+        memory.add(messages)
+        memory.flush(process=False)
+        assert memory.verify().ok
+    return folder, [(message.id, message.content) for message in messages[::75]]
+
+
+def test_there_are_twenty():
+    assert len(MUTANTS) == 20
+
+
+@pytest.mark.parametrize("left", ["closed", "killed"])
+@pytest.mark.parametrize(("name", "damage"), CHOSEN, ids=lambda value: getattr(value, "__name__", value))
+def test_damaged_files(sound, tmp_path, name, damage, left):
+    folder, stored = sound
+    copy = tmp_path / "memory"
+    shutil.copytree(folder, copy)
+    (path,) = (copy / "chroma").rglob(name)
+    damage(path)
+    if left == "killed":  # then nothing says what the files were
+        pointer = copy / "chroma" / "current.json"
+        held = json.loads(pointer.read_text())
+        pointer.write_text(json.dumps({"generation": held["generation"]}))
+    checked(copy, stored)

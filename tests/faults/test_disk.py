@@ -1,0 +1,262 @@
+"""A disk that is full, fails or goes away, and folders that may not be written: an error of ours, nothing half done, and on."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+
+import pytest
+
+from mnemic import InvalidInput, Memory, Message, MnemicError, StoreCorrupt, StoreError, StoreFull, StoreUnavailable
+from mnemic.flows import backing
+
+from .failpoints import answer_of, chosen, files
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+LONG = bool(os.environ.get("MNEMIC_BATTERY"))
+POINTS = 10_000 if LONG else 12
+
+
+def opened(folder):
+    return Memory(folder, user="ana", session="s", embedder="hashing")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with opened(tmp_path / "memory") as memory:
+        memory.add([Message(role="user", content=f"turn {n} about gardens and water", id=f"m{n}") for n in range(50)])
+        memory.process()
+        memory.remember("The garden needs water", id="r")
+    return tmp_path / "memory"
+
+
+def store(memory):
+    memory.add([Message(role="user", content=f"new turn {n} " + "word " * 50, id=f"n{n}") for n in range(20)])
+    memory.remember("The cellar is dry", id="new")
+
+
+def erase(memory):
+    erasure = memory.forget(ids=["m3", "r"], hard=True)
+    if not erasure.clean:
+        raise StoreFull("not all of it is gone yet")
+
+
+WORK = {"store": store, "erase": erase, "process": lambda memory: (store(memory), memory.process())}
+
+
+def worked(folder, name, at, mode):
+    """Do work while the n-th write to a file fails; how many writes there were, whether one failed, and what was said."""
+    with files(at, mode) as steps:
+        said = ""
+        try:
+            with opened(folder) as memory:
+                WORK[name](memory)
+        except (MnemicError, MemoryError) as error:
+            said = type(error).__name__
+        return f"{steps.count} {int(steps.landed)} {said}"
+
+
+@pytest.mark.parametrize("name", WORK)
+@pytest.mark.parametrize("mode", ["full", "exception", "crash"])
+def test_writes_to_files_fail_one_after_the_other(tmp_path, folder, name, mode):
+    """Statements are not what a disk fails at: each write, truncation and sync fails once, within checkpoints and VACUUM too."""
+    shutil.copytree(folder, tmp_path / "whole")
+    total = int(answer_of(lambda: worked(tmp_path / "whole", name, 0, mode)).split()[0])
+    assert total > 10
+    landed, typed = 0, 0
+    for at in chosen(total, POINTS):
+        place = tmp_path / f"{at}"
+        shutil.copytree(folder, place)
+        said = answer_of(lambda place=place, at=at: worked(place, name, at, mode))
+        if mode == "crash":
+            assert said == "ended with -9" or said.split()[1] == "0"
+            landed += said == "ended with -9"
+        else:
+            landed += said.split()[1] == "1"
+            typed += len(said.split()) > 2
+        with opened(place) as memory:
+            report = memory.verify()
+            assert report.ok, (at, said, report.findings)
+            assert {m.id for m in memory.messages()} >= {f"m{n}" for n in range(50)} - {"m3"}
+            WORK[name](memory)
+            assert memory.verify().ok
+            assert not memory._engine.store.erasure.unfinished()
+        shutil.rmtree(place)
+    assert landed >= 0.8 * len(chosen(total, POINTS))
+    assert mode == "crash" or typed
+
+
+def test_no_room_for_a_backup(tmp_path, folder):
+    def work():
+        with opened(folder) as memory, files(3, "full") as steps:
+            try:
+                memory.backup(tmp_path / "copy")
+            except StoreError as error:
+                return f"{type(error).__name__} {steps.landed} {sorted(path.name for path in tmp_path.iterdir())}"
+        return "stored"
+
+    assert answer_of(work) == "StoreFull True ['memory']"
+
+
+def test_a_backup_of_a_memory_in_use(tmp_path, folder):
+    seen = []
+    with opened(folder) as memory, opened(folder) as other:
+        other.add_message("before", id="before")
+        report = memory.backup(tmp_path / "deep" / "copy", progress=lambda done, total: seen.append((done, total)))
+        other.add_message("after", id="after")
+        assert report.ok
+        assert report.checks["messages"] == 51
+        held = memory.list()
+    assert seen[-1][0] == seen[-1][1] > 0
+    copy = tmp_path / "deep" / "copy"
+    assert sorted(path.name for path in copy.iterdir()) == [".gitignore", "mnemic.db"]
+    assert stat.S_IMODE(copy.stat().st_mode) == 0o700
+    assert stat.S_IMODE((copy / "mnemic.db").stat().st_mode) == 0o600
+    with opened(copy) as restored:
+        assert "before" in {m.id for m in restored.messages()}
+        assert "after" not in {m.id for m in restored.messages()}
+        assert restored.list() == held
+        assert restored.search("gardens and water")
+
+
+def test_a_backup_overwrites_nothing(tmp_path, folder):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "letter").write_text("mine")
+    with opened(folder) as memory:
+        for place in (tmp_path / "full", tmp_path / "full" / "letter", folder):
+            with pytest.raises(InvalidInput, match="overwrites nothing"):
+                memory.backup(place)
+        for place in ("", 3):
+            with pytest.raises(InvalidInput):
+                memory.backup(place)
+        with pytest.raises(StoreUnavailable):
+            memory.backup(tmp_path / "full" / "letter" / "below")
+    assert (tmp_path / "full" / "letter").read_text() == "mine"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "memory"]
+
+
+def test_a_record_in_ram_can_be_kept(tmp_path):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add_message("kept", id="m")
+        assert memory.backup(tmp_path / "kept").ok
+    with opened(tmp_path / "kept") as memory:
+        assert memory.get("m").content == "kept"
+
+
+def test_a_damaged_record_makes_no_backup(tmp_path, folder):
+    with opened(folder) as memory:
+        with memory._engine.store._db.whole() as db:
+            db.execute("UPDATE messages SET content = 'another' WHERE id = 'm1'")
+        with pytest.raises(StoreCorrupt, match="does not verify"):
+            memory.backup(tmp_path / "copy")
+    assert not (tmp_path / "copy").exists()
+
+
+def test_a_backup_becomes_a_memory_again(tmp_path, folder):
+    with opened(folder) as memory:
+        memory.backup(tmp_path / "copy")
+    shutil.rmtree(folder)
+    assert backing.restore_backup(tmp_path / "copy", folder).ok
+    with opened(folder) as memory:
+        assert len(memory.messages()) == 50
+        assert memory.verify().ok
+    with pytest.raises(InvalidInput, match="overwrites nothing"):
+        backing.restore_backup(tmp_path / "copy", folder)
+    with pytest.raises(InvalidInput, match="no backup"):
+        backing.restore_backup(tmp_path / "nothing", tmp_path / "new")
+    assert not (tmp_path / "new").exists()
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_a_log_without_its_file_is_kept(folder):
+    """To begin anew there would throw away what is in the log."""
+
+    def work():
+        memory = opened(folder)
+        memory.add_message("only in the log", id="late")
+        os._exit(0)
+
+    answer_of(work)
+    log = (folder / "mnemic.db-wal").read_bytes()
+    assert log
+    for leave in (lambda path: path.write_bytes(b""), lambda path: path.unlink()):
+        leave(folder / "mnemic.db")
+        with pytest.raises(StoreCorrupt, match="its log"):
+            opened(folder)
+        assert (folder / "mnemic.db-wal").read_bytes() == log
+
+
+VANISHED = """
+import os, shutil, sys
+from mnemic import Memory, MnemicError
+memory = Memory(sys.argv[1], user="ana", embedder="hashing")
+memory.add_message("here", id="here")
+shutil.rmtree(sys.argv[1])
+said = []
+for call in (lambda: memory.add_message("x"), lambda: memory.search("here"), lambda: memory.verify(), memory.messages):
+    try:
+        call()
+        said.append("answered")
+    except MnemicError as error:
+        said.append(type(error).__name__)
+memory.close()
+print(*said)
+"""
+
+
+def test_a_folder_that_vanished(folder):
+    """On this system the file lives on while it is open; whatever happens is an answer or an error of ours."""
+    command = [sys.executable, "-c", VANISHED, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) == 4
+
+
+TAKEN_AWAY = """
+import os, sys
+from mnemic import Memory, MnemicError, StoreError
+with Memory(":memory:", embedder="hashing") as warm:
+    warm.add_message("x"); warm.search("x"); warm.verify(); warm.remember("x")
+folder = sys.argv[1]
+for path, _, names in os.walk(folder):
+    os.chown(path, 65534, 65534)
+    for name in names:
+        os.chown(os.path.join(path, name), 65534, 65534)
+os.setgid(65534); os.setuid(65534)
+memory = Memory(folder, user="ana", embedder="hashing")
+memory.add_message("mine", id="mine")
+os.chmod(os.path.join(folder, "mnemic.db"), 0o400)
+os.chmod(folder, 0o500)
+memory.add_message("through the open file", id="open")
+print(len(memory.messages()))
+memory.close()
+again = Memory(folder, user="ana", embedder="hashing")
+print(len(again.messages()), again.verify().ok)
+try:
+    again.forget(ids=["mine"], hard=True)
+    print("erased")
+except StoreError as error:
+    print(type(error).__name__)
+again.close()
+os.chmod(folder, 0o700); os.chmod(os.path.join(folder, "mnemic.db"), 0o600)
+with Memory(folder, user="ana", embedder="hashing") as memory:
+    print(memory.forget(ids=["mine"], hard=True).clean)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="becoming another user needs root")
+def test_permissions_taken_away_at_run_time(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("taken") / "memory"
+    with opened(folder) as memory:
+        memory.add_message("first", id="first")
+    for path in (folder, *folder.parents):
+        if path.is_relative_to(folder.parent.parent):
+            path.chmod(0o755)
+    command = [sys.executable, "-c", TAKEN_AWAY, str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["3", "3", "True", "StoreReadOnly", "True"]

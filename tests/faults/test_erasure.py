@@ -1,0 +1,329 @@
+"""``forget(hard=True)``: nothing of what goes is in any file, in any form, and all that stays is as it was."""
+
+import contextlib
+import os
+import shutil
+
+import pytest
+
+from mnemic import Conflict, Memory, Message, NotFound
+from mnemic.text.terms import index_terms
+from mnemic.types import Erase
+
+from . import erasing
+from .erasing import Dense, Item, forms, opened, scan, vectors_of
+from .failpoints import in_child, statements
+
+VICTIMS = 500 if os.environ.get("MNEMIC_BATTERY") else 24
+
+WITHOUT_VECTORS = pytest.mark.filterwarnings("ignore:Without vectors for now:RuntimeWarning")
+
+
+def needles_of(items):
+    return {form: item.id for item in items for canary in (*item.canaries, item.id) for form in forms(canary)}
+
+
+def ids(memory):
+    with memory._engine.store._db.read() as db:
+        return {
+            id_ for table in ("messages", "episodes", "memories") for (id_,) in db.execute(f"SELECT id FROM {table}")
+        }
+
+
+@WITHOUT_VECTORS
+def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
+    folder, side, embedder = tmp_path / "memory", tmp_path / "needles", Dense()
+    with opened(folder, embedder) as memory:
+        items = erasing.fill(memory, embedder, 2 * VICTIMS)
+        states = {memory.get(item.id).status for item in items if item.state == "member"}
+        assert states == {"archived"}
+        assert {memory.get(item.id).status for item in items if item.state == "successor"} == {"long_term"}
+        assert memory.verify().ok, memory.verify().findings
+        half = len(erasing.STATES)  # every state among those that go and among those that stay
+        victims = [item for n, item in enumerate(items) if n // half % 2 == 0]
+        others = [item for item in items if item not in victims]
+        said = [f"{item.id}-said" for item in victims if item.state == "pending"]
+        bytes_of, needles = vectors_of(memory, items), needles_of(victims)
+        blobs = {blob for item in victims for blob in bytes_of[item.id]}
+        seen = scan(folder, side, {*needles, *blobs})
+        texts = {item.id for item in victims} - {needles[form] for form in seen if form in needles}
+        assert not texts, "what the scan cannot find before proves nothing after"
+        before = {item.id: memory.get(item.id) for item in others}
+        kept_bytes = {blob for item in others for blob in bytes_of[item.id]} & set(
+            scan(folder, side, {b for i in others for b in bytes_of[i.id]})
+        )
+        held = ids(memory)
+
+        erasure = memory.forget(ids=[*(item.id for item in victims), *said], hard=True)
+
+        assert erasure.clean, erasure
+        assert erasure.missing == ()
+        assert erasure.purge.bytes_scanned > 0
+        assert erasure.purge.needles > len(victims)
+        left = scan(folder, side, {*needles, *blobs})
+        assert not left, {(needles.get(form, "vector"), where) for form, where in left.items()}
+        assert memory.verify().ok, memory.verify().findings
+        for item in victims:
+            with pytest.raises(NotFound):
+                memory.get(item.id)
+        gone = set(erasure.ids)
+        assert held - ids(memory) == gone - set(erasure.remade)
+        assert sum(erasure.counts.get(table, 0) for table in ("messages", "episodes", "memories")) == len(gone)
+        assert erasure.counts["fulltext"] == len(gone)
+        assert not gone & {item.id for item in others}
+        for id_, record in before.items():
+            assert memory.get(id_) == record, id_
+        for n, item in enumerate(items):
+            if item.state == "successor" and item in victims:
+                assert memory.get(f"twin-{n}").status != "archived"
+            elif item.state == "member" and item in victims:
+                twin = memory.get(f"twin-{n}")
+                assert twin.status != "archived"
+                assert twin.content == f"It is the {n}-th that stays"
+        number, docs = (
+            memory._engine.store.user("ana"),
+            memory._engine.store.docs_of("ana", [item.id for item in others]),
+        )
+        for item in others:
+            (term,) = index_terms(item.canaries[0])
+            assert docs[item.id] in memory._engine.store.postings(number, term), item.state
+        alive = next(item for item in others if item.state == "message")
+        assert memory.search(alive.content, k=3, kinds=["message"])[0].id == alive.id
+        assert set(scan(folder, side, kept_bytes)) == kept_bytes
+        again = next(item for item in victims if item.state == "message")
+        assert memory.add([Message(role="user", content="anew", id=again.id)])[0].outcome == "stored"
+        memory.forget(ids=[again.id], hard=True)
+    left = scan(folder, side, {*needles, *blobs})
+    assert not left
+    with opened(folder, embedder) as memory:
+        assert memory.verify().ok
+        assert not memory._engine.store.erasure.unfinished()
+
+
+@WITHOUT_VECTORS
+def test_everything_of_a_user(tmp_path):
+    folder, side, embedder = tmp_path / "memory", tmp_path / "needles", Dense()
+    with opened(folder, embedder, user="bob") as bob:
+        kept = erasing.fill(bob, embedder, 12)
+        before = {item.id: bob.get(item.id) for item in kept}
+        ana = bob.scoped(user="ana")
+        items = erasing.fill(ana, embedder, 24)
+        blobs = {blob for found in vectors_of(ana, items).values() for blob in found}
+        other = Memory(folder, user="ana", embedder=embedder)
+        assert other.search(items[2].canaries[0])
+        erasure = ana.erase_user()
+        assert erasure.clean
+        assert erasure.counts["users"] == 1
+        assert not scan(folder, side, {*needles_of(items), *blobs})
+        assert not len(other.search(items[2].canaries[0]))
+        assert ana.stats().memories == {}
+        assert ana.erase_user().counts == {}
+        assert ana.add_message("begun anew", id="m").outcome == "stored"
+        assert [hit.id for hit in other.search("begun anew")] == ["m"], (
+            "a process that knew the user before sees the new one"
+        )
+        assert {id_: bob.get(id_) for id_ in before} == before
+        assert bob.verify().ok, bob.verify().findings
+        assert bob.search(kept[2].canaries[0])
+        other.close()
+
+
+def test_the_next_user_never_gets_the_number_of_an_erased_one(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        memory.add_message("mine")
+        number = memory._engine.store.user("ana")
+        memory.erase_user()
+        memory.scoped(user="bob").add_message("his")
+        assert memory._engine.store.user("bob") > number
+
+
+def told(memory, *texts):
+    item_ids = [f"m{n}" for n in range(len(texts))]
+    memory.add(
+        [Message(role="user", content=text, id=id_, session="s") for text, id_ in zip(texts, item_ids, strict=True)]
+    )
+    memory.process()
+    return item_ids
+
+
+def test_what_was_made_of_it_goes_with_it_and_episodes_are_told_again(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", session="s", embedder="hashing") as memory:
+        told(memory, "I live in Lisbon with my cat Miso.", "I work as a nurse at the hospital.")
+        memory.end_session()
+        (lisbon,) = (m for m in memory.list(types=["semantic"]) if "Lisbon" in m.content)
+        derived = memory.remember("Somebody who knows Portugal", source_ids=[lisbon.id]).id
+        summary = next(m for m in memory.list() if m.category == "session_summary")
+        erasure = memory.forget(ids=["m0"], hard=True)
+        assert {lisbon.id, derived, summary.id, "m0"} <= set(erasure.ids)
+        assert set(erasure.remade) == {memory.episodes()[0].id, summary.id}
+        (episode,) = memory.episodes()
+        assert "Lisbon" not in episode.title + episode.content
+        assert episode.message_ids == ("m1",)
+        assert "Lisbon" not in memory.get(summary.id).content
+        assert memory.get("m1").content == "I work as a nurse at the hospital."
+        assert "Lisbon" not in str(memory.history(episode.id))
+        assert memory.verify().ok, memory.verify().findings
+        memory.forget(ids=["m1"], hard=True)
+        assert memory.episodes() == memory.list() == memory.messages() == []
+        assert memory.verify().ok, memory.verify().findings
+
+
+def test_by_description_with_what_was_forgotten_before(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        memory.remember("I prefer meetings before ten", tags=["schedule"], category="preference", id="meetings")
+        memory.remember("My dentist is Dr. Costa", id="dentist")
+        memory.forget(ids=["meetings"])
+        erasure = memory.forget("my schedule preferences", hard=True)
+        assert (erasure.ids, erasure.clean) == (("meetings",), True)
+        assert [m.id for m in memory.list()] == ["dentist"]
+        assert memory.forget(ids=["nobody"], hard=True).missing == ("nobody",)
+
+
+def test_the_trail_of_others_does_not_name_what_is_gone(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        memory.remember("The port is 8080 on the server", id="old")
+        memory.remember("Another thing", id="secret-id")
+        memory.link("old", "secret-id", "references", reason="secret reason")
+        memory.forget(ids=["secret-id"], hard=True)
+        with memory._engine.store._db.read() as db:
+            trail = db.execute("SELECT detail FROM events").fetchall()
+        assert not any("secret" in detail for (detail,) in trail)
+        assert [event.operation for event in memory.history("old")] == ["remember", "link"]
+
+
+def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch):
+    monkeypatch.setattr("mnemic.flows.erasing.PATIENCE", 0.05)
+    folder, side = tmp_path / "memory", tmp_path / "needles"
+    item = Item("V" * 20, "message")
+    with Memory(folder, user="ana", embedder="hashing") as memory, Memory(folder, embedder="hashing") as reader:
+        memory.add([Message(role="user", content=item.content, id=item.id)])
+        with reader._engine.store._db.read() as db, db:
+            assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)]
+            erasure = memory.forget(ids=[item.id], hard=True)
+            assert "reader" in erasure.purge.pending
+            assert not erasure.clean
+            assert not memory.messages()
+            assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)], "a snapshot is a snapshot"
+        assert scan(folder, side, needles_of([item]))
+        memory.flush()
+        assert not memory._engine.store.erasure.unfinished()
+        assert not scan(folder, side, needles_of([item]))
+
+
+def test_what_is_made_of_it_meanwhile_is_not_overlooked(tmp_path):
+    """Another process makes something of a record between the decision and the erasing: it is decided again."""
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        memory.remember("The first thing", id="first")
+        store, real = memory._engine.store, type(memory._engine.store).erasure
+        meanwhile = iter(["second", "third"])
+
+        class Slow:
+            def __init__(self, inner):
+                self.inner = inner
+
+            def __getattr__(self, name):
+                return getattr(self.inner, name)
+
+            def erase(self, user, change, **options):
+                if (id_ := next(meanwhile, None)) is not None:
+                    memory.remember(f"The {id_} thing", id=id_, source_ids=["first"])
+                return self.inner.erase(user, change, **options)
+
+        type(store).erasure = property(lambda own: Slow(real.fget(own)))
+        try:
+            erasure = memory.forget(ids=["first"], hard=True)
+        finally:
+            type(store).erasure = real
+        assert erasure.ids == ("first", "second", "third")
+        assert memory.list() == []
+        memory.remember("One", id="one")
+        memory.remember("Two", id="two", source_ids=["one"])
+        with pytest.raises(Conflict):
+            store.apply("ana", [Erase(ids=("one",))])
+        assert memory.get("one").content == "One"
+        assert [r.outcome for r in store.apply("ana", [Erase(ids=("one", "two")), Erase(ids=("one", "two"))])] == [
+            "stored",
+            "duplicate",
+        ]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_killed_before_every_statement_it_finishes_at_the_next_opening(tmp_path):
+    """Either nothing has happened yet, or everything happens."""
+    base, side = tmp_path / "base", tmp_path / "needles"
+    item = Item("victim", "message")
+    with Memory(base, user="ana", session="s", embedder="hashing") as memory:
+        memory.add(
+            [
+                Message(role="user", content=f"I live in Lisbon. {item.content}", id="victim"),
+                Message(role="user", content="I work as a nurse.", id="kept"),
+            ]
+        )
+        memory.process()
+    needles = {form for canary in item.canaries for form in forms(canary)}
+
+    def run(folder, last):
+        with Memory(folder, user="ana", embedder="hashing") as memory, statements(memory, last, "crash") as steps:
+            memory.forget(ids=["victim"], hard=True)
+            return steps.count
+
+    shutil.copytree(base, tmp_path / "whole")
+    total = run(tmp_path / "whole", 0)
+    assert total > 30
+    step = 1 if os.environ.get("MNEMIC_BATTERY") else max(1, total // 15)
+    gone = 0
+    for last in [*range(1, total - 5, step), *range(total - 5, total + 1)]:
+        folder = tmp_path / f"at{last}"
+        shutil.copytree(base, folder)
+        assert in_child(lambda folder=folder, last=last: run(folder, last)) == -9, "the kill must have landed"
+        with Memory(folder, user="ana", embedder="hashing") as memory:
+            report = memory.verify()
+            assert report.ok, report.findings
+            there = [m.id for m in memory.messages()]
+            assert there in (["victim", "kept"], ["kept"])
+            assert not memory._engine.store.erasure.unfinished()
+            if there == ["kept"]:
+                gone += 1
+                assert not scan(folder, side, needles), last
+            else:
+                assert memory.forget(ids=["victim"], hard=True).clean
+        assert not scan(folder, side, needles), last
+        shutil.rmtree(folder)
+    assert gone >= 4
+
+
+def test_a_consolidated_text_is_taken_back(tmp_path):
+    """A model merged two memories into one text: when one of them goes, the other gets its own words back."""
+    from dataclasses import replace
+
+    from mnemic.types import Consolidate, Promotion, Revise
+
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        for id_, text in (("best", "The box is red"), ("goes", "The box holds SECRET"), ("stays", "The box is heavy")):
+            memory.remember(text, id=id_)
+        record = memory.get("best")
+        merged = replace(record, content="The red heavy box holds SECRET", version=2)
+        (index,) = memory._engine.indexing([merged], memory._engine.embedder)
+        promotion = Promotion(
+            id="best", importance=0.9, absorbed=("goes", "stays"), revised=Revise(record=merged, indexing=index)
+        )
+        store = memory._engine.store
+        store.apply(
+            "ana",
+            [Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})],
+            model=memory._engine.embedder.id,
+        )
+        assert memory.get("stays").status == "archived"
+        erasure = memory.forget(ids=["goes"], hard=True)
+        assert erasure.ids == ("goes",)
+        assert erasure.remade == ("best",)
+        assert memory.get("best").content == "The box is red"
+        assert memory.get("best").status == memory.get("stays").status == "short_term"
+        assert "SECRET" not in str(memory.history("best"))
+        with store._db.read() as db:
+            assert "SECRET" not in str(db.execute("SELECT row FROM versions").fetchall())
+        assert memory.verify().ok, memory.verify().findings
+        with contextlib.suppress(NotFound):
+            memory.undo("con")
+        assert memory.verify().ok, memory.verify().findings

@@ -1,0 +1,65 @@
+"""Records of every released version open, are whole, and hold what they held."""
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+import mnemic
+from mnemic import Memory
+
+RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("record-*.db.gz"))
+
+
+@pytest.fixture(params=RECORDS, ids=lambda path: path.name.removesuffix(".db.gz"))
+def folder(request, tmp_path):
+    place = tmp_path / "memory"
+    place.mkdir()
+    (place / "mnemic.db").write_bytes(gzip.decompress(request.param.read_bytes()))
+    return place
+
+
+def schema(memory):
+    with memory._engine.store._db.read() as db:
+        return db.execute(
+            "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
+        ).fetchall()
+
+
+def test_there_is_one_of_this_version():
+    assert [path for path in RECORDS if mnemic.__version__ in path.name]
+    assert all(path.stat().st_size < 100_000 for path in RECORDS)
+
+
+def test_it_opens_and_holds_what_it_held(folder):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        report = memory.verify()
+        assert report.ok, report.findings
+        assert {"m0", "m1", "m2", "late"} <= {m.id for m in memory.messages(reach="user")}
+        assert memory.get("port").content == "The API runs on port 9090."
+        assert [event.content for event in memory.history("port")][:2] == [
+            "The API runs on port 8080.",
+            "The API runs on port 9090.",
+        ]
+        assert memory.get("port").metadata == {"deep": [1, {"a": None}]}
+        assert memory.preferences["theme"] == "dark"
+        assert (memory.get("best").status, memory.get("twin").status, memory.get("jest").status) == (
+            "long_term",
+            "archived",
+            "archived",
+        )
+        assert [link.reason for link in memory.graph("port").links] == ["the same machine"]
+        assert memory.search("where does Ana live?")[0].id == "m0"
+        (episode,) = memory.episodes(reach="user")
+        assert episode.message_ids
+        assert memory.scoped(user="bob").messages(reach="user")[0].content == "His own words"
+        memory.undo("con")
+        memory.restore("jest")
+        memory.process()
+        assert memory.forget(ids=["m0"], hard=True).clean
+        assert memory.verify().ok, memory.verify().findings
+
+
+def test_it_is_brought_to_the_schema_of_a_new_record(folder, tmp_path):
+    with Memory(folder, embedder="hashing") as old, Memory(tmp_path / "new", embedder="hashing") as new:
+        assert schema(old) == schema(new), "until the first release: run tests/fixtures/make_record.py again"

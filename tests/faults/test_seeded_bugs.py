@@ -1,0 +1,176 @@
+"""Faults planted on purpose: the walks of ``test_model`` must find nearly all of them, or they prove nothing.
+
+Each fault is a small change of the kind that a slip makes: a condition that is missing, a row that is not written, a `>` for
+a `>=`. A walk over a faulty memory has to fail within the short form.
+"""
+
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from hypothesis import Phase
+from hypothesis.stateful import run_state_machine_as_test
+from tests.battery import note
+
+from mnemic import EmbeddingMismatch
+from mnemic.flows import exporting, recalling, writing
+from mnemic.flows.engine import Engine
+from mnemic.indexes.catalog import Catalog, Columns
+from mnemic.stores.sql import consolidating, transaction
+from mnemic.stores.sql.transaction import Transaction
+from mnemic.stores.sqlite import database
+from mnemic.stores.sqlite.dialect import SqliteDialect
+
+from .test_model import FolderWalk, Walk, limits
+
+
+def rewritten(before, after):
+    """A statement of SQL that says something else."""
+
+    def plant(patch):
+        execute, seen = database._Connection.execute, []
+
+        def other(self, sql, *more, **named):
+            if before in sql:
+                seen.append(sql)
+            return execute(self, sql.replace(before, after), *more, **named)
+
+        patch.setattr(database._Connection, "execute", other)
+        return seen
+
+    return plant
+
+
+def replaced(owner, name, make):
+    """A function that does something else; ``make`` is given the right one."""
+
+    def plant(patch):
+        right, seen = getattr(owner, name), []
+        wrong = make(right)
+
+        def other(*given, **named):
+            seen.append(name)
+            return wrong(*given, **named)
+
+        patch.setattr(owner, name, other)
+        return seen
+
+    return plant
+
+
+def nothing(_):
+    return lambda *given, **named: None
+
+
+def without_links(right):
+    return lambda t, promotion, cycle: right(t, {**promotion, "links": []}, cycle)
+
+
+def without_exclude(right):
+    return lambda engine, scope, filters, view: right(engine, scope, replace(filters, exclude=()), view)
+
+
+def one_more(right):
+    return lambda engine, scope, query: right(engine, scope, replace(query, k=query.k + 1))
+
+
+def anywhere(right):
+    def reach(self, filters):
+        return right(replace(self, session=self.session * 0), filters)
+
+    return reach
+
+
+def lenient(right):
+    def check(*given, **named):
+        with suppress(EmbeddingMismatch):
+            right(*given, **named)
+
+    return check
+
+
+BUGS = {
+    # A row that is not written, or not removed
+    "the vector of a new record is dropped": (Walk, replaced(transaction, "put_vector", nothing)),
+    "what waits for its vector is not noted": (Walk, replaced(Transaction, "leave", nothing)),
+    "an erased record stays in the full text": (Walk, replaced(SqliteDialect, "unindex", nothing)),
+    "erasing leaves the earlier versions": (
+        Walk,
+        rewritten("DELETE FROM versions WHERE doc IN", "DELETE FROM versions WHERE 0 AND doc IN"),
+    ),
+    "what a memory was made from is not noted": (Walk, replaced(Transaction, "add_lineage", nothing)),
+    "an update keeps the version": (
+        Walk,
+        rewritten("version = ?, utc_offset", "version = coalesce(version, ?), utc_offset"),
+    ),
+    # A wall with a hole
+    "messages of all users are listed": (
+        Walk,
+        rewritten("FROM messages WHERE user = ? AND", "FROM messages WHERE user >= 0 * ? AND"),
+    ),
+    "a statement of one user is known for another": (
+        Walk,
+        rewritten(
+            "SELECT id FROM memories WHERE user = ? AND coalesce",
+            "SELECT id FROM memories WHERE user >= 0 * ? AND coalesce",
+        ),
+    ),
+    "a statement of one project is known in another": (
+        Walk,
+        rewritten(
+            "AND coalesce(project, '') = ? AND coalesce(session",
+            "AND coalesce(project, '') >= substr(?, 1, 0) AND coalesce(session",
+        ),
+    ),
+    "what belongs to a session is seen everywhere": (Walk, replaced(Columns, "_within_reach", anywhere)),
+    # A state that is not what was asked for
+    "a forgotten record stays live": (
+        Walk,
+        rewritten("SET tier_before = status, status = 'archived'", "SET tier_before = status"),
+    ),
+    "restoring forgets the tier": (
+        Walk,
+        rewritten("SET status = coalesce(tier_before, 'short_term')", "SET status = 'short_term'"),
+    ),
+    "what was replaced is still believed": (
+        Walk,
+        rewritten("SET expired_at = ?, invalid_at", "SET expired_at = NULLIF(1, ? > 0), invalid_at"),
+    ),
+    "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
+    "undoing a consolidation forgets the links": (Walk, replaced(consolidating, "demote", without_links)),
+    "what is made of a doubtful source is trusted": (Walk, replaced(writing, "least", lambda _: lambda trusts: 1.0)),
+    # A question that is answered wrongly
+    "> for >= in the time of a message": (Walk, rewritten("sent_at >= ?", "sent_at > ?")),
+    "a search gives one hit more": (Walk, replaced(recalling, "_searched", one_more)),
+    "a search shows what was to be left out": (Walk, replaced(recalling, "_allowed", without_exclude)),
+    "an export leaves out the links": (Walk, replaced(exporting, "_edges", lambda _: lambda *given: ([], 0))),
+    "vectors of two models are compared": (FolderWalk, replaced(Engine, "check_model", lenient)),
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _witness():
+    yield
+    Walk.witness.close()
+
+
+def failure(machine):
+    """Why a walk in the short form fails, if it does."""
+    try:
+        run_state_machine_as_test(machine, settings=limits(30, 30, phases=(Phase.generate,)))
+    except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - whatever a fault leads to
+        return error
+    return None
+
+
+def test_nearly_every_fault_is_found():
+    missed = []
+    for name, (machine, plant) in BUGS.items():
+        with pytest.MonkeyPatch.context() as patch:
+            passed = plant(patch)
+            found = failure(machine)
+        assert passed, f"{name}: planted where nothing passes"
+        if found is None:
+            missed.append(name)
+    note("seeded bugs", planted=len(BUGS), caught=len(BUGS) - len(missed), missed=missed)
+    assert len(missed) <= 1, missed

@@ -1,0 +1,237 @@
+"""``verify`` sees every invariant that is broken, and ``mend`` puts right what can be without guessing."""
+
+import pytest
+
+from mnemic import Memory, Message
+from mnemic.types import Consolidate, Promotion
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", session="s", embedder="hashing") as memory:
+        memory.add(
+            [
+                Message(role="user", content="I live in Lisbon.", id="m0"),
+                Message(role="user", content="I work as a nurse.", id="m1"),
+            ]
+        )
+        memory.process()
+        memory.remember("The API runs on port 8080.", id="port")
+        memory.remember("The server stands in room 12.", id="room")
+        memory.update("room", content="The server stands in room 13.")
+        memory.link("port", "room", "references", reason="the same machine")
+        for id_ in ("best", "twin"):
+            memory.remember(f"A box is red, says the {id_} one", id=id_)
+        change = Consolidate(
+            id="con",
+            promotions=(Promotion(id="best", importance=0.9, absorbed=("twin",)),),
+            contradictions=(),
+            weighed={"port": 0.5},
+        )
+        memory._engine.store.apply("ana", [change])
+        memory.remember("Forgotten", id="gone")
+        memory.forget(ids=["gone"])
+        memory.scoped(user="bob").add_message("His own words", id="his")
+        assert memory.verify().ok, memory.verify().findings
+        yield memory
+
+
+DOC = "(SELECT doc FROM {} WHERE id = '{}')"
+PORT, ROOM, M0, M1, HIS = (
+    DOC.format(*pair)
+    for pair in (
+        ("memories", "port"),
+        ("memories", "room"),
+        ("messages", "m0"),
+        ("messages", "m1"),
+        ("messages", "his"),
+    )
+)
+BOB = "(SELECT user FROM users WHERE name = 'bob')"
+SPARE = "99999"
+COPY = "doc, user, id, session, project, content, hash, length, metadata, source, trust, created_at, title, started_at, ended_at, status"
+
+# What is done to the record, what verify says of it, and whether it can be mended.
+PLANTED = {
+    "an id twice": ("UPDATE memories SET id = 'm0' WHERE id = 'port'", "share an id", False),
+    "a number twice": (f"UPDATE messages SET doc = {PORT} WHERE id = 'm1'", "share a number", False),
+    "no event": (f"DELETE FROM events WHERE doc = {PORT}", "no event", False),
+    "a row is gone": ("DELETE FROM memories WHERE id = 'port'", "event of a record that is gone", False),
+    "an event of another user": (
+        f"UPDATE events SET user = {BOB} WHERE doc = {PORT}",
+        "event filed under another user",
+        False,
+    ),
+    "erased and there": (
+        f"INSERT INTO events(user, at, operation, doc) VALUES(1, 0, 'erase', {PORT})",
+        "was erased is there",
+        False,
+    ),
+    "archived without a word": ("UPDATE memories SET status = 'archived' WHERE id = 'port'", "nobody forgot", False),
+    "live and forgotten": ("UPDATE memories SET status = 'short_term' WHERE id = 'gone'", "is live", False),
+    "no representative": (
+        f"DELETE FROM lineage WHERE parent = {DOC.format('memories', 'twin')}",
+        "representative is gone",
+        False,
+    ),
+    "a version is missing": (f"DELETE FROM versions WHERE doc = {ROOM}", "versions with a gap", False),
+    "a version too many": (
+        f"INSERT INTO versions SELECT {PORT}, 7, 0, row FROM versions LIMIT 1",
+        "versions with a gap",
+        False,
+    ),
+    "a version of nothing": (
+        f"INSERT INTO versions SELECT {SPARE}, 1, 0, row FROM versions LIMIT 1",
+        "version of a record",
+        False,
+    ),
+    "no vector": (f"DELETE FROM vectors WHERE doc = {PORT}", "neither a vector", True),
+    "a vector of nothing": (
+        f"INSERT INTO vectors SELECT user, {SPARE}, vector FROM vectors LIMIT 1",
+        "vector without a record",
+        True,
+    ),
+    "a vector of another user": (
+        f"UPDATE vectors SET user = {BOB} WHERE doc = {PORT}",
+        "vector filed under another",
+        True,
+    ),
+    "a short vector": (f"UPDATE vectors SET vector = x'0000' WHERE doc = {PORT}", "another length", True),
+    "a vector that is no number": (
+        f"UPDATE vectors SET vector = CAST(x'00FE' || substr(vector, 3) AS BLOB) WHERE doc = {PORT}",
+        "a vector that is none",
+        True,
+    ),
+    "no model": ("DELETE FROM header WHERE key = 'model'", "no model in the header", False),
+    "work on nothing": (
+        f"INSERT INTO pending(task, doc, user, since) VALUES('embed', {SPARE}, 1, 0)",
+        "work pending",
+        True,
+    ),
+    "a slot of nothing": (f"INSERT INTO slots VALUES(1, 'x', {SPARE})", "slot of a record", True),
+    "a slot of another user": (f"INSERT INTO slots VALUES({BOB}, 'x', {PORT})", "slot filed under another", True),
+    "uses of nothing": (f"INSERT INTO access VALUES({SPARE}, 1, 1)", "uses of a record", True),
+    "a judgement on nothing": (f"INSERT INTO judged VALUES({SPARE}, 1)", "uses of a record", True),
+    "lineage to nothing": (f"INSERT INTO lineage VALUES({PORT}, {SPARE})", "lineage from or to", False),
+    "a circle": (f"INSERT INTO lineage VALUES({PORT}, {ROOM}), ({ROOM}, {PORT})", "circle", False),
+    "lineage between users": (f"INSERT INTO lineage VALUES({PORT}, {HIS})", "lineage between two users", False),
+    "trust that rose": ("UPDATE messages SET trust = 0.1 WHERE id = 'm0'", "more trusted", False),
+    "trust of a representative": ("UPDATE memories SET trust = 0.1 WHERE id = 'twin'", "more trusted", False),
+    "an episode of another project": ("UPDATE episodes SET project = 'p'", "episode of another project", False),
+    "an episode of another session": ("UPDATE episodes SET session = 'other'", "another conversation", False),
+    "a representative elsewhere": ("UPDATE memories SET project = 'p' WHERE id = 'best'", "another level", False),
+    "an episode is gone": (f"UPDATE messages SET episode = {SPARE} WHERE id = 'm0'", "episode that is gone", True),
+    "a message it does not tell of": (
+        f"DELETE FROM lineage WHERE parent = {M0} AND child IN (SELECT doc FROM episodes)",
+        "does not tell of it",
+        False,
+    ),
+    "an empty episode": ("DELETE FROM lineage WHERE child IN (SELECT doc FROM episodes)", "tells of nothing", False),
+    "replaced and believed": (
+        f"INSERT INTO links(user, source, target, type, strength, created_at) VALUES(1, {PORT}, {ROOM}, 'supersedes', 1, 0)",
+        "still believed",
+        False,
+    ),
+    "a link to nothing": (f"UPDATE links SET target = {SPARE}", "or to nothing", False),
+    "a link of another user": (f"UPDATE links SET user = {BOB}", "between two users", False),
+    "a link to itself": ("UPDATE links SET target = source", "link to itself", False),
+    "a strong link": ("UPDATE links SET strength = 1.5", "outside its range", False),
+    "importance": ("UPDATE memories SET importance = 2 WHERE id = 'port'", "outside its range", False),
+    "a strong feeling": ("UPDATE messages SET arousal = -1.5 WHERE id = 'm0'", "feeling outside", False),
+    "on the workbench": ("UPDATE memories SET status = 'consolidating' WHERE id = 'port'", "being consolidated", True),
+    "no full text": (f"DELETE FROM fulltext WHERE rowid = {PORT}", "no full text", True),
+    "full text of nothing": (f"INSERT INTO fulltext(rowid, terms) VALUES({SPARE}, '1:x')", "full text without", True),
+    "full text under another user": (
+        f"DELETE FROM fulltext WHERE rowid = {PORT}; INSERT INTO fulltext(rowid, terms) VALUES({PORT}, '2:the 2:api')",
+        "not that of the text",
+        True,
+    ),
+    "a damaged index": ("UPDATE fulltext_data SET block = zeroblob(length(block)) WHERE id > 10", "damaged", True),
+    "a number not given yet": ("UPDATE header SET value = 3 WHERE key = 'next_doc'", "not given yet", False),
+    "another text": (
+        "UPDATE memories SET content = 'The API runs on port 9090.' WHERE id = 'port'",
+        "does not match its hash",
+        False,
+    ),
+    "another story": ("UPDATE episodes SET content = 'x'", "does not match its hash", False),
+    "no json": ("UPDATE memories SET tags = 'x' WHERE id = 'port'", "tags of a record", False),
+    "another json": ("UPDATE messages SET metadata = '[]' WHERE id = 'm0'", "metadata of a record", False),
+    "an unreadable event": ("UPDATE events SET detail = '{'", "detail of an event", False),
+    "an unreadable version": ("UPDATE versions SET row = '['", "earlier version", False),
+    "an unreadable plan": ("UPDATE consolidations SET plan = ''", "plan of a consolidation", False),
+    "a plan of nothing": (
+        "UPDATE consolidations SET plan = replace(plan, '\"doc\":', '\"doc\":9')",
+        "speaks of memories that are gone",
+        False,
+    ),
+}
+
+
+def plant(memory, sql):
+    with memory._engine.store._db.whole() as db:
+        db.pragma("foreign_keys", 0)
+        db.execute(sql)
+        db.pragma("foreign_keys", 1)
+
+
+@pytest.mark.parametrize("planted", PLANTED)
+def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
+    sql, said, safe = PLANTED[planted]
+    plant(memory, sql)
+    found = memory.verify().findings
+    assert any(said in finding for finding in found), found
+    texts = everything(memory)
+    done = memory._engine.store.mend()
+    left = [finding for finding in memory.verify().findings if said in finding]
+    if safe:
+        assert done
+        assert not left
+        assert memory._engine.store.mend() == ()
+    else:
+        assert left
+    assert everything(memory) == texts, "evidence is never touched"
+    memory.flush(process=False)
+    if safe:
+        assert memory.verify().ok, memory.verify().findings
+
+
+def everything(memory):
+    """All that people said and were told, and how it hangs together."""
+    with memory._engine.store._db.read() as db, db:
+        tables = (
+            "SELECT id, content FROM messages",
+            "SELECT id, content FROM memories",
+            "SELECT id, title, content FROM episodes",
+            "SELECT * FROM lineage",
+            "SELECT * FROM links",
+            "SELECT * FROM versions",
+            "SELECT sequence, operation, detail FROM events",
+        )
+        return [sorted(map(repr, db.execute(sql))) for sql in tables]
+
+
+def test_a_consolidation_under_way_is_no_finding(memory):
+    plant(memory, "UPDATE memories SET status = 'consolidating' WHERE id = 'port'")
+    with memory._engine.store.lifecycle.alone() as alone:
+        assert alone
+        assert memory.verify().ok
+        assert memory._engine.store.mend() == ()
+    assert not memory.verify().ok
+
+
+def test_a_new_record_is_whole():
+    with Memory(":memory:", embedder="hashing") as memory:
+        report = memory.verify()
+        assert report.ok
+        assert report.checks["invariants"] >= len(PLANTED) - 20
+        assert memory._engine.store.mend() == ()
+
+
+def test_what_others_wrote_meanwhile_is_no_damage(tmp_path):
+    """A connection that has checked the full text once must not take what another wrote since for damage."""
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        for turn in range(8):
+            memory.add(
+                [Message(role="user", content=f"turn {n} of {turn} about gardens", id=f"{turn}-{n}") for n in range(40)]
+            )
+            assert memory.verify().ok, memory.verify().findings

@@ -1,0 +1,307 @@
+"""The conformance suite of vector indexes over Chroma: in the folder of the memory, and in a server."""
+
+import json
+import os
+import warnings
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+
+import pytest
+
+from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
+from mnemic.indexes.vector import rows
+from mnemic.indexes.vector.chroma import shelf
+from mnemic.indexes.vector.chroma.client import closed, embedded_client, server_client
+from mnemic.testing import VectorIndexSuite
+from mnemic.testing.chroma_servers import ChromaServer, chroma_server
+from mnemic.testing.vector_indexes import files_with
+from mnemic.types import Revise
+
+pytest.importorskip("chromadb")
+
+pytestmark = pytest.mark.engine
+
+
+class TestEmbedded(VectorIndexSuite):
+    @pytest.fixture
+    def make_vectors(self):
+        return lambda: Chroma(exact_below=0)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with chroma_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+class TestServer(VectorIndexSuite):
+    @pytest.fixture
+    def make_vectors(self, server):
+        self.url = server.url
+        return lambda: Chroma(url=server.url, exact_below=0)
+
+    def traces(self, folder, texts):
+        """On a server the bytes are its own; its entries tell of nothing."""
+        found = super().traces(folder, texts)
+        client = server_client("127.0.0.1", int(self.url.rpartition(":")[2]), secure=False)
+        for collection in client.list_collections(limit=100, offset=0):
+            documents = collection.get(include=["documents"])["documents"]
+            found += [text for text in texts for document in documents if text in document]
+        closed(client)
+        return found
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch):
+    for name, value in (("FETCHED", 1), ("COSTS", 0), ("ENOUGH", 10)):
+        monkeypatch.setattr(rows, name, value)
+
+
+def opened(folder, vectors, **settings):
+    tiers = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.6)
+    return Memory(folder, user="ana", embedder="hashing", consolidator=tiers, vectors=vectors, **settings)
+
+
+@contextmanager
+def others_view(folder):
+    """What another Chroma tool sees of a closed index: the collections by the beginning of their names."""
+    (path,) = (folder / "chroma").glob("generation-*")
+    client = embedded_client(path)
+    try:
+        yield {one.name.rpartition("-")[0]: one for one in client.list_collections(limit=10, offset=0)}
+    finally:
+        closed(client)
+
+
+class TestCollections:
+    def test_other_tools_read_them(self, tmp_path):
+        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+            memory.add_message("I moved to Lisbon", id="m", name="Ana", session="s", metadata={"mood": "good"})
+            memory.remember(
+                "Ana lives in Lisbon", id="r", type="semantic", importance=0.75, category="personal", tags=["town", "home"],
+                metadata={"k": [1]},
+            )  # fmt: skip
+            memory.forget(ids=[memory.remember("Ana lives in Porto").id])
+            memory.flush(process=False)
+            user = memory._engine.store.user("ana")
+            record = memory.get("r")
+        with others_view(tmp_path / "memory") as collections:
+            assert set(collections) == {"short_term_memory", "long_term_memory"}
+            short = collections["short_term_memory"]
+            assert short.count() == 3
+            got = short.get(include=["metadatas", "documents"])
+            held = {
+                metadata["id"]: (document, metadata)
+                for document, metadata in zip(got["documents"], got["metadatas"], strict=True)
+            }
+            assert held["m"][0] == "I moved to Lisbon"
+            message = {key: held["m"][1][key] for key in ("kind", "role", "name", "session", "user", "metadata_json")}
+            assert message == {
+                "kind": "message", "role": "user", "name": "Ana", "session": "s", "user": user,
+                "metadata_json": '{"mood":"good"}',
+            }  # fmt: skip
+            document, found = held["r"]
+            assert document == "Ana lives in Lisbon"
+            assert (found["category"], found["memory_type"], found["status"]) == ("personal", "semantic", "short_term")
+            assert (found["importance_score"], json.loads(found["tags"])) == (0.75, ["town", "home"])
+            assert found["created_at"] == record.created_at.isoformat()
+            assert json.loads(found["metadata_json"]) == {"k": [1]}
+            assert not any("ana" in str(value) for _, metadata in held.values() for value in metadata.values())
+            assert [metadata["status"] for _, metadata in held.values()].count("archived") == 1
+
+    def test_promotion_moves_the_vector_without_embedding(self, tmp_path):
+        embedded = []
+
+        class Counting(HashingEmbedder):
+            def embed(self, texts, *, kind="document"):
+                embedded.extend(texts)
+                return super().embed(texts, kind=kind)
+
+        tiers = Consolidator(min_age_hours=0, buffer_threshold=1)
+        options = {"user": "ana", "consolidator": tiers, "vectors": Chroma(exact_below=0), "embedder": Counting()}
+        with Memory(tmp_path / "memory", **options) as memory:
+            memory.remember("Ana keeps a zebra", id="r", importance=0.9)
+            memory.flush(process=False)
+            embedded.clear()
+            done = memory.consolidate()
+            assert done.memories_promoted == 1
+            memory.flush(process=False)
+            assert embedded == []
+            assert memory.verify().ok
+        with others_view(tmp_path / "memory") as collections:
+            assert (collections["short_term_memory"].count(), collections["long_term_memory"].count()) == (0, 1)
+            (found,) = collections["long_term_memory"].get(include=["metadatas"])["metadatas"]
+            assert (found["status"], found["id"]) == ("long_term", "r")
+        with Memory(tmp_path / "memory", **options) as memory:
+            memory.undo(done.id)
+            memory.flush(process=False)
+        with others_view(tmp_path / "memory") as collections:
+            assert (collections["short_term_memory"].count(), collections["long_term_memory"].count()) == (1, 0)
+
+    def test_values_that_chroma_refuses_do_not_stop_it(self, tmp_path, monkeypatch):
+        real = shelf.metadata_of
+        spoiled = lambda entry: real(entry) | ({"chroma:x": 1} if entry.stored.value.id == "bad" else {})  # noqa: E731
+        monkeypatch.setattr(shelf, "metadata_of", spoiled)
+        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+            memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(5)])
+            memory.add_message("a zebra ran away", id="bad")
+            memory.flush(process=False)
+            assert memory.verify().ok
+            assert memory.search("a zebra ran away", recipe="vector", k=1)[0].id == "bad"
+
+    def test_a_key_that_goes_is_gone(self, tmp_path):
+        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+            memory.remember("Ana keeps a zebra", id="r", category="personal")
+            memory.flush(process=False)
+            record = memory._engine.store.get("ana", "r").value
+            revised = replace(record, category=None, version=2)
+            memory._engine.store.apply(
+                "ana", [Revise(record=revised, indexing=indexing_of(memory, revised))], model="hashing-256"
+            )
+            memory.flush(process=False)
+        with others_view(tmp_path / "memory") as collections:
+            (found,) = collections["short_term_memory"].get(include=["metadatas"])["metadatas"]
+            assert (found["version"], found.get("category")) == (2, None)
+
+
+def indexing_of(memory, record):
+    (made,) = memory._engine.indexing([record], memory._engine.embedder)
+    return made
+
+
+class TestOwners:
+    def test_a_second_handle_reads_exactly_and_says_so_once(self, tmp_path):
+        folder = tmp_path / "memory"
+        with opened(folder, Chroma(exact_below=0)) as first:
+            first.add_message("a zebra ran away", id="zebra")
+            first.flush(process=False)
+            with pytest.warns(RuntimeWarning, match="chroma run"):
+                second = opened(folder, Chroma(exact_below=0))
+            assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+            second.add_message("a walrus ran away", id="walrus")
+            second.flush(process=False)
+            assert second.verify().ok
+            assert not second._engine.index.serves("hashing-256")
+            second.close()
+            assert first.search("a walrus ran away", recipe="vector")[0].id == "walrus"
+            first.flush(process=False)
+            assert first.verify().ok
+
+    def test_erasing_in_one_handle_reaches_the_other(self, tmp_path):
+        folder = tmp_path / "memory"
+        with opened(folder, Chroma(exact_below=0)) as first, Memory(folder, user="ana", embedder="hashing") as second:
+            first.add_message("The password is xyzzy-4711", id="secret")
+            first.flush(process=False)
+            assert "vector index" in second.forget(ids=["secret"], hard=True).purge.pending
+            first.flush(process=False)
+            assert files_with(folder, "xyzzy-4711") == []
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+    @pytest.mark.filterwarnings("ignore::DeprecationWarning")
+    def test_a_forked_child_leaves_the_index_to_its_parent(self, tmp_path):
+        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+            memory.add_message("a zebra ran away", id="zebra")
+            memory.flush(process=False)
+            child = os.fork()
+            if not child:
+                with suppress(BaseException):
+                    warnings.simplefilter("ignore")
+                    right = memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+                    memory.add_message("a walrus ran away", id="walrus")
+                    memory.close()
+                    os._exit(0 if right else 1)
+                os._exit(2)
+            assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            assert memory.search("a walrus ran away", recipe="vector")[0].id == "walrus"
+            memory.flush(process=False)
+            assert memory.verify().ok
+            assert memory._engine.index.serves("hashing-256")
+
+    def test_what_differs_is_told_once_and_made_anew(self, tmp_path):
+        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+            memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
+            memory.flush(process=False)
+            with memory._engine.index._worker().place.using() as used:
+                short = used._tiers["short_term"]
+                short.delete(["3"])
+                short.update(["4"], metadatas=[{"user": 99}])
+                short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
+                short.upsert(["77"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
+            findings = memory.verify().findings
+            assert len(findings) == 4
+            assert "missing in Chroma: 1 (number 3)" in findings
+            memory.flush(process=False)
+            assert memory.verify().ok
+
+
+class TestServers:
+    def test_down_when_it_is_opened_and_there_later(self, tmp_path):
+        server = ChromaServer(tmp_path / "server")
+        with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
+            memory.add_message("a zebra ran away", id="zebra")
+            assert not memory._engine.index._worker().drain(60)
+            with pytest.warns(RuntimeWarning, match="exact without it"):
+                assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+            assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+            server.start()
+            try:
+                memory.flush(process=False)
+                assert memory.verify().ok
+                assert memory._engine.index.serves("hashing-256")
+            finally:
+                server.stop()
+
+    def test_down_meanwhile(self, tmp_path):
+        server = ChromaServer(tmp_path / "server")
+        server.start()
+        with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
+            memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
+            memory.flush(process=False)
+            assert memory._engine.index.serves("hashing-256")
+            server.stop()
+            memory.search("line 3", recipe="vector")
+            memory.add_message("a zebra ran away", id="zebra")
+            assert not memory._engine.index._worker().drain(60)
+            with pytest.warns(RuntimeWarning, match="exact without it"):
+                assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+            server.start()
+            try:
+                memory.flush(process=False)
+                assert memory.verify().ok
+                assert memory._engine.index.serves("hashing-256")
+                assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+            finally:
+                server.stop()
+
+    def test_several_handles_of_one_record_share_a_server(self, tmp_path, server):
+        folder, vectors = tmp_path / "memory", Chroma(url=server.url, exact_below=0)
+        with opened(folder, vectors) as first, opened(folder, vectors) as second:
+            first.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
+            first.flush(process=False)
+            index = second._engine.index
+            assert not index._worker().owner
+            assert index.serves("hashing-256")
+            second.add_message("a zebra ran away", id="zebra")
+            assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+            first.flush(process=False)
+            user = second._engine.store.user("ana")
+            assert index.nearest(user, second._engine.embedder.embed(["a zebra ran away"])[0], 1) == [21]
+
+    def test_two_records_on_one_server_do_not_meet(self, tmp_path, server):
+        vectors = Chroma(url=server.url, exact_below=0)
+        with opened(tmp_path / "a", vectors) as first, opened(tmp_path / "b", vectors) as second:
+            first.add_message("a zebra ran away", id="zebra")
+            second.add_message("a walrus ran away", id="walrus")
+            for memory in (first, second):
+                memory.flush(process=False)
+                assert memory.verify().ok
+                assert memory._engine.index.serves("hashing-256")
+
+    def test_a_client_that_is_ready(self, tmp_path, server):
+        client = server_client("127.0.0.1", server.port, secure=False)
+        with opened(tmp_path / "memory", client) as memory:
+            memory.add_message("a zebra ran away", id="zebra")
+            memory.flush(process=False)
+            assert memory.verify().ok
+            assert memory._engine.index.serves("hashing-256")
+        closed(client)

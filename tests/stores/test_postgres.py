@@ -1,0 +1,466 @@
+"""The conformance suite over PostgreSQL, and what only that engine can do wrong."""
+
+import logging
+import os
+import threading
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from mnemic import errors
+from mnemic.testing import ErasureSuite, StoreSuite
+from mnemic.testing.fakes import add_memory, add_message
+from mnemic.types import Archive, Erase, Filters
+
+psycopg = pytest.importorskip("psycopg")
+
+from mnemic.stores.postgres import PostgresStore  # noqa: E402
+from mnemic.stores.postgres.adapting import escaped, unescaped  # noqa: E402
+from mnemic.stores.postgres.address import address_of  # noqa: E402
+from mnemic.stores.postgres.migrations import MIGRATIONS  # noqa: E402
+from mnemic.stores.postgres.translation import translated  # noqa: E402
+
+pytestmark = pytest.mark.engine
+ALL = Filters()
+
+
+@pytest.fixture
+def store(postgres_url):
+    with closing(PostgresStore(postgres_url)) as store:
+        yield store
+
+
+@pytest.fixture
+def admin(postgres_server):
+    """A connection beside all stores."""
+    with psycopg.connect(postgres_server, autocommit=True) as db:
+        yield db
+
+
+def schema_of(url):
+    return url.rsplit("schema=", 1)[1]
+
+
+class TestPostgres(StoreSuite, ErasureSuite):
+    """Everything every store promises."""
+
+
+class TestText:
+    @pytest.mark.parametrize("text", ["\x00", "a\x00b", "\x10", "\x100", "\x10\x00", "\x00\x101", "plain", ""])
+    def test_escaping_is_undone_and_leaves_no_nul(self, text):
+        assert unescaped(escaped(text)) == text
+        assert "\x00" not in escaped(text)
+
+    def test_two_texts_stay_two(self):
+        texts = ["\x00", "\x10", "\x100", "\x101", "0", "1", "\x00\x10", "\x10\x00"]
+        assert len({escaped(text) for text in texts}) == len(texts)
+
+    def test_nul_everywhere_comes_back(self, store):
+        change = add_memory(
+            "a\x00b\x10", id="i\x00", tags=("t\x00", "\x10"), metadata={"k\x00": "v\x00", "d": ["\x00"]}, summary="\x00",
+            session="s\x00", project="p\x00",
+        )  # fmt: skip
+        name = "ana\x00"
+        store.apply(name, [add_message("m\x00", id="m\x00"), change, Archive(id="m\x00", reason="r\x00")])
+        assert store.get(name, "i\x00").value == change.record
+        assert store.docs_of(name, ["m\x00", "m"]).keys() == {"m\x00"}
+        found = replace(ALL, kinds=("memory",), project="p\x00", session="s\x00")
+        for wanted in ({"tags": ("t\x00",)}, {"metadata": {"k\x00": "v\x00"}}, {"metadata": {"d": ["\x00"]}}):
+            listed = store.list_memories(name, replace(found, **wanted), order="oldest", limit=None, offset=0)
+            assert [r.id for r in listed] == ["i\x00"], wanted
+        assert store.list_memories(name, replace(found, tags=("t",)), order="oldest", limit=None, offset=0) == ()
+        assert [e.detail.get("reason") for e in store.history(name, "m\x00")] == [None, "r\x00"]
+        assert store.verify().ok
+
+    def test_half_of_a_pair_of_surrogates_in_metadata_hides_nothing(self, store):
+        store.apply("ana", [add_memory("a", metadata={"k": "\ud800"}), add_memory("b", metadata={"k": 1})])
+        listed = store.list_memories("ana", replace(ALL, metadata={"k": 1.0}), order="oldest", limit=None, offset=0)
+        assert [r.content for r in listed] == ["b"]
+        assert store.get("ana", "a").value.metadata == {"k": "\ud800"}
+
+
+class TestStatements:
+    def test_values_are_numbered_lists_become_arrays_and_user_is_a_column(self):
+        assert translated("SELECT user FROM users WHERE a = ? AND id IN (SELECT value FROM json_each(?))") == (
+            'SELECT "user" FROM users WHERE a = $1 AND id = ANY($2)'
+        )
+        assert translated("SELECT ?2, m.user, ?1, '?1' IS NULL").startswith('SELECT $2, m."user", $1')
+
+
+class TestOrder:
+    """A cache that follows the events must never be shown a number before a lower one."""
+
+    def test_writers_of_one_user_take_turns(self, store, postgres_url):
+        """The first writer is held inside its transaction: the second must not get a number meanwhile."""
+        store.apply("ana", [add_message("first")])
+        number = store.user("ana")
+        inside, go_on, done = threading.Event(), threading.Event(), threading.Event()
+
+        def slow(db):
+            db.dialect.begin(db, "ana")
+            db.execute("INSERT INTO events(user, at, operation) VALUES(?, 0, 'slow')", (number,))
+            inside.set()
+            assert go_on.wait(30)
+
+        def quick(other):
+            other.apply("ana", [add_message("second")])
+            done.set()
+
+        with closing(PostgresStore(postgres_url)) as other:
+            first = threading.Thread(target=store._db.apply, args=(slow,))
+            second = threading.Thread(target=quick, args=(other,))
+            first.start()
+            assert inside.wait(30)
+            before = store.last_event(number)
+            second.start()
+            other.apply("bob", [add_message("others go on")])
+            assert not done.is_set()
+            assert store.last_event(number) == before
+            go_on.set()
+            first.join()
+            second.join()
+            with store._db.read() as db:
+                sql = "SELECT operation FROM events WHERE user = ? ORDER BY sequence"
+                assert [row[0] for row in db.execute(sql, (number,))] == ["add", "slow", "add"]
+
+    def test_events_that_concern_everybody_wait_for_every_writer(self, store, postgres_url):
+        store.apply("ana", [add_message("one", vector=(1.0, 0.0))], model="old")
+        number = store.user("ana")
+        store.embedding.begin("new")
+        store.embedding.build(store.embedding.missing(9), np.array([[0.0, 1.0, 0.0]], np.float32), "new")
+        inside, go_on = threading.Event(), threading.Event()
+
+        def slow(db):
+            db.dialect.begin(db, "bob")
+            db.execute("SELECT nextval(pg_get_serial_sequence('events', 'sequence'))")
+            inside.set()
+            assert go_on.wait(30)
+
+        with closing(PostgresStore(postgres_url)) as other:
+            writer = threading.Thread(target=other._db.apply, args=(slow,))
+            writer.start()
+            assert inside.wait(30)
+            swapped = threading.Thread(target=store.embedding.swap, args=("new", 3))
+            swapped.start()
+            assert store.catalog(number, after=-1, event=-1).dimension == 2
+            go_on.set()
+            writer.join()
+            swapped.join()
+        delta = store.catalog(number, after=1, event=1)
+        assert (delta.reembedded, delta.dimension, len(delta.vectors)) == (True, 3, 1)
+
+    def test_followers_miss_nothing_that_many_writers_store(self, store, postgres_url):
+        store.apply("ana", [add_message("zero")])
+        number = store.user("ana")
+        seen, event, stop = set(), -1, threading.Event()
+
+        def write(worker):
+            with closing(PostgresStore(postgres_url)) as own:
+                for n in range(20):
+                    own.apply("ana", [add_message(f"{worker}-{n}")])
+
+        def follow():
+            nonlocal event
+            last = -1
+            while not stop.is_set() or store.last_event(number) != event:
+                delta = store.catalog(number, after=last, event=event)
+                fresh = [row[0] for row in delta.rows]
+                assert not seen & set(fresh)
+                seen.update(fresh)
+                last, event = max([last, *fresh]), delta.event
+
+        threads = [threading.Thread(target=write, args=(w,)) for w in range(3)]
+        follower = threading.Thread(target=follow)
+        for thread in (*threads, follower):
+            thread.start()
+        for thread in threads:
+            thread.join()
+        stop.set()
+        follower.join()
+        assert len(seen) == 61
+
+
+class TestConsolidation:
+    def test_one_at_a_time_over_connections_and_taken_over_when_the_holder_is_gone(self, store, postgres_url, admin):
+        with closing(PostgresStore(postgres_url)) as other, store.lifecycle.alone() as first:
+            with other.lifecycle.alone() as second:
+                assert (first, second) == (True, False)
+            held = admin.execute("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted").fetchall()
+            for (pid,) in held:
+                admin.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+            with other.lifecycle.alone() as third:
+                assert third
+
+    def test_records_in_two_schemas_do_not_wait_for_each_other(self, store, postgres_url):
+        with closing(PostgresStore(postgres_url + "b")) as other:
+            with store.lifecycle.alone() as first, other.lifecycle.alone() as second:
+                assert first
+                assert second
+            with other._db.write() as db:
+                db.execute(f"DROP SCHEMA {schema_of(postgres_url)}b CASCADE")
+
+
+class TestOpening:
+    def test_many_open_a_new_record_at_once(self, postgres_url):
+        barrier, failed = threading.Barrier(6), []
+
+        def opened():
+            barrier.wait()
+            try:
+                with closing(PostgresStore(postgres_url)) as store:
+                    store.apply("ana", [add_message("m")])
+            except BaseException as error:  # noqa: BLE001 - whatever a thread raises is the finding
+                failed.append(error)
+
+        threads = [threading.Thread(target=opened) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+
+    def test_a_newer_schema_is_refused(self, store, postgres_url, admin):
+        admin.execute(f"UPDATE {schema_of(postgres_url)}.header SET value = '999' WHERE key = 'schema_version'")
+        with pytest.raises(errors.SchemaTooNew, match="999"):
+            PostgresStore(postgres_url)
+        assert store.stats("ana").schema_version == len(MIGRATIONS)
+
+    def test_tables_of_another_program_are_left_alone(self, postgres_url, admin):
+        schema = schema_of(postgres_url)
+        admin.execute(f"CREATE SCHEMA {schema}")
+        admin.execute(f"CREATE TABLE {schema}.messages(text text)")
+        with pytest.raises(errors.StoreCorrupt, match="schema"):
+            PostgresStore(postgres_url)
+        tables = admin.execute("SELECT count(*) FROM pg_tables WHERE schemaname = %s", (schema,)).fetchone()
+        assert tables == (1,)
+        admin.execute(f"CREATE TABLE {schema}.header(key text, value text)")
+        with pytest.raises(errors.StoreCorrupt, match="another program"):
+            PostgresStore(postgres_url)
+
+    def test_the_schema_of_an_address_may_have_any_name(self, postgres_server, admin):
+        name = 'od"d näme'
+        with closing(PostgresStore(f"{postgres_server}&schema=od%22d%20n%C3%A4me")) as store:
+            store.apply("ana", [add_message("m", vector=(1.0, 0.0))])
+            assert store.verify().ok
+        admin.execute(psycopg.sql.SQL("DROP SCHEMA {} CASCADE").format(psycopg.sql.Identifier(name)))
+
+    def test_a_user_who_may_not_write_is_told(self, store, postgres_server, postgres_url, admin):
+        store.apply("ana", [add_message("hello")])
+        schema = schema_of(postgres_url)
+        admin.execute("DROP ROLE IF EXISTS reader")
+        admin.execute("CREATE ROLE reader LOGIN")
+        admin.execute(f"GRANT USAGE ON SCHEMA {schema} TO reader")
+        admin.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO reader")
+        with closing(PostgresStore(postgres_url.replace("postgres:@", "reader:@"))) as reading:
+            assert reading.get("ana", "hello").value.content == "hello"
+            with pytest.raises(errors.StoreReadOnly, match="permission denied"):
+                reading.apply("ana", [add_message("more")])
+        admin.execute("DROP OWNED BY reader")
+        admin.execute("DROP ROLE reader")
+
+    def test_a_server_that_is_not_there(self):
+        with pytest.raises(errors.StoreUnavailable, match="cannot be reached"):
+            PostgresStore("postgresql://ana:s3cret@127.0.0.1:1/db?connect_timeout=2")
+
+
+class TestSecrets:
+    URL = "postgresql://ana:s3%40cret@127.0.0.1:1/db?connect_timeout=1&sslpassword=s3cond"
+
+    def test_no_name_or_error_tells_a_password(self, caplog):
+        caplog.set_level(logging.DEBUG)
+        address = address_of(self.URL)
+        with pytest.raises(errors.StoreUnavailable) as caught:
+            PostgresStore(self.URL)
+        told = [repr(address), address.name, str(caught.value), repr(caught.value.__cause__), caplog.text]
+        for text in told:
+            assert "cret" not in text
+            assert "s3cond" not in text
+        assert address.name == "postgresql://ana@127.0.0.1:1/db?schema=mnemic"
+
+    @pytest.mark.parametrize(
+        "url", ["postgresql://ana:s3%zzcret@host/db", "postgresql://ana:s3cret@[::1/db", "postgresql://h/db?s3cret"]
+    )
+    def test_an_address_that_cannot_be_read_is_not_quoted(self, url):
+        with pytest.raises(errors.ConfigurationError, match="cannot be read") as caught:
+            address_of(url)
+        assert "s3" not in str(caught.value)
+        assert caught.value.__suppress_context__
+
+    def test_what_is_said_of_a_store_has_no_password(self, postgres_url):
+        with closing(PostgresStore(postgres_url.replace("postgres:@", "postgres:s3cret@"))) as store:
+            for text in (repr(store._db), store.location, store.stats("ana").location):
+                assert "s3cret" not in text
+                assert "schema=" in text
+
+
+class TestConnections:
+    def _cut(self, admin, but=()):
+        sql = "SELECT pid FROM pg_stat_activity WHERE application_name = 'mnemic' AND pid != pg_backend_pid()"
+        pids = [pid for (pid,) in admin.execute(sql).fetchall() if pid not in but]
+        for pid in pids:
+            admin.execute("SELECT pg_terminate_backend(%s, 5000)", (pid,))
+        return pids
+
+    def test_a_write_outlives_the_loss_of_its_connection(self, store, admin):
+        store.apply("ana", [add_message("one")])
+        assert self._cut(admin)
+        assert store.apply("ana", [add_message("two")])[0].outcome == "stored"
+
+    def test_a_transaction_that_is_cut_off_is_begun_anew(self, store, admin):
+        store.apply("ana", [add_message("one")])
+        tries = []
+
+        def work(db):
+            db.dialect.begin(db, "ana")
+            tries.append(db)
+            if len(tries) == 1:
+                self._cut(admin)
+            return db.execute("INSERT INTO users(name) VALUES('x') RETURNING name").fetchone()
+
+        assert store._db.apply(work) == ("x",)
+        assert len(tries) == 2
+
+    def test_a_connection_that_rested_is_asked_before_it_is_used(self, store, admin, monkeypatch):
+        store.apply("ana", [add_message("one")])
+        self._cut(admin)
+        monkeypatch.setattr("mnemic.stores.postgres.database.IDLE_SECONDS", 0.0)
+        assert store.get("ana", "one").value.content == "one"
+
+    def test_a_deadlock_is_begun_anew(self, store):
+        barrier, tries = threading.Barrier(2), []
+        store.apply("ana", [add_message("one")])
+        store.apply("bob", [add_message("one")])
+
+        def work(first, second):
+            def run(db):
+                db.dialect.begin(db, first)
+                tries.append(first)
+                if len(tries) <= 2:
+                    barrier.wait(30)
+                db.dialect.begin(db, second)
+
+            return lambda: store._db.apply(run)
+
+        threads = [threading.Thread(target=work("ana", "bob")), threading.Thread(target=work("bob", "ana"))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(tries) == 3
+
+    def test_a_lock_that_is_held_too_long_is_told(self, postgres_url, admin):
+        with closing(PostgresStore(postgres_url + "&connect_timeout=2")) as store:
+            store.apply("ana", [add_message("one")])
+            admin.execute("BEGIN")
+            admin.execute(f"LOCK TABLE {schema_of(postgres_url).split('&')[0]}.users")
+            with pytest.raises(errors.StoreUnavailable, match="locked by another session"):
+                store.apply("ana", [add_message("two")])
+            admin.execute("ROLLBACK")
+            assert store.apply("ana", [add_message("two")])[0].outcome == "stored"
+
+    def test_a_forked_child_has_connections_of_its_own(self, store):
+        store.apply("ana", [add_message("before")])
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                store.apply("ana", [add_message("from the child")])
+                code = 0 if store.get("ana", "before") else 2
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        store.apply("ana", [add_message("after")])
+        assert len(store.list_messages("ana", ALL, limit=None, newest=False)) == 3
+
+    def test_normal_durability_does_not_wait_for_the_disk(self, postgres_url):
+        for durability, setting in (("FULL", "on"), ("NORMAL", "off")):
+            with closing(PostgresStore(postgres_url, durability=durability)) as store, store._db.read() as db:
+                assert db.execute("SELECT current_setting('synchronous_commit')").fetchone() == (setting,)
+
+
+class TestVectors:
+    def _filled(self, store, many=600, dimension=16):
+        vectors = np.random.default_rng(7).normal(size=(many, dimension)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        for user, part in (("ana", vectors[: many - 20]), ("bob", vectors[many - 20 :])):
+            store.apply(user, [add_message(f"{user} {n}", vector=v) for n, v in enumerate(part)], model="m")
+        return vectors
+
+    @pytest.mark.parametrize("user", ["ana", "bob"])
+    def test_the_nearest_are_those_of_the_user(self, store, user):
+        vectors = self._filled(store)
+        number = store.user(user)
+        own = vectors[:580] if user == "ana" else vectors[580:]
+        for query in own[:10]:
+            docs, cosines = store.embedding.nearest(number, query, 10)
+            assert len(docs) == 10
+            assert store.fetch(number, docs).keys() == set(docs)
+            exact = np.sort(own @ query)[::-1][:10]
+            np.testing.assert_allclose(cosines, exact, atol=2e-3)
+            assert cosines == sorted(cosines, reverse=True)
+
+    def test_the_index_is_used(self, store):
+        self._filled(store)
+        with store._db.read() as db, db:
+            db.execute("SET LOCAL enable_seqscan = off")
+            db.execute("SET LOCAL enable_sort = off")
+            plan = db.execute(
+                "EXPLAIN SELECT doc FROM vectors WHERE user = 1 ORDER BY vector::halfvec(16) <=> "
+                "(SELECT vector::halfvec(16) FROM vectors LIMIT 1) LIMIT 5"
+            ).fetchall()
+        assert any("vectors_hnsw" in line for (line,) in plan)
+
+    def test_after_a_rebuild_the_index_is_that_of_the_new_model(self, store):
+        self._filled(store, many=40)
+        assert store.embedding.begin("other") == 40
+        rows = store.embedding.missing(100)
+        store.embedding.build(rows[:5], np.eye(8, dtype=np.float32)[[0] * 5], "other")
+        assert store.embedding.begin("third") == 40
+        new = np.eye(4, dtype=np.float32)[[n % 4 for n in range(40)]]
+        store.embedding.build(rows, new, "third")
+        assert store.embedding.swap("third", 4)
+        docs, cosines = store.embedding.nearest(store.user("ana"), np.eye(4, dtype=np.float32)[2], 3)
+        assert len(docs) == 3
+        np.testing.assert_allclose(cosines, 1.0, atol=1e-3)
+        assert store.embedding.begin("fourth") == 40
+        assert store.verify().ok
+
+    def test_a_vector_of_another_length_is_found_by_verify(self, store):
+        self._filled(store, many=30)
+        with store._db.write() as db:
+            db.execute("DROP INDEX vectors_hnsw")
+            db.execute("UPDATE vectors SET vector = CAST('[1,2]' AS halfvec) WHERE doc = 1")
+        assert any("length" in finding for finding in store.verify().findings)
+
+
+class TestErasing:
+    def test_the_tables_hold_no_byte_of_what_went(self, store, admin, postgres_url):
+        word = "zanzibarquartz"
+        store.apply("ana", [add_message(f"the {word} secret", id="m", metadata={"k": word}), add_message("stays")])
+        receipt = store.erasure.erase("ana", Erase(ids=("m",)))
+        assert receipt["messages"] == 1
+        assert store.erasure.unfinished()
+        assert store.erasure.purge([word.encode()]).pending == ""
+        assert not store.erasure.unfinished()
+        admin.execute("CHECKPOINT")
+        schema = schema_of(postgres_url)
+        sql = """SELECT c.relname, pg_read_binary_file(pg_relation_filepath(c.oid)) FROM pg_class c
+            JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = %s AND c.relkind IN ('r', 'i')"""
+        files = admin.execute(sql, (schema,)).fetchall()
+        assert len(files) > 20
+        assert [name for name, data in files if word.encode() in data] == []
+        assert any(b"stays" in data for _, data in files)
+        assert store.verify().ok
+
+    def test_a_table_in_use_is_waited_for_and_tried_again(self, store, admin, postgres_url):
+        store.apply("ana", [add_message("m")])
+        store.erasure.erase("ana", Erase(ids=("m",)))
+        admin.execute("BEGIN")
+        admin.execute(f"LOCK TABLE {schema_of(postgres_url)}.events IN ROW EXCLUSIVE MODE")
+        assert "Tried again" in store.erasure.purge(patience=0.1).pending
+        assert store.erasure.unfinished()
+        admin.execute("ROLLBACK")
+        assert store.erasure.purge().pending == ""
+        assert not store.erasure.unfinished()

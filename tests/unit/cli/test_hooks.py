@@ -1,0 +1,353 @@
+"""What coding agents and git run: useful when all is well, harmless when nothing is."""
+
+import io
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from mnemic import Memory
+from mnemic.cli import hooks
+from mnemic.cli.parser import MOMENTS
+
+HOME = "HOME" if os.name != "nt" else "USERPROFILE"
+DOCS = Path(__file__).parents[3] / "docs" / "integrations" / "mcp.md"
+
+
+@pytest.fixture
+def say(monkeypatch):
+    """Put something on stdin, as the agent does."""
+
+    def into(payload: object) -> None:
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+
+    into(b"")
+    return into
+
+
+@pytest.fixture
+def atlas(tmp_path: Path, monkeypatch) -> Path:
+    """A folder that is a project by its AGENTS.md, where the agent works."""
+    root = tmp_path / "atlas"
+    root.mkdir()
+    (root / "AGENTS.md").write_text("# The Atlas\n\nMaps of everything.\n")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    return root
+
+
+def line(role: str, content: object, uuid: str | None = None, **more: object) -> dict:
+    said = {
+        "type": role,
+        "message": {"role": role, "content": content},
+        "timestamp": "2026-03-09T18:05:00.000Z",
+        **more,
+    }
+    return said if uuid is None else {**said, "uuid": uuid}
+
+
+def transcript(path: Path, *lines: object) -> Path:
+    path.write_text("".join(x if isinstance(x, str) else json.dumps(x) + "\n" for x in lines), encoding="utf-8")
+    return path
+
+
+def kept(folder: Path) -> list[tuple[str, str, str | None]]:
+    with Memory(folder, embedder="hashing") as memory:
+        return [(m.role, m.content, m.session) for m in memory.messages()]
+
+
+# session-start
+
+
+def test_a_session_starts_with_what_is_known_of_the_project(mnemic, say, atlas):
+    say({"session_id": "s1", "cwd": str(atlas), "hook_event_name": "SessionStart", "source": "startup"})
+    assert mnemic("hook", "session-start") == type(mnemic("stats"))(0, "", "")  # nothing yet, and nothing made
+    project = json.loads(mnemic("remember", "Tiles are cached for a day.", "--json").out)["id"]
+    assert project
+    (atlas / ".git").mkdir()  # what only looks like a repository changes nothing
+    say({"cwd": str(atlas)})
+    run = mnemic("hook", "session-start")
+    assert run.code == 0
+    assert run.out.startswith("Project: The Atlas: Maps of everything.\n\nFrom the long-term memory (mnemic):\n")
+    assert "Tiles are cached for a day." in run.out
+    say({"cwd": str(atlas)})
+    told = mnemic("hook", "session-start", "--json").json["hookSpecificOutput"]
+    assert told["hookEventName"] == "SessionStart"
+    assert "Tiles are cached" in told["additionalContext"]
+
+
+def test_a_project_sees_its_own_and_what_belongs_to_none(mnemic, say, atlas, monkeypatch):
+    mnemic("remember", "Tiles are cached for a day.", "--project", "else")
+    mnemic("remember", "Ana prefers short answers.")
+    monkeypatch.chdir(atlas)
+    mnemic("remember", "Maps are drawn at night.", "--project", "auto")
+    run = mnemic("hook", "session-start")  # no JSON: the working folder says which project
+    assert "short answers" in run.out
+    assert "at night" in run.out
+    assert "Tiles" not in run.out
+    assert "Tiles" in mnemic("hook", "session-start", "--project", "else").out
+    assert mnemic("hook", "session-start", "--project", "else").out.startswith("Project: else\n")
+    assert "Project" not in mnemic("hook", "session-start", "--project", "off").out
+
+
+def test_the_budget_is_kept(mnemic, say):
+    for number in range(60):
+        mnemic("remember", f"Service {number} listens on port {9000 + number}.")
+    short, long = (mnemic("hook", "session-start", "--max-tokens", tokens).out for tokens in (100, 5_000))
+    assert 0 < len(short) < len(long) / 5
+
+
+# pre-compact
+
+
+def test_the_transcript_is_stored_once(mnemic, say, atlas, folder, tmp_path):
+    path = transcript(
+        tmp_path / "t.jsonl",
+        {"type": "summary", "summary": "before"},
+        line("user", "We cache tiles for a day.<system-reminder>put in</system-reminder>", "u1"),
+        line("assistant", [{"type": "thinking", "thinking": "x"}, {"type": "text", "text": "Noted."},
+                           {"type": "tool_use", "name": "Bash", "input": {}}], "u2"),
+        line("user", [{"type": "tool_result", "content": "long"}], "u3"),
+        line("user", "meta", "u4", isMeta=True),
+        line("assistant", "of a side conversation", "u5", isSidechain=True),
+        line("user", "<command-name>/compact</command-name>", "u6"),
+        line("user", "This session is being continued from a previous conversation that ran out.", "u7"),
+    )  # fmt: skip
+    payload = {"session_id": "s1", "transcript_path": str(path), "cwd": str(atlas), "trigger": "auto"}
+    say(payload)
+    run = mnemic("hook", "pre-compact")
+    assert (run.code, run.out) == (0, "")  # agents take what is printed for instructions
+    assert "2 messages" in run.err
+    assert kept(folder) == [("user", "We cache tiles for a day.", "s1"), ("assistant", "Noted.", "s1")]
+    with path.open("a") as file:
+        file.write(json.dumps(line("user", "And a night.", "u8")) + "\n" + '{"type": "user", "mess')
+    say(payload)
+    assert mnemic("hook", "pre-compact", "--json").json == {"session": "s1", "stored": 1, "known": 2}
+    say(payload)
+    assert mnemic("hook", "pre-compact", "--json").json == {"session": "s1", "stored": 0, "known": 3}
+    with Memory(folder, embedder="hashing") as memory:
+        assert memory.get("u1").sent_at.isoformat() == "2026-03-09T18:05:00+00:00"
+        (project,) = {hit.project for hit in memory.list()} or {None}
+        assert project is None
+        assert memory.stats().projects == 1
+
+
+def test_transcripts_of_other_agents(mnemic, say, folder, tmp_path):
+    path = transcript(
+        tmp_path / "t.jsonl",
+        {"type": "response_item", "payload": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "One."}]}},
+        {"type": "response_item", "payload": {"type": "function_call", "role": "assistant", "content": "no"}},
+        {"type": "event_msg", "payload": {"type": "user_message", "message": "One."}},
+        {"role": "assistant", "content": "Two."},
+        {"role": "system", "content": "no"},
+        {"role": "user", "content": "Two."},
+        {"role": "user", "content": "Two."},
+        "[1, 2]\n", "null\n", "\n", '"text"\n', '{"role": "user", "content": 7}\n', '{"role": "user"}\n', "\udcff\n".encode("utf-8", "replace").decode(),
+    )  # fmt: skip
+    for stored in (4, 0):
+        say({"session_id": "s1", "transcript_path": str(path)})
+        assert mnemic("hook", "pre-compact", "--json").json["stored"] == stored
+    assert [content for _, content, _ in kept(folder)] == ["One.", "Two.", "Two.", "Two."]
+
+
+def test_a_line_that_is_too_long_is_passed_over(mnemic, say, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("mnemic.cli.transcripts.LONGEST_LINE", 300)
+    path = transcript(
+        tmp_path / "t.jsonl", line("user", "before", "u1"), line("user", "x" * 1000, "u2"), line("user", "after", "u3")
+    )
+    say({"session_id": "s1", "transcript_path": str(path)})
+    mnemic("hook", "pre-compact")
+    assert [content for _, content, _ in kept(folder)] == ["before", "after"]
+
+
+def test_a_conversation_without_a_name_gets_one(mnemic, say, folder, tmp_path):
+    say({"transcript_path": str(transcript(tmp_path / "t.jsonl", line("user", "Hello.", "u1")))})
+    assert re.fullmatch(r"session_\w+", mnemic("hook", "pre-compact", "--json").json["session"])
+
+
+# post-commit
+
+
+@pytest.fixture
+def git(atlas):
+    if shutil.which("git") is None:
+        pytest.skip("needs git")
+
+    def run(*words: str) -> str:
+        identity = ["-c", "user.name=Ana", "-c", "user.email=ana@example.com", "-c", "commit.gpgsign=false"]
+        done = subprocess.run(["git", *identity, *words], cwd=atlas, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
+
+    run("init", "-q")
+    return run
+
+
+def test_commits_are_remembered_once_each_and_none_replaces_another(mnemic, say, atlas, git, folder):
+    (atlas / "näme.py").write_text("x")
+    git("add", ".")
+    git("commit", "-q", "-m", "Set the port to 8080", "-m", "A body.")
+    first = git("rev-parse", "HEAD")
+    for outcome in ("stored", "duplicate"):
+        say({"cwd": str(atlas), "tool_name": "Bash", "tool_input": {"command": "git commit -m x"}})
+        told = mnemic("hook", "post-commit", "--json").json
+        assert (told["commit"], told["outcome"]) == (first, outcome)
+    git("commit", "-q", "--allow-empty", "-m", "Set the port to 9000")
+    say({"cwd": str(atlas)})
+    run = mnemic("hook", "post-commit")
+    assert (run.code, run.out, run.err) == (0, "", "")
+    with Memory(folder, embedder="hashing") as memory:
+        second, one = memory.list(order="newest")
+        assert one.content == f"Commit {first[:10]}: Set the port to 8080 (files: AGENTS.md, näme.py)"
+        assert second.content.endswith(": Set the port to 9000")
+        assert (one.source, one.type, one.category, one.tags) == ("tool_internal", "episodic", "commit", ("commit",))
+        assert one.metadata == {"commit": first, "author": "Ana", "files": ["AGENTS.md", "näme.py"]}
+        assert one.project.startswith("atlas-")
+        assert memory.search("Which port did we set?", kinds=["memory"])
+
+
+def test_only_commits_are_commits(mnemic, say, atlas, git):
+    git("add", ".")
+    git("commit", "-q", "-m", "First")
+    say({"cwd": str(atlas), "tool_input": {"command": "make test"}})
+    assert mnemic("hook", "post-commit", "--json").json == {"commit": None}
+    (atlas / ".git" / "rebase-merge").mkdir()
+    say({"cwd": str(atlas)})
+    assert mnemic("hook", "post-commit", "--json").json == {"commit": None}
+
+
+def test_git_itself_may_run_it(git, atlas, folder):
+    hook = atlas / ".git" / "hooks" / "post-commit"
+    hook.parent.mkdir(exist_ok=True)
+    words = [sys.executable, "-m", "mnemic.cli", "--dir", str(folder), "--embedder", "hashing", "hook", "post-commit"]
+    hook.write_text("#!/bin/sh\nexec " + " ".join(f"'{word}'" for word in words) + "\n")
+    hook.chmod(0o755)
+    git("add", ".")
+    git("commit", "-q", "-m", "By the hook")
+    with Memory(folder, embedder="hashing") as memory:
+        assert "By the hook" in memory.list()[0].content
+
+
+# Nothing fails the agent's work
+
+
+WRONG = [
+    b"", b"{", b"[]", b"null", b"\xff\xfe\x00", {"cwd": 7, "session_id": [], "transcript_path": {}},
+    {"cwd": "/no/such/folder", "transcript_path": "/no/such/file"}, {"transcript_path": "."}, {"transcript_path": "a\0b"},
+    {"session_id": "x" * 5_000, "transcript_path": "t.jsonl"}, {"tool_input": None}, {"session_id": "\ud800"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("payload", WRONG, ids=repr)
+@pytest.mark.parametrize("there", [True, False])
+def test_whatever_comes_in_the_exit_code_is_0(mnemic, say, atlas, moment, payload, there):
+    (Path.cwd() / "t.jsonl").write_text(json.dumps(line("user", "Hello.", "u1")))
+    if there:
+        mnemic("remember", "Tiles are cached for a day.")
+    say(payload)
+    run = mnemic("hook", moment, "--json")
+    assert run.code == 0
+    assert isinstance(run.json, dict)
+    say(payload)
+    run = mnemic("hook", moment)
+    assert run.code == 0
+    assert "Traceback" not in run.err
+
+
+def test_a_memory_that_cannot_be_opened_is_told(mnemic, say, atlas, folder, tmp_path):
+    folder.write_text("a file")
+    say({"cwd": str(atlas), "transcript_path": str(transcript(tmp_path / "t.jsonl", line("user", "Hello.", "u1")))})
+    run = mnemic("hook", "pre-compact")
+    assert (run.code, run.out) == (0, "")
+    assert run.err.startswith("mnemic: pre-compact: ")
+
+
+def test_a_fault_of_ours_is_told(mnemic, say, atlas, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("oh")
+
+    monkeypatch.setitem(hooks._MOMENTS, "session-start", broken)
+    run = mnemic("hook", "session-start")
+    assert (run.code, run.out, run.err) == (0, "", "mnemic: session-start: ZeroDivisionError: oh\n")
+
+
+@pytest.mark.parametrize("words", [("hook",), ("hook", "nonsense"), ("hook", "session-start", "--nonsense")])
+def test_wrong_usage_stops_no_agent(mnemic, words):
+    run = mnemic(*words)
+    assert (run.code, run.out) == (0, "")
+    assert "usage:" in run.err
+    assert mnemic("nonsense").code == 2
+
+
+def command(*words: str) -> list[str]:
+    return [sys.executable, "-m", "mnemic.cli", *words]
+
+
+def test_a_stdin_that_never_ends_does_not_hold_the_agent(folder, mnemic, atlas):
+    mnemic("remember", "Tiles are cached for a day.")
+    words = command("--dir", str(folder), "--embedder", "hashing", "hook", "session-start")
+    with subprocess.Popen(
+        words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as run:
+        assert run.wait(timeout=60) == 0  # nothing was written, and nothing closed
+        assert "Tiles are cached" in run.stdout.read()
+        assert run.stderr.read() == ""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
+def test_the_time_is_bounded(folder, atlas):
+    os.mkfifo(atlas / "t.jsonl")
+    script = (
+        "import sys, threading, mnemic.cli.transcripts as t\n"
+        "t.messages = lambda *_: threading.Event().wait()\n"
+        "from mnemic.cli import main\nsys.exit(main(sys.argv[1:]))\n"
+    )
+    words = [
+        sys.executable,
+        "-c",
+        script,
+        "--dir",
+        str(folder),
+        "--embedder",
+        "hashing",
+        "hook",
+        "pre-compact",
+        "--timeout",
+        "3",
+    ]
+    payload = json.dumps({"session_id": "s1", "transcript_path": "x"})
+    run = subprocess.run(words, input=payload, capture_output=True, text=True, timeout=60, check=False)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert "took longer than 3 seconds" in run.stderr
+
+
+# Where, and what to tell the agent
+
+
+def test_hooks_keep_the_memory_where_the_server_does(tmp_path, monkeypatch, capsys, say, git, atlas):
+    from mnemic.cli import main
+
+    monkeypatch.delenv("MNEMIC_DIR", raising=False)
+    monkeypatch.setenv(HOME, str(tmp_path))
+    git("add", ".")
+    git("commit", "-q", "-m", "First")
+    say({"cwd": str(atlas)})
+    assert main(["hook", "post-commit", "--embedder", "hashing"]) == 0
+    assert (tmp_path / ".mnemic").is_dir()
+    monkeypatch.setenv("MNEMIC_DIR", str(tmp_path / "other"))
+    say({"cwd": str(atlas)})
+    assert main(["hook", "post-commit", "--embedder", "hashing"]) == 0
+    assert (tmp_path / "other").is_dir()
+    assert capsys.readouterr().err == ""
+
+
+def test_the_instructions_are_what_the_docs_show(mnemic):
+    run = mnemic("hook", "instructions")
+    assert (run.code, run.out) == (0, hooks.INSTRUCTIONS)
+    assert hooks.INSTRUCTIONS in DOCS.read_text(encoding="utf-8")

@@ -1,0 +1,369 @@
+"""Memories of mem0 and of LangGraph stores: what they become, whose they are, and that nothing is lost in silence."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemic import Memory
+from mnemic.flows import remembering
+
+KAYAK = {
+    "id": "a1", "memory": "Ana owns a red kayak.", "hash": "h1", "user_id": "ana", "agent_id": "guide", "run_id": None,
+    "metadata": {"place": "Lisbon"}, "categories": ["sports"], "created_at": "2026-01-01T10:00:00-07:00",
+    "updated_at": "2026-01-03T10:00:00-07:00",
+}  # fmt: skip
+TEA = {"id": "b1", "memory": "Bo likes green tea.", "user_id": "bo", "created_at": "2026-02-01T08:00:00Z"}
+
+
+def item(key="k1", value=None, namespace=("users", "ana"), **more):
+    held = {"content": "Ana owns a red kayak."} if value is None else value
+    return {
+        "namespace": [*namespace], "key": key, "value": held, "created_at": "2026-01-01T10:00:00+00:00",
+        "updated_at": "2026-01-03T10:00:00+00:00", **more,
+    }  # fmt: skip
+
+
+def listed(folder, user="default", **options):
+    with Memory(folder, user=user, embedder="hashing") as memory:
+        assert memory.verify().ok
+        return {record.id: record for record in memory.list(include_expired=True, limit=None, reach="user", **options)}
+
+
+class TestMem0:
+    def test_every_field(self, mnemic, write, folder):
+        run = mnemic("import", write({"results": [{**KAYAK, "score": 0.3, "expiration_date": "2026-12-31"}]}))
+        assert (run.code, run.err) == (0, "")
+        assert run.out.endswith("(mem0): 1 memory: 1 stored, 0 already there, 0 rejected\n")
+        (record,) = listed(folder).values()
+        assert (record.id, record.content, record.tags) == ("mem0:a1", "Ana owns a red kayak.", ("sports",))
+        assert record.metadata == {"place": "Lisbon", "hash": "h1", "user_id": "ana", "agent_id": "guide"}
+        assert record.created_at.isoformat() == "2026-01-01T10:00:00-07:00"
+        times = (record.updated_at, record.said_at, record.valid_at)
+        assert [time.isoformat() for time in times] == ["2026-01-03T10:00:00-07:00"] * 3
+        assert record.delete_after == datetime(2027, 1, 1, tzinfo=UTC)
+        assert (record.source, record.trust) == ("model_inference", 0.7)
+
+    @pytest.mark.parametrize(
+        "shape",
+        [
+            lambda some: some, lambda some: {"results": some}, lambda some: {"memories": some, "count": 2, "next": None},
+            lambda some: "\n".join(map(json.dumps, some)),
+            lambda some: [{"id": s["id"], "payload": {**s, "id": None, "data": s["memory"], "memory": None}} for s in some],
+            lambda some: {"result": {"points": [{"id": s["id"], "payload": {"data": s["memory"], "user_id": s["user_id"]}} for s in some]}},
+        ],
+        ids=["list", "get_all", "page", "lines", "points", "scroll"],
+    )  # fmt: skip
+    def test_every_shape(self, mnemic, write, folder, shape):
+        run = mnemic("import", write(shape([KAYAK, TEA])), "--user-from", "user_id")
+        assert (run.code, run.err) == (0, "")
+        assert "  ana: 1 memory\n  bo: 1 memory\n" in run.out
+        assert [record.content for record in listed(folder, "ana").values()] == ["Ana owns a red kayak."]
+        assert [*listed(folder, "bo")] == ["mem0:b1"]
+        assert "user_id" not in listed(folder, "bo")["mem0:b1"].metadata
+        assert listed(folder) == {}
+
+    def test_twice_is_once(self, mnemic, write, folder):
+        path = write([KAYAK, TEA])
+        mnemic("import", path, "--user-from", "user_id")
+        before = listed(folder, "ana")
+        again = mnemic("import", path, "--user-from", "user_id", "--json").json
+        assert (again["stored"], again["duplicate"]) == (0, 2)
+        assert listed(folder, "ana") == before
+
+    def test_what_changed_takes_the_place_of_what_was_and_stays_so(self, mnemic, write, folder):
+        ports = [
+            {"id": id_, "memory": f"The API runs on port {port}.", "created_at": f"2026-0{month}-01T00:00:00Z"}
+            for id_, port, month in (("p4", 8080, 6), ("p3", 9000, 5), ("p2", 8080, 2), ("p1", 8080, 1))
+        ]
+        first = mnemic("import", write(ports), "--json").json
+        assert (first["stored"], first["replacing"], first["duplicate"]) == (3, 2, 1)
+        held = listed(folder)
+        assert [id_ for id_, record in held.items() if record.expired_at is None] == ["mem0:p4"]
+        assert held["mem0:p1"].invalid_at == datetime(2026, 5, 1, tzinfo=UTC)
+        again = mnemic("import", write(ports), "--json").json
+        assert (again["stored"], again["duplicate"]) == (0, 4)
+        assert listed(folder).keys() == held.keys()
+
+    def test_what_was_forgotten_stays_forgotten(self, mnemic, write, folder):
+        mnemic("import", write([KAYAK]))
+        mnemic("forget", "--id", "mem0:a1")
+        for again in ([KAYAK], [{**KAYAK, "id": "other"}]):
+            assert mnemic("import", write(again), "--json").json["stored"] == 0
+        assert listed(folder) == {}
+
+    def test_whose_they_are_must_be_said(self, mnemic, write, folder):
+        run = mnemic("import", write([KAYAK, TEA]))
+        assert run.code == 2
+        assert "2 users (ana, bo)" in run.err
+        assert "--user-from user_id" in run.err
+        assert not folder.exists()
+        assert mnemic("import", write([KAYAK, TEA]), "--user-from", "none", "--user", "eve").code == 0
+        assert len(listed(folder, "eve")) == 2
+
+    def test_only_one_of_them(self, mnemic, write, folder):
+        run = mnemic("import", write([KAYAK, TEA]), "--user-from", "user_id", "--only", "bo")
+        assert run.code == 0
+        assert "1 of other users left out" in run.out
+        assert [*listed(folder, "bo")] == ["mem0:b1"]
+        assert listed(folder, "ana") == {}
+        assert mnemic("import", write([KAYAK]), "--only", "ana").code == 2
+
+    def test_by_another_field_and_in_a_project(self, mnemic, write, folder):
+        run = mnemic("import", write([KAYAK, TEA]), "--user-from", "agent_id", "--project", "atlas")
+        assert run.code == 1
+        assert "[1] has no agent_id: nobody knows whose it is." in run.out
+        (record,) = listed(folder, "guide").values()
+        assert (record.project, record.metadata["user_id"]) == ("atlas", "ana")
+
+    @pytest.mark.parametrize(
+        ("changes", "what"),
+        [
+            ({"memory": 5}, "[1].memory must be a string, not a number."),
+            ({"memory": " "}, "[1].memory is empty"),
+            ({"memory": None}, "[1].memory is missing."),
+            ({"memory": "x" * 1_000_001}, "1,000,001 characters"),
+            ({"id": None}, "[1].id is missing."),
+            ({"created_at": "never"}, "[1].created_at is 'never'"),
+            ({"created_at": 1e99}, "[1].created_at is 1e+99"),
+            ({"categories": "sports"}, "[1].categories must be a list of strings."),
+            ({"metadata": []}, "[1].metadata must be an object"),
+            ({"metadata": {"n": float("nan")}}, "its metadata cannot be kept"),
+            ({"user_id": "x" * 2000}, "[1].user_id 'xxx"),
+        ],
+    )
+    def test_damaged_items_are_named_and_the_others_stored(self, mnemic, write, folder, changes, what):
+        run = mnemic("import", write([TEA, {**KAYAK, **changes}]), "--user-from", "user_id")
+        assert run.code == 1
+        assert what in run.out
+        assert "1 memory: 1 stored, 0 already there, 0 rejected, 1 not taken in" in run.out
+        assert [*listed(folder, "bo")] == ["mem0:b1"]
+
+    def test_damaged_lines_are_named_by_their_number(self, mnemic, write, folder):
+        lines = [json.dumps(KAYAK), '{"id": "cut', "", json.dumps({**TEA, "memory": None}), json.dumps(TEA)]
+        run = mnemic("import", write("\n".join(lines)), "--user-from", "user_id", "--json")
+        assert run.code == 1
+        assert [damage["place"] for damage in run.json["damaged"]] == ["line 2", "line 4"]
+        assert run.json["damaged"][1]["reason"] == "line 4.memory is missing."
+        assert run.json["stored"] == 2
+
+    def test_pages_relations_and_histories_are_told(self, mnemic, write):
+        page = {"results": [TEA], "count": 300, "next": "page 2", "relations": [{"source": "bo"}]}
+        run = mnemic("import", write(page))
+        assert run.code == 1
+        assert "one page of 300 memories" in run.out
+        assert "1 relations of mem0's graph are not taken in" in run.out
+        row = {"id": 1, "memory_id": "a1", "old_memory": None, "new_memory": "x", "event": "ADD"}
+        assert "a row of mem0's history" in mnemic("import", write([row])).out
+
+    def test_what_was_imported_goes_out_and_in_unchanged(self, mnemic, write, tmp_path):
+        until = {**KAYAK, "id": "a2", "memory": "Ana sells her red kayak.", "expiration_date": "2026-12-31"}
+        mnemic("import", write([KAYAK, until]), "--user", "ana")
+        mnemic("export", tmp_path / "one.jsonl", "--user", "ana")
+        assert mnemic("import", tmp_path / "one.jsonl", "--user", "eve").code == 0
+        mnemic("export", tmp_path / "two.jsonl", "--user", "eve")
+        assert (tmp_path / "one.jsonl").read_bytes() == (tmp_path / "two.jsonl").read_bytes()
+        assert mnemic("import", write([KAYAK, until]), "--user", "eve", "--json").json["stored"] == 0
+
+    def test_secrets_do_not_come_in(self, mnemic, write, folder):
+        key = "sk-" + "ant-api03-" + "Zx9Qw8Er7Ty6Ui5Op4As3Df2Gh1Jk0Lz" * 3
+        some = [{"id": "k", "memory": f"The key is {key} for now.", "metadata": {"key": key}}]
+        run = mnemic("import", write(some))
+        assert (run.code, "1 stored" in run.out) == (0, True)
+        (record,) = listed(folder).values()
+        assert key not in record.content + str(record.metadata)
+        assert all(key.encode() not in path.read_bytes() for path in folder.iterdir() if path.is_file())
+        assert mnemic("import", write(some), "--json").json["duplicate"] == 1
+
+    def test_a_name_of_both_is_kept_twice(self, mnemic, write, folder):
+        mnemic("import", write([{**KAYAK, "id": 7, "metadata": {"hash": "mine", "text": "lone \ud800"}}]))
+        record = listed(folder)["mem0:7"]
+        assert record.metadata["hash"] == "mine"
+        assert record.metadata["mem0_hash"] == "h1"
+        assert record.metadata["text"] == "lone \ufffd"
+
+    def test_no_time_and_numbers_for_times(self, mnemic, write, folder):
+        some = [{"id": "x", "memory": "No time."}, {"id": "y", "memory": "Seconds.", "created_at": 1_767_225_600},
+                {"id": "z", "memory": "Milliseconds.", "created_at": 1_767_225_600_000}]  # fmt: skip
+        assert "1 have no time and are dated now" in mnemic("import", write(some)).out
+        held = listed(folder)
+        assert held["mem0:y"].created_at == held["mem0:z"].created_at == datetime(2026, 1, 1, tzinfo=UTC)
+
+    def test_times_without_a_zone(self, mnemic, write, folder):
+        naive = {**TEA, "created_at": "2026-03-01 18:00:00"}
+        mnemic("import", write([naive]), "--timezone", "Asia/Tokyo")
+        assert listed(folder)["mem0:b1"].created_at.isoformat() == "2026-03-01T18:00:00+09:00"
+
+
+class TestLangGraph:
+    def test_every_field(self, mnemic, write, folder):
+        value = {"kind": "Memory", "content": {"content": "Ana owns a red kayak.", "context": "holidays"}}
+        run = mnemic("import", write([item("k1", value, score=None, expires_at="2026-12-31T00:00:00+00:00")]))
+        assert (run.code, run.err) == (0, "")
+        record = listed(folder)["langgraph:users.ana.k1"]
+        assert (record.content, record.type, record.category) == ("Ana owns a red kayak.", "semantic", None)
+        assert record.metadata == {"context": "holidays", "namespace": ["users", "ana"]}
+        assert [t.isoformat() for t in (record.created_at, record.updated_at)] == [
+            "2026-01-01T10:00:00+00:00", "2026-01-03T10:00:00+00:00",
+        ]  # fmt: skip
+        assert record.delete_after == datetime(2026, 12, 31, tzinfo=UTC)
+
+    @pytest.mark.parametrize(
+        ("value", "text", "more"),
+        [
+            ({"content": "plain"}, "plain", {}),
+            ({"text": "of a program", "rank": 2}, "of a program", {"rank": 2}),
+            ({"kind": "Memory", "content": "bare"}, "bare", {}),
+            ({"kind": "Memory", "content": ["a", 1]}, '["a", 1]', {}),
+            (
+                {"kind": "UserProfile", "content": {"name": "Ana", "tongues": ["pt", "en"], "age": 41, "nick": None}},
+                "name: Ana\ntongues: pt, en\nage: 41",
+                {"value": {"name": "Ana", "tongues": ["pt", "en"], "age": 41, "nick": None}},
+            ),
+            (
+                {"kind": "Triple", "content": {"subject": "Ana", "predicate": "lives in", "object": "Lisbon", "context": None}},
+                "Ana lives in Lisbon",
+                {"subject": "Ana", "predicate": "lives in", "object": "Lisbon"},
+            ),
+        ],
+    )  # fmt: skip
+    def test_what_values_say(self, mnemic, write, folder, value, text, more):
+        assert mnemic("import", write([item("k", value)])).code == 0
+        (record,) = listed(folder).values()
+        assert record.content == text
+        assert record.metadata == {**more, "namespace": ["users", "ana"]}
+
+    def test_kinds(self, mnemic, write, folder):
+        episode = {"kind": "Episode", "content": {"observation": "It rained.", "action": "Took the tram."}}
+        mnemic("import", write([item("k", episode)]))
+        (record,) = listed(folder).values()
+        assert (record.type, record.category) == ("episodic", "Episode")
+
+    def test_rows_of_its_tables(self, mnemic, write, folder):
+        row = {
+            "prefix": "users.ana",
+            "key": "k",
+            "value": '{"text": "Ana owns a kayak."}',
+            "created_at": "2026-01-01 10:00:00",
+        }
+        assert mnemic("import", write([row])).code == 0
+        assert listed(folder)["langgraph:users.ana.k"].content == "Ana owns a kayak."
+
+    def test_users_are_labels_of_the_namespace(self, mnemic, write, folder):
+        some = [item(namespace=("memories", name), value={"text": f"{name} sings"}) for name in ("ana", "bo")]
+        run = mnemic("import", write({"items": some}))
+        assert run.code == 2
+        assert "2 namespaces (memories.ana, memories.bo)" in run.err
+        assert "--user-from namespace.1" in run.err
+        assert mnemic("import", write(some), "--user-from", "namespace.1").code == 0
+        assert [record.content for record in listed(folder, "bo").values()] == ["bo sings"]
+        again = mnemic("import", write(some), "--user-from", "namespace.1", "--json").json
+        assert (again["stored"], again["duplicate"], again["damaged"]) == (0, 2, [])
+
+    @pytest.mark.parametrize(
+        ("changes", "what"),
+        [
+            ({"namespace": "users"}, None),
+            ({"namespace": 5}, "[0].namespace must be a list of strings, not a number."),
+            ({"namespace": [5]}, "[0].namespace must be a list of strings, not a list."),
+            ({"key": ""}, "[0].key is empty."),
+            ({"value": "{"}, "[0].value is not JSON"),
+            ({"value": 5}, "[0].value must be an object, not a number."),
+            ({"value": {}}, "[0].value is empty"),
+            ({"created_at": "x"}, "[0].created_at is 'x'"),
+        ],
+    )
+    def test_damaged_items(self, mnemic, write, changes, what):
+        run = mnemic("import", write([{**item(), **changes}]), "--format", "langgraph")
+        assert run.code == (0 if what is None else 1)
+        assert what is None or what in run.out
+
+    def test_a_very_long_key(self, mnemic, write, folder):
+        assert mnemic("import", write([item("k" * 2000)])).code == 0
+        (id_,) = listed(folder)
+        assert len(id_) < 100
+        assert mnemic("import", write([item("k" * 2000)]), "--json").json["stored"] == 0
+
+    async def test_what_a_store_gives(self, mnemic, write, folder):
+        memory = pytest.importorskip("langgraph.store.memory")
+        store = memory.InMemoryStore()
+        store.put(("users", "ana"), "k1", {"kind": "Memory", "content": {"content": "Ana owns a red kayak."}})
+        dump = [found.dict() for found in store.search((), limit=1000)]
+        assert mnemic("import", write(dump)).code == 0
+        assert [record.content for record in listed(folder).values()] == ["Ana owns a red kayak."]
+
+
+class TestRehearsal:
+    def test_memories(self, mnemic, write, folder):
+        path = write([KAYAK, TEA, {**KAYAK, "id": "a2"}])
+        run = mnemic("import", path, "--user-from", "user_id", "--dry-run")
+        assert run.code == 0
+        assert "3 memories: 2 stored, 1 already there" in run.out
+        assert run.out.endswith("nothing was stored: this was a dry run\n")
+        assert not folder.exists()
+        mnemic("import", path, "--user-from", "user_id", "--only", "bo")
+        answer = mnemic("import", path, "--user-from", "user_id", "--dry-run", "--json").json
+        assert (answer["stored"], answer["duplicate"], answer["dry_run"]) == (1, 2, True)
+        assert listed(folder, "ana") == {}
+
+    def test_messages(self, chat, mnemic, write, folder):
+        run = mnemic("import", write(chat), "--dry-run")
+        assert (run.code, folder.exists()) == (0, False)
+        assert "3 messages: 3 stored, 0 already there" in run.out
+        assert "dry run" in run.out
+        mnemic("import", write(chat[:2]))
+        more = [*chat, {**chat[0], "content": "Something else."}, {**chat[1], "id": "m9", "content": " "}]
+        run = mnemic("import", write(more), "--dry-run", "--json")
+        counts = {name: run.json[name] for name in ("stored", "duplicate", "without_text")}
+        assert counts == {"stored": 1, "duplicate": 2, "without_text": 1}
+        assert [rejected["id"] for rejected in run.json["rejected"]] == ["m1"]
+        assert run.code == 1
+        done = mnemic("import", write(more), "--json")
+        assert {name: done.json[name] for name in counts} == counts
+
+    def test_an_export(self, filled, tmp_path):
+        filled("export", tmp_path / "all.jsonl")
+        run = filled("import", tmp_path / "all.jsonl", "--user", "bob", "--dry-run")
+        assert run.code == 0
+        assert "3 messages, 0 episodes, 0 memories, 0 links would be stored for bob; nothing was." in run.out
+        answer = filled("import", tmp_path / "all.jsonl", "--user", "bob", "--dry-run", "--json").json
+        assert (answer["counts"]["message"], answer["dry_run"]) == (3, True)
+        assert filled("stats", "--user", "bob", "--json").json["messages"] == 0
+        cut = (tmp_path / "all.jsonl").read_text("utf-8").splitlines()[:-1]
+        (tmp_path / "cut.jsonl").write_text("\n".join(cut), encoding="utf-8")
+        assert "cut off or changed" in filled("import", tmp_path / "cut.jsonl", "--user", "bob", "--dry-run").err
+
+
+class TestCommand:
+    def test_nothing(self, mnemic, write, folder):
+        run = mnemic("import", write([]), "--format", "mem0")
+        assert (run.code, folder.exists()) == (1, False)
+        assert "holds no memories" in run.err
+
+    def test_users_are_for_memories(self, chat, mnemic, write):
+        run = mnemic("import", write(chat), "--user-from", "name")
+        assert run.code == 2
+        assert "langgraph, mem0" in run.err
+
+    def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
+        path = write([{"id": str(n), "memory": f"Letter {n} of the alphabet."} for n in range(5)])
+        real, calls = remembering.store, []
+
+        def failing(*given):
+            calls.append(given)
+            if len(calls) == 3:
+                raise KeyboardInterrupt
+            return real(*given)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(remembering, "store", failing)
+            run = mnemic("import", path)
+        assert run.code == 130
+        assert "stopped early" in run.err
+        assert "2 stored" in run.err
+        answer = mnemic("import", path, "--json").json
+        assert (answer["stored"], answer["duplicate"]) == (3, 2)
+
+    def test_many_damaged_are_cut_short(self, mnemic, write):
+        run = mnemic("import", write([{"id": str(n), "memory": None} for n in range(30)]), "--format", "mem0")
+        assert "... and 10 more; --json lists all" in run.out

@@ -1,0 +1,116 @@
+"""Background work makes room for searches, and costs nothing where there are none."""
+
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from mnemic import Consolidator, Memory
+from mnemic.flows import traffic
+from mnemic.flows.traffic import Courtesy, Traffic
+
+
+class Clock:
+    """A clock of work and of rest that only goes where it is told to."""
+
+    def __init__(self):
+        self.worked, self.rested = 0.0, []
+
+    def thread_time(self):
+        return self.worked
+
+    def sleep(self, seconds):
+        self.rested.append(seconds)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock()
+    monkeypatch.setattr(traffic, "time", SimpleNamespace(thread_time=clock.thread_time, sleep=clock.sleep))
+    return clock
+
+
+def test_without_searches_nobody_waits(clock):
+    rest = Courtesy(Traffic())
+    for _ in range(10):
+        clock.worked += 1.0
+        rest()
+    assert clock.rested == []
+
+
+def test_after_a_search_it_rests_as_long_as_it_worked_several_times(clock):
+    road = Traffic()
+    rest = Courtesy(road)
+    with road.search():
+        pass
+    clock.worked += 0.01
+    rest()
+    assert clock.rested == [pytest.approx(0.06)]
+    clock.worked += 0.01  # nobody came by since
+    rest()
+    assert len(clock.rested) == 1
+
+
+def test_a_small_piece_is_not_worth_a_look_and_a_large_one_is_rested_for_so_long_at_most(clock):
+    road = Traffic()
+    rest = Courtesy(road)
+    with road.search():
+        pass
+    clock.worked += traffic.PIECE / 2
+    rest()
+    assert clock.rested == []
+    clock.worked += 5.0
+    rest()
+    assert clock.rested == [traffic.LONGEST]
+
+
+def test_a_search_under_way_is_waited_for():
+    road = Traffic()
+    entered, leave = threading.Event(), threading.Event()
+
+    def search():
+        with road.search(), road.search():
+            entered.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=search)
+    thread.start()
+    assert entered.wait(10)
+    assert road.busy
+    threading.Timer(0.05, leave.set).start()
+    road.pass_by(10)
+    assert not road.busy
+    thread.join()
+    began = time.monotonic()
+    road.pass_by(10)
+    assert time.monotonic() - began < 5
+
+
+def test_a_search_that_fails_is_over():
+    road = Traffic()
+    with pytest.raises(ValueError, match="x"), road.search():
+        raise ValueError("x")
+    assert (road.busy, road.begun) == (False, 1)
+
+
+def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
+    eager = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.6)
+    with Memory(":memory:", embedder="hashing", consolidator=eager) as memory:
+        for text in (
+            "The box stands in the cellar.",
+            "Note that the box stands in the cellar.",
+            "Rita lives in Porto.",
+        ):
+            memory.remember(text, importance=0.9)
+        memory.add_exchange("Where is the box?", "In the cellar.")
+        found = memory.search("box", kinds=["memory"])
+        before = memory._engine.view("default")
+        assert memory.consolidate().memories_archived == 1
+        after = memory._engine.view("default")
+        assert after.columns.version > before.columns.version
+        assert after.vectors.held.base is before.vectors.held.base  # no vector changed: the matrix is the same
+        for name in ("doc", "time", "session", "previous", "following", "length"):
+            assert getattr(after.columns, name).base is getattr(before.columns, name).base
+        assert after.columns.status.tolist() != before.columns.status.tolist()
+        assert len(memory.search("box", kinds=["memory"])) == len(found) - 1

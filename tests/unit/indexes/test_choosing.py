@@ -1,0 +1,157 @@
+"""What ``vectors`` may be, and what is said where it is something else."""
+
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from mnemic import ConfigurationError, Memory, MissingExtra, StoreError
+from mnemic.indexes.vector import choosing, index_from
+from mnemic.indexes.vector.chroma import Chroma, ChromaIndex, settings
+from mnemic.indexes.vector.chroma.index import ChromaIndex as Index
+from mnemic.indexes.vector.rows import DistantRows
+
+
+@pytest.fixture
+def installed(monkeypatch):
+    monkeypatch.setattr(settings, "find_spec", lambda name: name)
+
+
+class Nearest:
+    """The smallest index there is: it knows what it was given in one reading."""
+
+    exact_below = 0
+
+    def __init__(self):
+        self.closed = False
+
+    def open(self, feed):
+        self.feed = feed
+
+    def serves(self, model):
+        return model is not None
+
+    def nearest(self, user, query, k):
+        entries = self.feed.entries(self.feed.docs(0, 100)).entries
+        return [e.doc for e in sorted(entries, key=lambda e: -float(np.vecdot(e.vector, query)))[:k]]
+
+    def waiting(self, user):
+        return ()
+
+    def wake(self):
+        pass
+
+    def drain(self, seconds=None):
+        return True
+
+    def erase(self):
+        return True
+
+    def findings(self):
+        return ["says the test"]
+
+    def close(self):
+        self.closed = True
+
+
+def test_exact_search_needs_none():
+    assert index_from(None) is None
+    assert index_from("exact") is None
+
+
+@pytest.mark.usefixtures("installed")
+def test_chroma_in_its_forms():
+    for value in ("chroma", "http://localhost:8000", "https://chroma.example.org", Chroma(exact_below=7)):
+        assert isinstance(index_from(value), Index)
+    assert Chroma().embedded
+    assert Chroma(url="http://localhost:8123").server == ("localhost", 8123, False)
+    assert Chroma(url="https://chroma.example.org/").server == ("chroma.example.org", 443, True)
+    assert index_from(Chroma(exact_below=7)).exact_below == 7
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    "value",
+    ["faiss", "http://", "http://user:word@host", "https://host/path", "http://host:99999", 7, object(), "", b"chroma"],
+)
+def test_what_it_cannot_be(value):
+    with pytest.raises(ConfigurationError):
+        Memory(":memory:", embedder="hashing", vectors=value)
+
+
+@pytest.mark.usefixtures("installed")
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"exact_below": -1}, {"exact_below": True}, {"batch": 0}, {"most_results": 1}, {"url": 3},
+        {"url": "http://h:1", "client": object()}, {"client": object()},
+    ],
+)  # fmt: skip
+def test_settings_out_of_range(values):
+    with pytest.raises(ConfigurationError):
+        Chroma(**values)
+
+
+def test_an_asynchronous_client_is_refused(installed):
+    class Client:
+        async def heartbeat(self): ...
+        async def create_collection(self): ...
+        async def get_collection(self): ...
+        async def get_or_create_collection(self): ...
+
+    with pytest.raises(ConfigurationError, match="asynchronous"):
+        index_from(Client())
+
+
+def test_an_object_that_lacks_something_is_told_what():
+    class Half:
+        def open(self): ...
+        def nearest(self): ...
+
+    with pytest.raises(ConfigurationError, match="it lacks serves, waiting"):
+        index_from(Half())
+    assert choosing.index_from is index_from
+
+
+def test_without_the_package(monkeypatch):
+    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtra, match=r"mnemic\[chroma\]"):
+        index_from("chroma")
+    assert find_spec("mnemic")
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_record_in_ram_or_elsewhere_takes_no_chroma():
+    with pytest.raises(ConfigurationError, match="in RAM"):
+        Memory(":memory:", embedder="hashing", vectors="chroma")
+    with pytest.raises((ConfigurationError, StoreError), match="PostgreSQL"):
+        Memory("postgresql://localhost:1/none", embedder="hashing", vectors="chroma")
+    assert ChromaIndex is Index
+
+
+def test_an_index_of_ones_own():
+    index = Nearest()
+    with Memory(":memory:", user="ana", embedder="hashing", vectors=index) as memory:
+        memory.add_message("a zebra ran away", id="zebra")
+        memory.add_message("the garden is green", id="garden")
+        assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+        view = memory._engine.view("ana")
+        assert isinstance(view.vectors, DistantRows)
+        assert memory.verify().findings == ("says the test",)
+        assert memory.verify(deep=False).ok
+        memory.flush()
+    assert index.closed
+
+
+def test_an_index_that_serves_no_more_is_not_asked():
+    index = Nearest()
+    with Memory(":memory:", user="ana", embedder="hashing", vectors=index) as memory:
+        memory.add_message("a zebra ran away", id="zebra")
+        assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+        index.serves = lambda model: False
+        index.nearest = None
+        memory.add_message("the garden is green", id="garden")
+        assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
+        assert memory.search("the garden is green", recipe="vector")[0].id == "garden"
+        del index.serves, index.nearest
+        assert memory.search("the garden is green", recipe="vector")[0].id == "garden"

@@ -1,0 +1,135 @@
+"""Every kind of secret is found in every context, look-alikes survive, and no text makes the search slow."""
+
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic.errors import ConfigurationError
+from mnemic.safety.secrets import SecretPolicy
+
+sys.path.insert(0, str(Path(__file__).parent))
+from secret_samples import CONTEXTS, LOOK_ALIKES, TOKENS, WITH_WORDS
+
+POLICY = SecretPolicy()
+
+
+def test_there_are_at_least_45_kinds_and_each_has_a_sample():
+    sampled = {kind for kind, *_ in (*TOKENS, *WITH_WORDS)}
+    assert len(SecretPolicy.every_kind()) >= 45
+    assert sampled == SecretPolicy.every_kind()
+
+
+@pytest.mark.parametrize("context", CONTEXTS)
+@pytest.mark.parametrize(("kind", "secret"), TOKENS, ids=lambda value: value[:24])
+def test_tokens(kind, secret, context):
+    redacted, kinds = POLICY.redacted(context.format(secret))
+    assert secret not in redacted
+    assert f"[redacted: {kind}]" in redacted
+    assert kinds == (kind,)
+    assert redacted == context.format(f"[redacted: {kind}]")
+
+
+@pytest.mark.parametrize("context", ["{}", "Please remember: {}\nand nothing else", "first line\n{}"])
+@pytest.mark.parametrize(("kind", "words", "secret"), WITH_WORDS)
+def test_secrets_that_words_give_away(kind, words, secret, context):
+    redacted, kinds = POLICY.redacted(context.format(words.format(secret)))
+    assert secret not in redacted
+    assert kind in kinds
+
+
+@pytest.mark.parametrize("text", LOOK_ALIKES)
+def test_look_alikes_survive(text):
+    assert POLICY.redacted(text) == (text, ())
+
+
+@pytest.mark.parametrize(("kind", "secret"), TOKENS, ids=lambda value: value[:24])
+def test_no_half_of_a_token_stays(kind, secret):
+    redacted, _ = POLICY.redacted(f"a {secret} b")
+    assert all(secret[at : at + 12] not in redacted for at in range(0, len(secret) - 12, 6))
+
+
+@given(
+    st.lists(
+        st.sampled_from([*(secret for _, secret in TOKENS), *(w.format(s) for _, w, s in WITH_WORDS), *LOOK_ALIKES]),
+        max_size=5,
+    ),
+    st.sampled_from([" ", "\n", ", ", "", ": "]),
+)
+@settings(max_examples=300, deadline=None)
+def test_redacting_again_changes_nothing(parts, joint):
+    once, _ = POLICY.redacted(joint.join(parts))
+    assert POLICY.redacted(once) == (once, ())
+
+
+@given(st.text())
+def test_any_text_can_be_looked_at(text):
+    redacted, kinds = POLICY.redacted(text)
+    assert bool(kinds) == (redacted != text)
+
+
+def test_json_values_keys_and_names_of_fields():
+    value, kinds = POLICY.within(
+        {"note": "my password is hunter2", "password": "sunflower", "list": [{"api_key": "9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c"}],
+         "ghp_" + "a1B2c3D4e5" * 4: 1, "count": 3, "password_hint": "the usual"}
+    )  # fmt: skip
+    assert value == {
+        "note": "my password is [redacted: password]", "password": "[redacted: password]",
+        "list": [{"api_key": "[redacted: key]"}], "[redacted: github-token]": 1, "count": 3, "password_hint": "the usual",
+    }  # fmt: skip
+    assert set(kinds) == {"password", "key", "github-token"}
+
+
+def test_what_is_looked_for_can_be_chosen():
+    text = "my password is hunter2, BADGE-123456, 4111 1111 1111 1111"
+    assert SecretPolicy(action="allow").redacted(text) == (text, ())
+    only = SecretPolicy(kinds=["card-number"])
+    assert only.redacted(text)[1] == ("card-number",)
+    assert only.within({"password": "sunflower"}) == ({"password": "sunflower"}, ())
+    more = SecretPolicy(kinds=[], extra={"badge": r"BADGE-(?P<secret>\d{6})"})
+    assert more.redacted(text)[0] == "my password is hunter2, BADGE-[redacted: badge], 4111 1111 1111 1111"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [{"action": "hide"}, {"kinds": ["pasword"]}, {"kinds": "password"}, {"extra": {"a": "("}}, {"extra": {"a": ".*"}},
+     {"extra": {"A B": "x"}}, {"extra": {"a": None}}],
+)  # fmt: skip
+def test_a_policy_that_makes_no_sense_is_refused(arguments):
+    with pytest.raises(ConfigurationError):
+        SecretPolicy(**arguments)
+
+
+def test_names_that_identify_stay_apart():
+    (_, first), (_, second) = [sample for sample in TOKENS if sample[0] == "github-token"][:2]
+    assert POLICY.name("monday") == "monday"
+    assert POLICY.name(first) == POLICY.name(first) != POLICY.name(second)
+    assert first not in POLICY.name(first)
+    assert POLICY.redacted(POLICY.name(first))[1] == ()
+
+
+SLOW = """
+import sys
+sys.path.insert(0, {here!r})
+from secret_samples import HOSTILE
+from mnemic.safety.secrets import SecretPolicy
+policy = SecretPolicy()
+size = {size}
+for piece in HOSTILE[{part}::4]:
+    policy.redacted((piece * (size // len(piece) + 1))[:size])
+    policy.redacted(piece + "a" * size)
+    policy.redacted("a" * size + " " + piece * 50)
+"""
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_hostile_characters_take_seconds_and_not_hours(part):
+    """A quadratic expression would need hours for one of these; the limit is for the whole part."""
+    size = 1_000_000 if os.environ.get("MNEMIC_BATTERY") == "1" else 100_000
+    here = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", SLOW.format(here=here, part=part, size=size)], check=True, timeout=900)
