@@ -11,7 +11,7 @@ OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index 
 SOURCES := src integrations tests benchmarks cookbook docs/generate.py
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
-.PHONY: help demo test check test-extras test-engines test-installs battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-cookbook battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -38,8 +38,10 @@ test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both ar
 battery: $(VENV)/.dev  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]
 	$(BIN)/python -m tests.battery $(if $(PART),--part $(PART)) $(if $(HOURS),--hours $(HOURS))
 
-test-installs:  ## the core alone, each integration with only its own framework, each cookbook file with its install line
+test-installs:  ## the core alone, and each integration with only its own framework
 	$(PYTHON) tests/installs.py
+
+test-cookbook:   ## each file of the cookbook in an environment made by the install line it names
 	$(PYTHON) tests/cookbook_installs.py
 
 bench: $(VENV)/.dev  ## quality and speed on a LoCoMo file: make bench DATA=locomo.json

@@ -25,18 +25,19 @@ KEPT = ROOT / ".battery"
 RESULT = ROOT / "benchmarks" / "results" / "battery.json"
 
 PARTS = {
-    "kill": ["tests/faults/test_processes.py"],
+    "kill": ["tests/faults/test_kills.py", "tests/faults/test_processes.py"],
     "consolidation": ["tests/faults/test_consolidation.py"],
     "failpoints": ["tests/faults/test_failpoints.py"],
-    "files": ["tests/faults/test_files.py"],
+    "files": ["tests/faults/test_files.py", "tests/faults/test_damage.py", "tests/faults/test_disk.py"],
     "erasure": ["tests/faults/test_erasure.py"],
     "model": ["tests/faults/test_model.py"],
     "seeded": ["tests/faults/test_seeded_bugs.py"],
     "isolation": ["tests/faults/test_isolation.py"],
     "input": ["tests/faults/test_bad_input.py"],
     "fuzz": ["tests/faults/test_fuzz.py"],
-    "poison": ["tests/end_to_end/test_safety.py"],
+    "poison": ["tests/end_to_end/test_safety.py", "tests/unit/safety"],
     "load": ["tests/faults/test_load.py"],
+    "chroma": ["tests/faults/test_chroma.py", "tests/stores/test_chroma.py", "-m", "engine"],
     "engines": ["tests/stores", "-m", "engine"],
 }
 """What is run, in this order."""

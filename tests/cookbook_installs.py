@@ -1,7 +1,7 @@
 """A stranger's first hour: each file of the cookbook runs in an environment that has only what its install line names.
 
 One environment per install line, from wheels that are built here. The weights of the default model are put beside them,
-in the place of the download that the first use makes. Run by ``make test-installs``; words choose files by their number.
+in the place of the download that the first use makes. Run by ``make test-cookbook``; words choose files by their number.
 """
 
 import os

@@ -411,7 +411,7 @@ class _Colour(enum.Enum):
     RED = "red"
 
 
-class _Word(str, enum.Enum):
+class _Word(enum.StrEnum):
     RED = "red"
 
 
