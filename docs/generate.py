@@ -17,7 +17,7 @@ NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then ru
 PAGES = """
 Memory      src/mnemic                       Memory AsyncMemory
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView
-Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats StageUsage VerifyReport
+Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats StageUsage VerifyReport Erasure
 Choices     src/mnemic/types                 Kind Status MemoryType LinkType Reach Outcome Evidence Source
 Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic/flows                 Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
@@ -130,7 +130,8 @@ def page(title: str, source: str, names: str) -> str:
         match found[name]:
             case ast.ClassDef() as node:
                 bases = [found[ast.unparse(base)] for base in node.bases if ast.unparse(base) in found]
-                node.body += [n for base in bases if isinstance(base, ast.ClassDef) for n in base.body if isinstance(n, FUNCTION)]
+                inherited = [n for base in bases if isinstance(base, ast.ClassDef) for n in base.body]
+                node.body += [n for n in inherited if isinstance(n, FUNCTION)]
                 lines += of_class(node)
             case ast.FunctionDef() as node:
                 lines += of_function(name, node)

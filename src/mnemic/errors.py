@@ -43,7 +43,6 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
-    "shown",
 ]
 
 
@@ -129,11 +128,3 @@ class LanguageModelError(MnemicError):
 
 class LanguageModelUnavailable(LanguageModelError):
     """The language model cannot be had: no package, no key, no server, or it did not answer in time."""
-
-
-def shown(value: object, most: int = 40) -> str:
-    """What a caller gave, in at most so many characters; objects that cannot show themselves are named by their type."""
-    try:
-        return repr(value)[:most]
-    except Exception:  # noqa: BLE001 - it is the caller's object, and an error message must not fail
-        return f"<{type(value).__name__}>"

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from mnemic import scopes
-from mnemic.errors import InvalidInput, shown
+from mnemic.errors import InvalidInput
 from mnemic.flows import asking, contexts, knowing, opening, recalling, writing
 from mnemic.flows.guarding import discreet, named, policy_from
 from mnemic.handle import Handle
 from mnemic.projects import Project, project_id
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
+from mnemic.text.showing import shown
 from mnemic.types import (
     ConsolidationAdvice,
     ConsolidationReport,

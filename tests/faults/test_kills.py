@@ -17,7 +17,9 @@ pytestmark = [
 TRIALS = 1_000 if os.environ.get("MNEMIC_BATTERY") else 20
 WRITERS, ACKS = 4, 100
 IN_ONE_FOLDER = 10
-SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=8, similarity_threshold=0.6, importance_threshold=0.05)
+SETTINGS = Consolidator(
+    min_age_hours=0, buffer_threshold=1, max_batch_size=8, similarity_threshold=0.6, importance_threshold=0.05
+)
 
 
 def opened(folder):

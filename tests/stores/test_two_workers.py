@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -53,7 +54,8 @@ def test_nothing_is_lost_and_nothing_is_consolidated_twice(postgres_url):
     with opened(postgres_url) as memory:
         memory.remember("Something to begin with")
     with worker(postgres_url, "w1", operations) as first, worker(postgres_url, "w2", operations) as second:
-        lines = [process.communicate()[0].splitlines() for process in (first, second)]
+        with ThreadPoolExecutor(2) as readers:  # both at once: one whose pipe is full would wait
+            lines = [*readers.map(lambda process: process.communicate()[0].splitlines(), (first, second))]
         assert [process.returncode for process in (first, second)] == [0, 0]
     assert [len(own) for own in lines] == [operations, operations]
     said = [line for own in lines for line in own]

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, cast, get_args
 
-from mnemic.errors import InvalidInput, shown
+from mnemic.errors import InvalidInput
 from mnemic.retrieval import Recipe, recipe_named
 from mnemic.safety.trust import SHARE
 from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
+from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
 

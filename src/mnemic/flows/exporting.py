@@ -24,7 +24,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hin
 
 import numpy as np
 
-from mnemic.errors import Conflict, InvalidInput, StoreUnavailable, shown
+from mnemic.errors import Conflict, InvalidInput, StoreUnavailable
 from mnemic.flows.engine import Engine
 from mnemic.flows.fields import typed
 from mnemic.flows.guarding import accepted, within
@@ -32,6 +32,7 @@ from mnemic.flows.learning import slots_of
 from mnemic.flows.preferences import KEY
 from mnemic.safety.trust import least
 from mnemic.text.canonical import to_json
+from mnemic.text.showing import shown
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from datetime import datetime
 from types import UnionType
 from typing import Any, Union, cast, get_args, get_origin
 
-from mnemic.errors import shown
 from mnemic.text.clock import to_micros
+from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import Emotion
 

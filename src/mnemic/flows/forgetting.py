@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from mnemic.errors import InvalidInput, shown
+from mnemic.errors import InvalidInput
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
 from mnemic.flows.recalling import search
+from mnemic.text.showing import shown
 from mnemic.text.terms import content_terms
 from mnemic.types import Archive, Hit, MemoryRecord, Message, Receipt, Receipts, Scope, Status
 

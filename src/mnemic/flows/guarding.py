@@ -8,9 +8,10 @@ from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, shown
+from mnemic.errors import ConfigurationError, InvalidInput, MnemicError
 from mnemic.safety.fences import without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
+from mnemic.text.showing import shown
 from mnemic.types import (
     AddEpisode,
     AddMemory,

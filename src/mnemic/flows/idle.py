@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from mnemic.errors import ConfigurationError, shown
+from mnemic.errors import ConfigurationError
 from mnemic.flows.engine import Engine
+from mnemic.text.showing import shown
 from mnemic.types import Scope
 
 __all__ = ["Idle", "IdleTrigger"]

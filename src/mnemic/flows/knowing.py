@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast, get_args
 
-from mnemic.errors import InvalidInput, shown
+from mnemic.errors import InvalidInput
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
+from mnemic.text.showing import shown
 from mnemic.types import DropLink, Event, Graph, Kind, Link, LinkType, PutLink, Receipt, Scope, Stats, Supersede
 
 __all__ = ["graph", "link", "log", "stats", "unlink"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
-from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly, shown
+from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly
 from mnemic.flows.engine import Engine
 from mnemic.flows.idle import Idle
 from mnemic.flows.retaining import RetentionPolicy
@@ -17,6 +17,7 @@ from mnemic.flows.settings import Consolidator, Processing
 from mnemic.indexes.vector import discarded, index_from
 from mnemic.protocols import Embedder, Reranker, Store, TokenCounter, VectorIndex
 from mnemic.stores import InMemoryStore, SqliteStore
+from mnemic.text.showing import shown
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model

@@ -8,12 +8,13 @@ from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
-from mnemic.errors import Conflict, InvalidInput, shown
+from mnemic.errors import Conflict, InvalidInput
 from mnemic.flows.engine import Engine
 from mnemic.flows.guarding import accepted, discreet
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
+from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import AddMemory, Archive, Change, Filters, MemoryRecord, Scope, Supersede
 

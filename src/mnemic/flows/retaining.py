@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mnemic.errors import ConfigurationError, shown
+from mnemic.errors import ConfigurationError
 from mnemic.flows.engine import Engine
 from mnemic.text.clock import now, to_micros
+from mnemic.text.showing import shown
 from mnemic.types import Archive, Scope
 
 __all__ = ["RetentionPolicy", "retire"]

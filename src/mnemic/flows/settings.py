@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
-from mnemic.errors import ConfigurationError, shown
+from mnemic.errors import ConfigurationError
+from mnemic.text.showing import shown
 
 __all__ = ["Consolidator", "Processing"]
 

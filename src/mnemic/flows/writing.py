@@ -9,13 +9,14 @@ from dataclasses import fields, replace
 from datetime import datetime, tzinfo
 from typing import Any, cast
 
-from mnemic.errors import InvalidInput, NotFound, shown
+from mnemic.errors import InvalidInput, NotFound
 from mnemic.flows.engine import Engine
 from mnemic.flows.guarding import Guarded, incoming, telling
 from mnemic.protocols import Embedder
 from mnemic.safety.trust import TRUST_OF_SOURCE, least
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
+from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import (
     AddMessage,

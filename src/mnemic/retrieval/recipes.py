@@ -10,10 +10,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.errors import InvalidInput, shown
+from mnemic.errors import InvalidInput
 from mnemic.retrieval import fusion
 from mnemic.retrieval.pool import Pool
 from mnemic.retrieval.signals import SIGNALS
+from mnemic.text.showing import shown
 
 __all__ = ["CONVERSATION", "RECIPES", "Recipe", "Values", "recipe_named", "score"]
 

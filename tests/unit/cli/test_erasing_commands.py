@@ -13,7 +13,9 @@ def known(mnemic, folder):
     """The command on a memory of a message and two statements."""
     with Memory(folder, embedder="hashing") as memory:
         memory.add_message("I live in Lisbon.", id="m1")
-        memory.remember("Prefers morning meetings", id="p1", category="preference", tags=["schedule"], source_ids=["m1"])
+        memory.remember(
+            "Prefers morning meetings", id="p1", category="preference", tags=["schedule"], source_ids=["m1"]
+        )
         memory.remember("The API runs on port 8080.", id="a1")
     return mnemic
 
@@ -37,7 +39,11 @@ def test_hard_by_description_and_as_json(known):
 
 
 def test_everything_wants_to_be_meant(known):
-    for words in (("--hard", "--everything"), ("--everything", "--yes"), ("--hard", "--everything", "--yes", "--id", "m1")):
+    for words in (
+        ("--hard", "--everything"),
+        ("--everything", "--yes"),
+        ("--hard", "--everything", "--yes", "--id", "m1"),
+    ):
         assert known("forget", *words).code == 2
     assert known("show", "m1").code == 0
     assert known("forget", "--hard", "--everything", "--yes").code == 0

@@ -1,6 +1,5 @@
 """Two hundred texts that want to be more than data, made of ways to hide and of things to want."""
 
-
 __all__ = ["payloads"]
 
 WANTS = (

@@ -1,6 +1,5 @@
 """Made-up secrets of every kind, ordinary texts that resemble them, and inputs made to be slow. None was ever in use."""
 
-
 import base64
 import hashlib
 import random

@@ -1,6 +1,5 @@
 """Every kind of secret is found in every context, look-alikes survive, and no text makes the search slow."""
 
-
 import os
 import subprocess
 import sys

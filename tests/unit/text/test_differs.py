@@ -24,7 +24,11 @@ DIFFERENT = [
     ("Her favourite colour is purple", "Her favourite colour is cyan", "value"),
     ("The service uses tabs for indentation", "The service uses spaces for indentation", "value"),
     ("The door is open", "The door is closed", "value"),
-    ("Ana goes to work every day by the old blue city bicycle", "Ana goes to work every day by the crowded early commuter train", "value"),
+    (
+        "Ana goes to work every day by the old blue city bicycle",
+        "Ana goes to work every day by the crowded early commuter train",
+        "value",
+    ),
     (
         "The garden shed at the summer house holds rusty steel ladders",
         "The garden shed at the summer house holds folding wooden deck chairs",
