@@ -16,8 +16,8 @@ import importlib, pkgutil, sys
 for name in sys.argv[1].split(","):
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(package.__path__, name + "."):
-        # mnemic.testing needs pytest; the classic memory and the questions to language models need extras of their own
-        extra = module.name.startswith(("mnemic.testing", "mnemic.llm."))
+        # mnemic.testing needs pytest; the classic memory, language models and engines need extras of their own
+        extra = module.name.startswith(("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres.", "mnemic.indexes.vector.chroma."))
         if not extra and not module.name.endswith(("__main__", ".classic")):
             importlib.import_module(module.name)
 import mnemic

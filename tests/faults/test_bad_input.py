@@ -23,10 +23,12 @@ _spec.loader.exec_module(corpus)
 SHARE = count(10, 100) / 100
 HANGS = 20.0
 """Seconds after which a call counts as hanging, on a machine as busy as it may be."""
-LONGEST = 1_000_000
+LONGEST, QUERY = 1_000_000, 100_000
 CANARY = "The lighthouse keeper repairs the brass clock on Sundays."
 CASES = corpus.sampled(corpus.cases(), SHARE)
 TEXTS = [case for case in CASES if isinstance(case.value, str)]
+DOORS = CASES[:: 1 if long() else 3]
+"""What goes through the doors of the frameworks, which lead to the same rooms."""
 
 
 def kept(text: str) -> str:
@@ -34,9 +36,9 @@ def kept(text: str) -> str:
     return "".join("\ufffd" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text)
 
 
-def plain(value: object) -> bool:
+def plain(value: object, longest: int = LONGEST) -> bool:
     """Whether an entrance has to take it."""
-    return isinstance(value, str) and len(value) <= LONGEST and bool(kept(value).strip())
+    return isinstance(value, str) and len(value) <= longest and bool(kept(value).strip())
 
 
 class Trial:
@@ -47,13 +49,13 @@ class Trial:
         self.memory.remember(CANARY, id="canary")
         self.tried = 0
 
-    def attempt(self, case, call, *also: type[BaseException]):
+    def attempt(self, case, call, *also: type[BaseException], longest=LONGEST):
         """What a call gives, or the typed error it raises."""
         began = time.monotonic()
         try:
             return call()
         except (MnemicError, *also) as error:
-            return self.refused(case, error, forgiven=bool(also))
+            return self.refused(case, error, forgiven=bool(also) or not plain(case.value, longest))
         finally:
             self.tried += 1
             assert time.monotonic() - began < HANGS, f"{case} hangs"
@@ -61,7 +63,7 @@ class Trial:
     @staticmethod
     def refused(case, error, *, forgiven):
         """An error that says something, about what need not be taken."""
-        assert forgiven or not plain(case.value), f"{case}: refused by {error}"
+        assert forgiven, f"{case}: refused by {error}"
         assert str(error), case
         return error
 
@@ -73,7 +75,7 @@ class Trial:
         assert report.ok, report.findings
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def trial():
     trial = Trial()
     with trial.memory:
@@ -121,11 +123,14 @@ def test_every_field_of_a_message(trial, field):
 
 
 def test_search_and_context(trial):
+    trial.memory.add([Message(role="user", content=c.value) for c in TEXTS if plain(c.value, 5_000)])
     for case in CASES:
-        result = trial.attempt(case, lambda v=case.value: trial.memory.search(v, k=3))
+        result = trial.attempt(case, lambda v=case.value: trial.memory.search(v, k=3), longest=QUERY)
         assert isinstance(result, MnemicError) or len(result) <= 3, case
         if isinstance(case.value, str):
-            packed = trial.attempt(case, lambda v=case.value: trial.memory.get_memory_context(v, max_tokens=50))
+            packed = trial.attempt(
+                case, lambda v=case.value: trial.memory.get_memory_context(v, max_tokens=50), longest=QUERY
+            )
             assert isinstance(packed, MnemicError) or packed.token_count <= 50, case
 
 
@@ -141,10 +146,10 @@ def test_every_filter(trial, argument):
 def test_update_and_forget(trial):
     victim = trial.memory.remember("A note that changes.").id
     for case in CASES:
-        trial.attempt(case, lambda v=case.value: trial.memory.update(victim, content=v))
+        receipt = trial.attempt(case, lambda v=case.value: trial.memory.update(victim, content=v))
         held = trial.memory.get(victim)
         assert isinstance(held, MemoryRecord)
-        if plain(case.value):
+        if not isinstance(receipt, MnemicError) and receipt.outcome == "stored":
             assert held.content == kept(case.value), case
         trial.attempt(case, lambda v=case.value: trial.memory.forget(ids=[v], reason=v), InvalidInput)
         trial.attempt(case, lambda v=case.value: trial.memory.get(v), InvalidInput)
@@ -200,13 +205,12 @@ def test_importing_files(tmp_path, capsys):
 
 
 def test_importing_texts(tmp_path, capsys):
-    said = [case.value for case in TEXTS if plain(case.value)]
+    said = [case.value for case in TEXTS if plain(case.value) and kept(case.value) == case.value]
+    said = [text for text in said if "password" not in text]  # these are redacted
     file = tmp_path / "said.jsonl"
     rows = [json.dumps({"role": "user", "content": text, "id": f"m{i}"}) for i, text in enumerate(said)]
     file.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    assert (
-        command(["--dir", str(tmp_path / "m"), "--embedder", "hashing", "--secrets", "allow", "import", str(file)]) == 0
-    )
+    assert command(["--dir", str(tmp_path / "m"), "--embedder", "hashing", "import", str(file)]) == 0
     capsys.readouterr()
     with Memory(tmp_path / "m", embedder="hashing") as memory:
         held = {message.content for message in memory.messages(limit=None)}
@@ -221,10 +225,8 @@ def test_langchain(trial):
     from langchain_mnemic import mnemic_tools
 
     tools = {tool.name: tool for tool in mnemic_tools(trial.memory)}
-    for case in CASES:
-        for name, argument in (("remember", "content"), ("recall", "query"), ("forget", "description")):
-            if name == "forget" and isinstance(case.value, str) and "clock" in case.value:
-                continue
+    for case in DOORS:
+        for name, argument in (("remember", "content"), ("recall", "query")):
             tool = tools[name]
             found = trial.attempt(
                 case, lambda t=tool, a=argument, v=case.value: t.invoke({a: v}), ValueError, TypeError
@@ -237,7 +239,7 @@ def test_llama_index(trial):
     from llama_index.memory.mnemic import MnemicToolSpec
 
     tools = {tool.metadata.name: tool for tool in MnemicToolSpec(trial.memory).to_tool_list()}
-    for case in CASES:
+    for case in DOORS:
         for name, argument in (("remember", "content"), ("recall", "query")):
             tool = tools[name]
             trial.attempt(case, lambda t=tool, a=argument, v=case.value: t.call(**{a: v}), ValueError, TypeError)
@@ -260,7 +262,7 @@ def test_pydantic_ai(trial):
         validated = tools[name].args_validator.validate_python(arguments)
         return await toolset.call_tool(name, validated, context, tools[name])
 
-    for case in CASES:
+    for case in DOORS:
         for name, argument in (("remember", "content"), ("recall", "query")):
             trial.attempt(
                 case,
@@ -278,7 +280,9 @@ async def test_mcp(trial):
     from mnemic_mcp import memory_server
 
     said = [
-        case for case in TEXTS if kept(case.value) == case.value and len(case.value) <= LONGEST
+        case
+        for case in DOORS
+        if isinstance(case.value, str) and kept(case.value) == case.value and len(case.value) <= LONGEST
     ]  # JSON has no surrogates
     async with Client(memory_server(trial.memory)) as client:
         for case in said:
@@ -286,13 +290,13 @@ async def test_mcp(trial):
                 result = await client.call_tool(name, {argument: case.value})
                 trial.tried += 1
                 if result.is_error:
-                    assert not plain(case.value), (case, result.content)
+                    assert not plain(case.value, QUERY if name == "recall" else LONGEST), (case, result.content)
                     assert "Traceback" not in result.content[0].text
-    assert_stored(trial)
+    assert_stored(trial, said)
 
 
-def assert_stored(trial) -> None:
+def assert_stored(trial, said=DOORS) -> None:
     """What a door took is there, as it was said."""
     held = {record.content for record in trial.memory.list(limit=None, include_expired=True)}
-    missing = [case for case in TEXTS if plain(case.value) and kept(case.value) not in held]
+    missing = [case for case in said if plain(case.value) and kept(case.value) not in held]
     assert not missing, missing[:5]

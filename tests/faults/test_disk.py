@@ -5,6 +5,8 @@ import shutil
 import stat
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -249,14 +251,14 @@ with Memory(folder, user="ana", embedder="hashing") as memory:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="becoming another user needs root")
-def test_permissions_taken_away_at_run_time(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("taken") / "memory"
-    with opened(folder) as memory:
-        memory.add_message("first", id="first")
-    for path in (folder, *folder.parents):
-        if path.is_relative_to(folder.parent.parent):
+def test_permissions_taken_away_at_run_time():
+    with tempfile.TemporaryDirectory() as top:  # pytest's own folders are closed to the other user
+        folder = Path(top) / "memory"
+        with opened(folder) as memory:
+            memory.add_message("first", id="first")
+        for path in (folder, folder.parent):
             path.chmod(0o755)
-    command = [sys.executable, "-c", TAKEN_AWAY, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        command = [sys.executable, "-c", TAKEN_AWAY, str(folder)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["3", "3", "True", "StoreReadOnly", "True"]

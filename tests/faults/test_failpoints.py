@@ -16,7 +16,7 @@ pytestmark = [
 ]
 LONG = bool(os.environ.get("MNEMIC_BATTERY"))
 MOST = 1_000_000 if LONG else 200
-SHORT_OF_LARGE = 40
+SHORT_OF_LARGE = 24
 """Steps tried of a path that has more than MOST, in the short form."""
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
 TALK = (
