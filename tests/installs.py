@@ -13,12 +13,15 @@ ROOT = Path(__file__).parents[1]
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
+# mnemic.testing needs pytest; the classic memory, language models and engines need extras of their own
+EXTRAS = ("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma")
+def failed(name):
+    if not name.startswith(EXTRAS):
+        raise
 for name in sys.argv[1].split(","):
     package = importlib.import_module(name)
-    for module in pkgutil.walk_packages(package.__path__, name + "."):
-        # mnemic.testing needs pytest; the classic memory, language models and engines need extras of their own
-        extra = module.name.startswith(("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres.", "mnemic.indexes.vector.chroma."))
-        if not extra and not module.name.endswith(("__main__", ".classic")):
+    for module in pkgutil.walk_packages(package.__path__, name + ".", onerror=failed):
+        if not module.name.startswith(EXTRAS) and not module.name.endswith(("__main__", ".classic")):
             importlib.import_module(module.name)
 import mnemic
 memory = mnemic.Memory(":memory:", embedder="hashing")
