@@ -182,7 +182,7 @@ WITH_WORDS = [
     ("key", '{{"client_secret": "{}"}}', made(32)),
     ("key", "export SECRET_KEY='{}'", made(50)),
     ("key", "client-key-data: {}", made(120)),
-    ("key", "//registry.npmjs.org/:_authToken={}", made(36)),
+    ("key", "//npm.example.org/:_authToken={}", made(36)),
     ("password", "my password is {}", "hunter2"),
     ("password", "My password is {}.", "sunflower"),
     ("password", "The password for the guest wifi is {} by the way", "Blue-Whale-77"),
