@@ -135,7 +135,7 @@ examples:
   mnemic list                                    the newest
   mnemic list --order importance --limit 10
   mnemic list --type procedural --tag release
-  mnemic list --kind message --since 2026-03-01  what was said, in order of time
+  mnemic list --kind message --order oldest      what was said, in order of time
   mnemic list --include-expired                  also what is no longer true or no longer believed
   mnemic list --status archived                  what was forgotten or merged
 """,
