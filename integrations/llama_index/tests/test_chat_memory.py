@@ -170,8 +170,8 @@ def test_what_is_said_again_is_stored_again(memory, said):
 
 def test_what_is_forgotten_is_not_learned_again_from_a_given_history(memory, said):
     chat = MnemicChatMemory(memory=memory, session_id="now")
-    chat.put_messages([user("Hi."), assistant("Hello."), user("My pin is 1234."), assistant("Noted.")])
-    memory.forget(ids=[m.id for m in memory.messages() if "1234" in m.content])
+    chat.put_messages([user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")])
+    memory.forget(ids=[m.id for m in memory.messages() if "42" in m.content])
     chat.set(chat.get_all())
     assert said(memory) == ["Hi.", "Hello.", "Noted."]
 

@@ -119,9 +119,9 @@ async def test_a_session_name_used_again_by_a_new_chat(memory, history, scripted
 
 async def test_what_is_forgotten_is_not_learned_again_from_the_queue(memory, history, said):
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
-    await stock.aput_messages([user("Hi."), assistant("Hello."), user("My pin is 1234."), assistant("Noted.")])
+    await stock.aput_messages([user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")])
     await stock.aget()
-    memory.forget(ids=[m.id for m in memory.messages() if "1234" in m.content])
+    memory.forget(ids=[m.id for m in memory.messages() if "42" in m.content])
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
     await stock.aput(user("And now?"))
     await stock.aget()

@@ -203,7 +203,9 @@ def test_too_many_messages_or_statements(talk):
     for messages, known in (([], []), (talk(1) * 101, []), (talk(1), KNOWN * 11)):
         with pytest.raises(InvalidInput):
             extracting.task("t", messages, known)
-    found = extracted(talk, *[statement(f"Ana works remotely, case {chr(97 + n % 26) * (1 + n // 26)}.") for n in range(30)])
+    found = extracted(
+        talk, *[statement(f"Ana works remotely, case {chr(97 + n % 26) * (1 + n // 26)}.") for n in range(30)]
+    )
     assert (len(found.statements), found.dropped) == (25, 5)
 
 
