@@ -29,23 +29,20 @@ STYLES = {"sqlite": "o-", "chroma": "s--", "chroma-server": "d:", "postgres": "^
 
 def draw(runs: Sequence[dict[str, Any]], folder: Path) -> Path:
     """Write ``scale.svg``: the same bytes for the same runs."""
-    import matplotlib as mpl
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    mpl.use("svg")
-    mpl.rcParams.update({"svg.hashsalt": "mnemic", "font.size": 8})
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(10, 5.6), layout="constrained")
-    for axis, (title, unit, layout, value) in zip(axes.flat, PANELS, strict=True):
-        for engine, style in STYLES.items():
-            points = sorted((r["rows"], value(r)) for r in runs if (r["engine"], r["layout"]) == (engine, layout))
-            if points:
-                axis.plot(*zip(*points, strict=True), style, label=engine, markersize=4, linewidth=1)
-        axis.set(xscale="log", yscale="log", title=title, xlabel="rows", ylabel=unit)
-        axis.grid(alpha=0.3)
-    axes.flat[0].legend()
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "scale.svg"
-    figure.savefig(path, format="svg", metadata={"Date": None})
-    plt.close(figure)
+    with rc_context({"svg.hashsalt": "mnemic", "font.size": 8}):
+        figure = Figure(figsize=(10, 5.6), layout="constrained")
+        for axis, (title, unit, layout, value) in zip(figure.subplots(2, 3).flat, PANELS, strict=True):
+            for engine, style in STYLES.items():
+                points = sorted((r["rows"], value(r)) for r in runs if (r["engine"], r["layout"]) == (engine, layout))
+                if points:
+                    axis.plot(*zip(*points, strict=True), style, label=engine, markersize=4, linewidth=1)
+            axis.set(xscale="log", yscale="log", title=title, xlabel="rows", ylabel=unit)
+            axis.grid(alpha=0.3)
+        figure.axes[0].legend()
+        figure.savefig(path, format="svg", metadata={"Date": None})
     return path

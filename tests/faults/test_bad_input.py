@@ -1,24 +1,15 @@
 """Every awkward input through every entrance: stored as it is, refused by a typed error, and never a later call the worse for it."""
 
 import asyncio
-import importlib.util
 import json
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from tests.battery import count, long, note
+from tests.faults import corpus
 
 from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError
 from mnemic.cli import main as command
-
-_spec = importlib.util.spec_from_file_location("corpus", Path(__file__).with_name("corpus.py"))
-assert _spec is not None
-assert _spec.loader is not None
-corpus = importlib.util.module_from_spec(_spec)
-sys.modules.setdefault("corpus", corpus)
-_spec.loader.exec_module(corpus)
 
 SHARE = count(10, 100) / 100
 HANGS = 20.0

@@ -100,13 +100,11 @@ def show(figures: Mapping[str, Mapping[str, Any]]) -> None:
 
 def plot(figures: Mapping[str, Mapping[str, Any]], file: Path) -> None:
     """R@10 against CPU ms of a search for 50 in the large store; memory products are blue, raw engines gray."""
-    import matplotlib as mpl
+    from matplotlib import rc_context
+    from matplotlib.figure import Figure
 
-    mpl.use("svg")
-    mpl.rcParams |= {"svg.hashsalt": "mnemic", "svg.fonttype": "none"}
-    from matplotlib import pyplot as plt
-
-    sheet, axes = plt.subplots(figsize=(7.5, 4.5), layout="constrained")
+    sheet = Figure(figsize=(7.5, 4.5), layout="constrained")
+    axes = sheet.subplots()
     measured = [found for found in figures.values() if "error" not in found]
     places = [(found["search_50"]["cpu_ms_p50"], found["recall"]["R@10"]["mean"]) for found in measured]
     for found, at in zip(measured, places, strict=True):
@@ -118,8 +116,8 @@ def plot(figures: Mapping[str, Mapping[str, Any]], file: Path) -> None:
     axes.margins(y=0.12)
     axes.set_xlim(right=ROOM_FOR_A_LABEL * max((x for x, _ in places), default=1.0))
     axes.grid(visible=True, alpha=0.3)
-    sheet.savefig(file, metadata={"Date": None, "Creator": None})
-    plt.close(sheet)
+    with rc_context({"svg.hashsalt": "mnemic", "svg.fonttype": "none"}):
+        sheet.savefig(file, metadata={"Date": None, "Creator": None})
 
 
 def main(given: Sequence[str]) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def draw(picture: Picture, file: str) -> None:
     _tiers(left, picture)
     _moods(right, picture)
     try:
-        with rc_context({"svg.hashsalt": "mnemic"}):  # the same record draws the same bytes
+        with rc_context({"svg.hashsalt": "mnemic", "svg.fonttype": "path"}):  # the same record draws the same bytes
             figure.savefig(file, metadata={"Date": None} if file.endswith(".svg") else None)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"The picture cannot be written to {file!r}: {error}.") from error
