@@ -73,7 +73,8 @@ class Handle:
         What an interrupted call had not reached waits for the next.
 
         Args:
-            limit: at most about how many messages, whole episodes at a time; ``None`` for all.
+            limit: at most about how many messages, whole episodes at a time, and how many remembered statements to
+                enrich; ``None`` for all that wait when the call begins.
             progress: called with (messages done, messages in all).
 
         Raises:

@@ -432,7 +432,7 @@ class Memory(Handle):
 
         Raises:
             ConfigurationError: a setting lies outside its range.
-            Conflict: the user's memories changed meanwhile; nothing was stored.
+            Conflict: the user's memories changed meanwhile, three times over; nothing was stored.
         """
         from mnemic.flows import consolidating
 

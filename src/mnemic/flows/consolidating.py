@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import consolidation
-from mnemic.errors import StoreError
+from mnemic.errors import Conflict, StoreError
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.feeling import feeling
@@ -46,8 +46,8 @@ HOUR = 3_600_000_000
 """In microseconds."""
 ASKED = 3
 """Members of a cluster that the language model is asked about; the rules decide on the others."""
-
-
+ATTEMPTS = 3
+"""How often a cycle is planned anew when somebody changes one of its memories meanwhile."""
 DIGITS = 3
 """Importance is weighed in thousandths: what was told in one breath is equal, whenever one looks."""
 
@@ -128,16 +128,29 @@ def consolidate(engine: Engine, scope: Scope, settings: Consolidator, *, dry_run
     with engine.processing, engine.store.lifecycle.alone() as alone:
         if not alone:
             return ConsolidationReport(duration_seconds=time.monotonic() - began)
-        engine.store.lifecycle.release()
-        try:
-            plan = _planned(engine, scope, settings, mark=True)
-            if plan is not None:
-                engine.store.apply(scope.user, [plan.change], model=engine.embedder.id)
-        except BaseException:
-            with suppress(StoreError):  # what was marked and not stored goes back; if not now, at the next cycle
-                engine.store.lifecycle.release()
-            raise
+        plan = None
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                plan = _stored(engine, scope, settings)
+                break
+            except Conflict:  # somebody changed one of them meanwhile: it is planned anew
+                if attempt == ATTEMPTS:
+                    raise
     return _report(plan, began, dry_run=False)
+
+
+def _stored(engine: Engine, scope: Scope, settings: Consolidator) -> _Plan | None:
+    """Plan a cycle and store it, all or nothing."""
+    engine.store.lifecycle.release()
+    try:
+        plan = _planned(engine, scope, settings, mark=True)
+        if plan is not None:
+            engine.store.apply(scope.user, [plan.change], model=engine.embedder.id)
+    except BaseException:
+        with suppress(StoreError):  # what was marked and not stored goes back; if not now, at the next cycle
+            engine.store.lifecycle.release()
+        raise
+    return plan
 
 
 def undo(engine: Engine, scope: Scope, id: str) -> Receipt:

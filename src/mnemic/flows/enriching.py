@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from itertools import pairwise
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.errors import Conflict, NotFound
 from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.extraction.novelty import similarities
 from mnemic.extraction.resolving import said_when
@@ -37,37 +38,54 @@ UNJUDGED = 0.5
 """Salience of a memory that nobody has weighed."""
 
 
-def enrich_pending(engine: Engine, consultant: Consultant, scope: Scope, zone: tzinfo) -> int:
-    """Enrich the memories that wait for it; returns how many were."""
+def enrich_pending(
+    engine: Engine,
+    consultant: Consultant,
+    scope: Scope,
+    zone: tzinfo,
+    *,
+    limit: int | None = None,
+    halted: Callable[[], bool] = lambda: False,
+) -> int:
+    """Enrich the memories that wait for it now, at most ``limit`` of them; returns how many were.
+
+    What is remembered meanwhile waits for the next call, so that this one ends however much others write.
+    """
     done = 0
-    seen: set[str] = set()
-    while batch := [
-        r for r in engine.store.knowledge.left(scope.user, "enrich", BATCH + len(seen)) if r.id not in seen
-    ]:
-        seen |= {record.id for record in batch}
-        moment = now().astimezone(zone)
-        described = _described(consultant, batch)
-        records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in described]
-        embedder = engine.embedder
-        indexing = engine.indexing(records, embedder)
-        changes: list[Change] = [
-            Revise(
-                record=record,
-                indexing=replace(index, slots=slots_of(record.content)),
-                operation="enrich",
-                left=not done_,
-            )
-            for record, index, before, (_, done_) in zip(records, indexing, batch, described, strict=True)
-            if index.vector is not None and (done_ or not before.keywords)  # else nothing is better than it was
-        ]
-        if not changes:
+    waiting = engine.store.knowledge.left(scope.user, "enrich")[:limit]
+    for start in range(0, len(waiting), BATCH):
+        if halted():
+            break
+        found = engine.store.knowledge.records(scope.user, waiting[start : start + BATCH]).values()
+        batch = [record for record in found if isinstance(record, MemoryRecord) and record.status != "archived"]
+        try:
+            done += _enrich(engine, consultant, scope, zone, batch)
+        except (Conflict, NotFound):  # one was erased meanwhile: the others wait for the next call
             continue
-        kept = {change.record.id for change in changes if isinstance(change, Revise)}
-        linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in kept]
-        changes += _linked(engine, consultant, scope.user, linkable)
-        receipts = engine.store.apply(scope.user, changes, model=embedder.id)
-        done += sum(receipt.outcome == "stored" for receipt in receipts[: len(kept)])
     return done
+
+
+def _enrich(engine: Engine, consultant: Consultant, scope: Scope, zone: tzinfo, batch: Sequence[MemoryRecord]) -> int:
+    """Enrich a few memories; returns how many are better than they were."""
+    moment = now().astimezone(zone)
+    described = _described(consultant, batch)
+    records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in described]
+    embedder = engine.embedder
+    indexing = engine.indexing(records, embedder)
+    changes: list[Change] = [
+        Revise(
+            record=record, indexing=replace(index, slots=slots_of(record.content)), operation="enrich", left=not done
+        )
+        for record, index, before, (_, done) in zip(records, indexing, batch, described, strict=True)
+        if index.vector is not None and (done or not before.keywords)  # else nothing is better than it was
+    ]
+    if not changes:
+        return 0
+    kept = {change.record.id for change in changes if isinstance(change, Revise)}
+    linkable = [(r, i) for r, i in zip(records, indexing, strict=True) if r.id in kept]
+    changes += _linked(engine, consultant, scope.user, linkable)
+    receipts = engine.store.apply(scope.user, changes, model=embedder.id)
+    return sum(receipt.outcome == "stored" for receipt in receipts[: len(kept)])
 
 
 def _linked(

@@ -157,7 +157,7 @@ class _Told:
         most = max(1, len(stored))
         self._engine, self._user = engine, user
         self._emotions = engine.store.relations.emotions(number, [d for d, s in stored.items() if s.kind == "message"])
-        self._enrich = {record.id for record in knowledge.left(user, "enrich", most)}
+        self._enrich = set(knowledge.left(user, "enrich"))
         self._refine = {record.id for record in knowledge.unrefined(user, most)}
         self.vectors: Mapping[int, str] = {}
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import ingestion
-from mnemic.errors import Conflict
+from mnemic.errors import Conflict, NotFound
 from mnemic.flows import enriching, learning, telling
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
@@ -77,34 +77,37 @@ def process(
     progress: Progress | None = None,
     halted: Callable[[], bool] = lambda: False,
 ) -> ProcessReport:
-    """Work through what waits, conversation by conversation; one call at a time for each record of a process."""
+    """Work through what waits now, conversation by conversation; one call at a time for each record of a process.
+
+    What comes in meanwhile waits for the next call, so that this one ends however much others write.
+    """
     began = time.monotonic()
     with engine.processing:
         knowledge = engine.store.knowledge
         total = sum(count for *_, count in knowledge.conversations(scope.user))
         consultant = Consultant(engine)
-        run = _Run(engine, scope, zone, total if limit is None else min(total, limit), progress, consultant)
+        most = total if limit is None else min(total, limit)
+        run = _Run(engine, scope, zone, most, progress, consultant)
         left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.there else []
-        _steps(run, limit, halted)
+        _steps(run, halted)
         if not halted():
             _refine(run, left_before)
-        run.count(enriched=enriching.enrich_pending(engine, consultant, scope, zone))
+        run.count(enriched=enriching.enrich_pending(engine, consultant, scope, zone, limit=limit, halted=halted))
     left = sum(count for *_, count in engine.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
     return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=left, seconds=seconds)
 
 
-def _steps(run: _Run, limit: int | None, halted: Callable[[], bool]) -> None:
+def _steps(run: _Run, halted: Callable[[], bool]) -> None:
     """One step after the other, always in the conversation whose messages wait longest: so a repeated run takes them in the
     order in which an uninterrupted one would have.
     """
     done: set[Level] = set()
-    while not halted() and (limit is None or run.counts.get("messages", 0) < limit):
+    while (left := run.total - run.counts.get("messages", 0)) > 0 and not halted():
         waiting = run.engine.store.knowledge.conversations(run.scope.user)
         level = next(((project, session) for project, session, _ in waiting if (project, session) not in done), None)
         if level is None:
             return
-        left = STEP if limit is None else limit - run.counts.get("messages", 0)
         if not _step(run, level, min(STEP, max(left, ingestion.LONGEST))):
             done.add(level)
 
@@ -124,7 +127,7 @@ def _step(run: _Run, level: Level, size: int) -> bool:
     last = max((w.doc for group in taken for w in group), default=-1)
     try:
         _store(run, level, taken, previous if opening else None, _silent(batch, said, taken, last))
-    except Conflict:  # another process took them: it counts what became of them
+    except (Conflict, NotFound):  # another process took or erased them: it counts what became of them
         run.known.clear()
         return False
     return True
@@ -241,7 +244,7 @@ def _refine(run: _Run, left: Sequence[Episode]) -> None:
         changes = [AddEpisode(record=told.episode, indexing=index), *resolved.changes]
         try:
             run.engine.store.apply(user, changes, model=embedder.id)
-        except Conflict:  # it was changed meanwhile, and is told again next time
+        except (Conflict, NotFound):  # it was changed or erased meanwhile; if it is there, it is told again next time
             known.discard()
             continue
         known.settle()

@@ -96,8 +96,8 @@ class KnowledgeWork(Protocol):
         """Vectors by id; records without one are missing."""
         ...
 
-    def left(self, user: str, task: str, limit: int) -> list[MemoryRecord]:
-        """Memories with work of a kind left to do."""
+    def left(self, user: str, task: str) -> list[str]:
+        """Ids of the memories with work of a kind left to do, oldest first."""
         ...
 
     def unrefined(self, user: str, limit: int) -> list[Episode]:

@@ -122,20 +122,19 @@ class WorkPromises:
         changes = [replace(add_memory(text), enrich=True) for text in ("one", "two")]
         store.apply("ana", changes)
         store.apply("bob", [replace(add_memory("three"), enrich=True)])
-        assert [r.id for r in store.knowledge.left("ana", "enrich", 10)] == ["one", "two"]
-        assert [r.id for r in store.knowledge.left("ana", "enrich", 1)] == ["one"]
+        assert store.knowledge.left("ana", "enrich") == ["one", "two"]
         held = replace(memory_of(store, "one"), summary="1", version=2)
         store.apply("ana", [Revise(record=held, indexing=indexing(held), operation="enrich")])
-        assert [r.id for r in store.knowledge.left("ana", "enrich", 10)] == ["two"]
+        assert store.knowledge.left("ana", "enrich") == ["two"]
         assert store.stats("ana").pending == {"enrich": 1}
         assert store.apply("ana", changes)[0].outcome == "duplicate"
         assert store.stats("ana").pending == {"enrich": 1}
 
     def test_what_is_forgotten_is_not_enriched(self, store: Store) -> None:
         store.apply("ana", [replace(add_memory("one"), enrich=True), Archive(id="one")])
-        assert store.knowledge.left("ana", "enrich", 10) == []
+        assert store.knowledge.left("ana", "enrich") == []
         store.apply("ana", [Restore(id="one")])
-        assert [r.id for r in store.knowledge.left("ana", "enrich", 10)] == ["one"]
+        assert store.knowledge.left("ana", "enrich") == ["one"]
 
     def test_episodes_are_left_to_be_told_until_they_are(self, store: Store) -> None:
         told = [replace(add_episode(id_, [text]), refine=True) for id_, text in (("e", "a"), ("f", "b"), ("g", "c"))]

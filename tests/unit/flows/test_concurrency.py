@@ -1,12 +1,15 @@
 """The engine's caches under threads and under eviction, and the arguments of a question."""
 
+import itertools
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime
 
 import pytest
 
-from mnemic import InvalidInput, Memory, Message
-from mnemic.flows import asking, engine
+from mnemic import Conflict, HashingEmbedder, InvalidInput, Memory, Message
+from mnemic.flows import asking, consolidating, engine
 from mnemic.retrieval import RECIPES
 from mnemic.types import Scope
 
@@ -212,3 +215,107 @@ def test_one_asynchronous_handle_in_several_event_loops(tmp_path):
     assert together(*loops) == []
     assert len(asyncio.run(memory.messages())) == 90
     asyncio.run(memory.close())
+
+
+class Interrupting(HashingEmbedder):
+    """An embedder during whose work somebody else goes on writing."""
+
+    def __init__(self):
+        super().__init__()
+        self.meanwhile, self.busy = (lambda: None), False
+
+    def embed(self, texts):
+        if not self.busy:
+            self.busy = True  # not while that work embeds
+            self.meanwhile()
+            self.busy = False
+        return super().embed(texts)
+
+
+class TestWhileOthersWrite:
+    """Work ends although its supply does not."""
+
+    @pytest.fixture
+    def embedder(self):
+        return Interrupting()
+
+    @pytest.fixture
+    def kept(self, tmp_path, embedder):
+        with Memory(tmp_path, embedder=embedder) as memory:
+            yield memory
+            embedder.meanwhile = lambda: None
+
+    def test_what_is_remembered_meanwhile_waits_for_the_next_call(self, kept, embedder):
+        for n in range(3):
+            kept.remember(f"Ana keeps {n} geese")
+        made = itertools.count()
+        embedder.meanwhile = lambda: kept.remember(f"Bob keeps {next(made)} hens")
+        report = kept.process()
+        assert report.enriched == 3
+        assert next(made) > 0
+        embedder.meanwhile = lambda: None
+        assert kept.stats().pending == {"enrich": next(made) - 1}
+
+    def test_what_is_said_meanwhile_as_well(self, kept, embedder):
+        kept.add([Message(role="user", content=f"I keep {n} geese", session="a") for n in range(3)])
+        made = itertools.count()
+
+        def meanwhile():
+            kept.add_message(f"I keep {next(made)} hens", session=f"s{next(made)}")
+
+        embedder.meanwhile = meanwhile
+        report = kept.process()
+        assert (report.messages, report.waiting) == (3, next(made) // 2)
+
+    def test_a_limit_holds_for_enrichment_too(self, kept):
+        for n in range(5):
+            kept.remember(f"Ana keeps {n} geese")
+        assert [kept.process(limit=2).enriched for _ in range(4)] == [2, 2, 1, 0]
+
+    def test_who_is_erased_meanwhile_holds_up_nobody_for_good(self, kept, embedder, tmp_path):
+        ids = [kept.remember(f"Ana keeps {n} geese").id for n in range(3)]
+        erase = f"""from mnemic import Memory
+with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
+    memory.forget(ids=[{ids[1]!r}], hard=True)"""
+
+        def meanwhile():
+            embedder.meanwhile = lambda: None
+            subprocess.run([sys.executable, "-c", erase], check=True, timeout=60)
+
+        embedder.meanwhile = meanwhile
+        kept.process()
+        kept.process()
+        assert kept.stats().pending == {}
+        assert {r.id: bool(r.keywords) for r in kept.list()} == {ids[0]: True, ids[2]: True}
+
+    def test_consolidation_plans_anew_when_one_changed(self, kept, embedder, monkeypatch):
+        ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(3)]
+        plan, tries = consolidating._planned, []
+
+        def planned(*arguments, **options):
+            found = plan(*arguments, **options)
+            if not options["mark"] or len(tries) >= changed:
+                return found
+            tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
+            return found
+
+        monkeypatch.setattr(consolidating, "_planned", planned)
+        changed = 2
+        assert kept.consolidate(min_age_hours=0).memories_promoted == 3
+        assert len(tries) == 2
+
+    def test_consolidation_gives_up_in_the_end(self, kept, monkeypatch):
+        ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(9)]
+        plan, tries = consolidating._planned, []
+
+        def planned(*arguments, **options):
+            found = plan(*arguments, **options)
+            tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
+            return found
+
+        monkeypatch.setattr(consolidating, "_planned", planned)
+        with pytest.raises(Conflict, match="changed during consolidation"):
+            kept.consolidate(min_age_hours=0)
+        assert len(tries) == consolidating.ATTEMPTS
+        assert kept.stats().memories == {"short_term": 9}
+        assert kept.verify().ok

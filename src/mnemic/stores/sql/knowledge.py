@@ -63,16 +63,12 @@ class Knowledge:
             held = dict(self._vectors(db, number, list(docs.values())))
             return {id_: _vector(held[doc]) for id_, doc in docs.items() if doc in held}
 
-    def left(self, user: str, task: str, limit: int) -> list[MemoryRecord]:
-        """Memories with work of a kind left to do, oldest first."""
+    def left(self, user: str, task: str) -> list[str]:
+        """Ids of the memories with work of a kind left to do, oldest first."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            sql = """SELECT p.doc FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user = ? AND p.task = ?
-                AND m.status != 'archived' ORDER BY p.attempts, p.doc LIMIT ?"""
-            docs = [row[0] for row in db.execute(sql, (number, task, limit))]
-            found = {} if number is None else reading.fetch(db, number, docs)
-            records = (s.value for _, s in sorted(found.items()))
-            return [r for r in records if isinstance(r, MemoryRecord)]
+            sql = """SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user = ? AND p.task = ?
+                AND m.status != 'archived' ORDER BY p.doc"""
+            return [id_ for (id_,) in db.execute(sql, (reading.user_number(db, user), task))]
 
     def unrefined(self, user: str, limit: int) -> list[Episode]:
         """Episodes that the language model has still to tell, oldest first."""
