@@ -209,11 +209,26 @@ def _subject(text: str) -> str:
     return found[0].lower() if found else ""
 
 
+@lru_cache(maxsize=1_024)
+def _replaces(text: str) -> re.Match[str] | None:
+    return _REPLACES.search(text)
+
+
+@lru_cache(maxsize=1_024)
+def _is_planned(text: str) -> bool:
+    return bool(_PLANNED.search(text))
+
+
+@lru_cache(maxsize=1_024)
+def _is_done(text: str) -> bool:
+    return bool(_DONE.search(text))
+
+
 def _supersedes(pair: _Pair) -> bool:
     """It says that it replaces what the older one has in use."""
     new, old = pair.new, pair.old
-    replaced = _REPLACES.search(new.text)
-    if not replaced or _REPLACES.search(old.text) or not pair.near(RELATED_FROM) or not _later(new.record, old.record):
+    replaced = _replaces(new.text)
+    if not replaced or _replaces(old.text) or not pair.near(RELATED_FROM) or not _later(new.record, old.record):
         return False
     named = replaced["old"].casefold()
     gone = [name for name in old.entities | old.files if re.match(rf"{re.escape(name)}(?!\w)", named)]
@@ -226,9 +241,9 @@ def _implements(pair: _Pair) -> bool:
     new, old = pair.new, pair.old
     if not pair.names or not _later(new.record, old.record):
         return False
-    planned = old.record.category in _LAYS_DOWN or (bool(pair.files) and bool(_PLANNED.search(old.text)))
-    done = bool(_DONE.search(new.text)) and new.record.category not in _LAYS_DOWN and not _PLANNED.search(new.text)
-    if not planned or not done or (_DONE.search(old.text) and old.record.category not in _LAYS_DOWN):
+    planned = old.record.category in _LAYS_DOWN or (bool(pair.files) and _is_planned(old.text))
+    done = new.record.category not in _LAYS_DOWN and _is_done(new.text) and not _is_planned(new.text)
+    if not planned or not done or (old.record.category not in _LAYS_DOWN and _is_done(old.text)):
         return False
     least = 1 if pair.cosine is not None and pair.cosine >= 0.5 else 2
     return pair.near(RELATED_FROM) and len(pair.further) >= least

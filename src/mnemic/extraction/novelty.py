@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import log
+from math import fsum, log
 from typing import Any
 
 import numpy as np
@@ -110,8 +110,8 @@ def _lexical(terms: frozenset[str], known: Sequence[frozenset[str]]) -> float:
         return 0.0 if known else 1.0
     frequency = Counter(term for each in known for term in each)
     weight = {term: log((len(known) + 2) / (frequency[term] + 0.5)) for term in terms}
-    total = sum(weight.values())
-    return sum(value for term, value in weight.items() if term not in frequency) / total if total > 0 else 0.0
+    total = fsum(weight.values())  # exactly: the order of a set differs from process to process
+    return fsum(value for term, value in weight.items() if term not in frequency) / total if total > 0 else 0.0
 
 
 def _factual(new: Sequence[Fact], known: Sequence[Fact]) -> float | None:

@@ -132,9 +132,10 @@ def _seen(
         when = said_when(record)
         cosine = None if cosines is None else float(cosines[at])
         relation, reason, decided = None, "", True
+        held = [fact for fact in facts(record.content) if fact.tense == "present"] if new else ()
         for f in new:
-            for g in facts(record.content):
-                found = _related(f, g, said, when, loosely=alone) if g.tense == "present" else None
+            for g in held:
+                found = _related(f, g, said, when, loosely=alone)
                 if found and relation is None:
                     relation, reason, decided = found
         if relation is None and (why := _exchanged(text, record, said, when)):

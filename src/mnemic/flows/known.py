@@ -119,8 +119,8 @@ class Known:
         vectors = self._engine.store.knowledge.vectors(self._user, ids) if ids else {}
         late = [id_ for slot in sorted(slots) for id_ in self._late_in.get(slot, ())]
         found = {id_: self._late[id_] for id_ in late if id_ not in held}
-        for id_ in (id_ for id_ in ids if id_ not in found):
-            record = self._engine.store.get(self._user, id_).value
+        stored = self._engine.store.knowledge.records(self._user, [id_ for id_ in ids if id_ not in found])
+        for id_, record in stored.items():
             if isinstance(record, MemoryRecord) and record.project == self._project and record.session is None:
                 found[id_] = (record, vectors.get(id_))
         return found

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC
+from math import fsum
 
 from mnemic.ingestion.reported import bare, quoted, reported
 from mnemic.ingestion.turns import is_filler
@@ -90,11 +91,13 @@ def narrative(messages: Sequence[Message], background: Mapping[str, int] | None 
     length = 0
     covered: set[str] = set()
     waiting = list(found)
+    weights = {term: _weight(term, background) for piece in found for term in piece.terms}
     while waiting:
-        best = max(waiting, key=lambda piece: _gain(piece, covered, background))
-        waiting.remove(best)
-        if told and _gain(best, covered, background) <= 0:
+        gains = [_gain(piece, covered, weights) for piece in waiting]
+        gain = max(gains)
+        if told and gain <= 0:
             break
+        best = waiting.pop(gains.index(gain))
         line = _told(best, messages)
         if line and length + len(line) + 1 <= limit and line not in {text for *_, text in told}:
             told.append((best.at, best.order, line))
@@ -160,9 +163,9 @@ def _weight(term: str, background: Mapping[str, int] | None) -> float:
     return weight / (1 + background.get(term, 0)) ** 0.25 if background else weight
 
 
-def _gain(piece: _Sentence, covered: set[str], background: Mapping[str, int] | None) -> float:
-    """What the sentence adds to what is told already, for its length."""
-    terms = sum(_weight(term, background) for term in piece.terms - covered)
+def _gain(piece: _Sentence, covered: set[str], weights: Mapping[str, float]) -> float:
+    """What the sentence adds to what is told already, for its length; the same in every process, so summed exactly."""
+    terms = fsum(weights[term] for term in piece.terms - covered)
     marks = 0.8 * len(piece.marks - covered)
     weight = terms + marks + piece.bonus
     return (weight - TELLS_LITTLE) / (30 + min(len(piece.text), LONGEST_SENTENCE)) ** 0.5

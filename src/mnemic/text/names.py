@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from mnemic.text.common import is_common
 from mnemic.text.dates import MONTHS
+from mnemic.text.terms import SENTENCE
 
 __all__ = ["names"]
 
@@ -41,6 +43,11 @@ def names(text: str) -> list[str]:
     it (PostgreSQL, iPhone, GPT-4), or a quoted title. A word that begins a sentence counts only when it is uncommon,
     possessive, or written with a capital elsewhere in the text; weekdays, months and words in a shouted text do not.
     """
+    return list(_names(text) if len(text) <= SENTENCE else _names.__wrapped__(text))
+
+
+@lru_cache(maxsize=2_048)
+def _names(text: str) -> tuple[str, ...]:
     tokens = [(match[0], match.start()) for match in _TOKEN.finditer(text)]
     shouted = _is_shouted(text)
     inside: set[str] = (
@@ -62,7 +69,7 @@ def names(text: str) -> list[str]:
             and (_is_marked(word) if shouted else _is_capitalised(word, at, text, inside))
         )
         run = [(word, at)] if starts else []
-    return list(dict.fromkeys(name for _, name in sorted(found)))
+    return tuple(dict.fromkeys(name for _, name in sorted(found)))
 
 
 def _is_shouted(text: str) -> bool:

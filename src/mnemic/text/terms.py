@@ -26,6 +26,8 @@ _CONTRACTION = re.compile("'(?:s|re|ve|ll|d|m|t)$")
 _WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
+SENTENCE = 400
+"""Characters of a text whose terms are remembered: a sentence is read many times, a book once."""
 
 STOP_WORDS = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between both
@@ -114,6 +116,11 @@ def analysed(text: str) -> tuple[tuple[str, ...], int]:
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms that carry meaning, in order and with repeats: stop words left out. Their number is a text's length."""
+    return _content(text) if len(text) <= SENTENCE else _content.__wrapped__(text)
+
+
+@lru_cache(maxsize=4_096)
+def _content(text: str) -> tuple[str, ...]:
     return tuple(_stem(word) for word in _words(text) if word not in STOP_WORDS)
 
 
