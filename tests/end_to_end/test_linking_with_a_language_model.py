@@ -13,8 +13,8 @@ DESCRIBED = {
 }
 
 
-def linked(type, candidate=1):
-    return {"links": [{"candidate": candidate, "type": type, "strength": 0.75, "reason": "the same bicycle"}]}
+def linked(type, candidate=101):
+    return {"links": [{"memory": 1, "candidate": candidate, "type": type, "strength": 0.75, "reason": "the same bicycle"}]}
 
 
 def remembered(model):
@@ -45,7 +45,7 @@ def test_what_the_model_says_is_replaced_ends():
 
 
 def test_an_invented_candidate_is_no_link():
-    model = ScriptedModel({"enrich": DESCRIBED, "link": linked("references", candidate=7)})
+    model = ScriptedModel({"enrich": DESCRIBED, "link": linked("references", candidate=107)})
     memory, _, second = remembered(model)
     with memory:
         assert memory.graph(second).links == ()

@@ -177,27 +177,31 @@ def test_a_word_has_one_stem_on_every_thread():
 # Readers
 
 
-async def test_128_recalls_at_once(tmp_path):
+@pytest.mark.parametrize("users", [1, 50])
+async def test_128_recalls_at_once(tmp_path, users):
     """Every recall finds what it asks for; how long they take is noted in the long form."""
-    size, requests = count(2_000, 100_000), count(128, 10_000)
-    await asyncio.to_thread(filled, tmp_path, size)
-    places = random.Random(5).sample(range(size), min(requests, size))
+    size, requests = count(2_000, 100_000) // users, count(128, 10_000)
+    for name in range(users):
+        await asyncio.to_thread(filled, tmp_path, size, user=f"user{name}")
+    chance = random.Random(5)
+    waiting = iter([(chance.randrange(users), chance.randrange(size)) for _ in range(requests)])
     took: list[float] = []
-    async with AsyncMemory(tmp_path, user="ana", embedder="hashing") as memory:
-        await memory.search("warm", k=1)
-        waiting = iter(places)
+    async with AsyncMemory(tmp_path, embedder="hashing") as memory:
+        handles = [memory.scoped(user=f"user{name}") for name in range(users)]
+        for handle in handles:
+            await handle.search("warm", k=1)
 
         async def client():
-            for n in waiting:
+            for name, n in waiting:
                 began = time.perf_counter()
-                hits = await memory.search(f"house {n} tenant {n * 7919 % 100_003}", k=5)
+                hits = await handles[name].search(f"house {n} tenant {n * 7919 % 100_003}", k=5)
                 took.append(time.perf_counter() - began)
                 assert f"m{n}" in [hit.id for hit in hits], n
 
         await asyncio.gather(*(client() for _ in range(128)))
-    assert len(took) == len(places)
-    note("load: 128 recalls at once", records=size, requests=len(took), errors=0, processors=os.cpu_count(),
-         load=os.getloadavg()[0], **measured(took))  # fmt: skip
+    assert len(took) == requests
+    note("load: 128 recalls at once", records=size * users, users=users, requests=len(took), errors=0,
+         processors=os.cpu_count(), load=os.getloadavg()[0], **measured(took))  # fmt: skip
 
 
 @pytest.fixture

@@ -74,7 +74,11 @@ def _enrich(engine: Engine, consultant: Consultant, scope: Scope, zone: tzinfo, 
     indexing = engine.indexing(records, embedder)
     changes: list[Change] = [
         Revise(
-            record=record, indexing=replace(index, slots=slots_of(record.content)), operation="enrich", left=not done
+            record=record,
+            indexing=replace(index, slots=slots_of(record.content)),
+            operation="enrich",
+            left=not done,
+            weighs=(record.importance, record.salience) != (before.importance, before.salience),
         )
         for record, index, before, (_, done) in zip(records, indexing, batch, described, strict=True)
         if index.vector is not None and (done or not before.keywords)  # else nothing is better than it was
@@ -141,17 +145,31 @@ def _judged(
         return found
     from mnemic.llm import linking
 
-    places = [place for place, (_, others) in enumerate(pairs) if others]
-    answers = consultant.ask_all([lambda p=pairs[place]: linking.task(*p) for place in places])
-    for place, answer in zip(places, answers, strict=True):
-        others = pairs[place][1]
-        links = () if answer is None else answer.links
-        proposed = [
-            Proposed(target=others[link.candidate].id, type=link.type, strength=link.strength, reason=link.reason)
-            for link in links
-        ]
-        found[place] = None if answer is None else proposed
+    parts = _parts([place for place, (_, others) in enumerate(pairs) if others], pairs, linking.MOST_MEMORIES)
+    answers = consultant.ask_all([lambda p=part: linking.task([pairs[place] for place in p]) for part in parts])
+    for part, answer in zip(parts, answers, strict=True):
+        if answer is None:
+            continue
+        for number, place in enumerate(part):
+            found[place] = [
+                Proposed(
+                    target=pairs[place][1][link.candidate].id,
+                    type=link.type,
+                    strength=link.strength,
+                    reason=link.reason,
+                )
+                for link in answer.links
+                if link.memory == number
+            ]
     return found
+
+
+def _parts(
+    places: Sequence[int], pairs: Sequence[tuple[MemoryRecord, Sequence[MemoryRecord]]], most: int
+) -> list[list[int]]:
+    """Places of memories that are asked about together: never those that are trusted with those that are not."""
+    kinds = ([p for p in places if is_trusted(pairs[p][0].trust) == trusted] for trusted in (True, False))
+    return [kind[start : start + most] for kind in kinds for start in range(0, len(kind), most)]
 
 
 def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:

@@ -1,4 +1,4 @@
-"""How a memory is related to others that resemble it."""
+"""How memories are related to others that resemble them."""
 
 from __future__ import annotations
 
@@ -13,14 +13,21 @@ from mnemic.llm.schema import Number, Schema, Share
 from mnemic.llm.task import Answer, Task
 from mnemic.types import LinkType, MemoryRecord
 
-__all__ = ["MOST_CANDIDATES", "ProposedLink", "ProposedLinks", "prompt", "task"]
+__all__ = ["MOST_CANDIDATES", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "prompt", "task"]
 
+Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
+"""A memory, and the candidates it may be related to."""
+
+MOST_MEMORIES = 10
 MOST_CANDIDATES = 20
+MOST_LINKS = 100
+FIRST_CANDIDATE = 101
+"""Candidates are numbered from here, each once, so that none can be taken for one of the memories."""
 LONGEST_REASON = 200
 
 INSTRUCTIONS = f"""\
-Say how one memory is related to candidates. Give a link only where the relation is plain; an empty list is a good
-answer.
+Say how memories are related to candidates; which candidates may go with a memory stands below the texts. Give a link
+only where the relation is plain; an empty list is a good answer.
 extends: it adds to the candidate. contradicts: both cannot be true at the same time. implements: it carries out
 what the candidate decides or asks for. references: it names the candidate's subject. supersedes: it replaces what
 the candidate says.
@@ -30,8 +37,9 @@ strength: 0 to 1. reason: a few words.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedLink:
-    """An edge from the memory to a candidate, named by its position from 0."""
+    """An edge from a memory to one of its candidates, both named by their positions from 0."""
 
+    memory: int
     candidate: int
     type: LinkType
     strength: float
@@ -40,7 +48,7 @@ class ProposedLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedLinks(Answer):
-    """The edges, at most one per candidate and type."""
+    """The edges, at most one for each memory, candidate and type."""
 
     links: tuple[ProposedLink, ...]
 
@@ -53,6 +61,7 @@ class ProposedLinks(Answer):
 class Relation(Schema):
     """One edge."""
 
+    memory: Number
     candidate: Number
     type: LinkType
     strength: Share = 0.5
@@ -60,43 +69,59 @@ class Relation(Schema):
 
 
 class Relations(Schema):
-    """All edges of a memory."""
+    """All edges of the memories."""
 
-    links: list[Relation] = Field(max_length=MOST_CANDIDATES)
+    links: list[Relation] = Field(max_length=MOST_LINKS)
 
 
-def task(memory: MemoryRecord, candidates: Sequence[MemoryRecord]) -> Task[ProposedLinks]:
-    """Ask how a memory is related to candidates.
+def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
+    """Ask how memories are related to their candidates.
 
     Raises:
-        InvalidInput: there are no candidates, or more than 20.
+        InvalidInput: there are no memories or more than 10, or one has no candidates or more than 20.
     """
-    if not 0 < len(candidates) <= MOST_CANDIDATES:
+    if not 0 < len(pairs) <= MOST_MEMORIES or not all(0 < len(others) <= MOST_CANDIDATES for _, others in pairs):
         raise InvalidInput(
-            f"{len(candidates)} candidates cannot be judged in one question; give 1 to {MOST_CANDIDATES}."
+            f"{len(pairs)} memories with {[len(others) for _, others in pairs]} candidates cannot be judged in one "
+            f"question; give 1 to {MOST_MEMORIES} memories, each with 1 to {MOST_CANDIDATES} candidates."
         )
-    count = len(candidates)
+    names = _numbers(pairs)
+    places = [{names[other.id]: place for place, other in enumerate(others)} for _, others in pairs]
     return Task(
         stage="link",
         instructions=INSTRUCTIONS,
-        prompt=prompt(memory, candidates),
+        prompt=prompt(pairs),
         schema=Relations,
-        read=lambda answer: _read(answer, count),
+        read=lambda answer: _read(answer, places),
     )
 
 
-def prompt(memory: MemoryRecord, candidates: Sequence[MemoryRecord]) -> str:
-    """The memory, and the candidates numbered from 1."""
-    return (
-        f"{fenced(memory=numbered([memory], 0), candidates=numbered(candidates))}\n\nHow is memory 0 related to them?"
-    )
+def prompt(pairs: Sequence[Pair]) -> str:
+    """The memories (numbered from 1), all candidates (from 101), and which of them may go together."""
+    names = _numbers(pairs)
+    candidates = list({other.id: other for _, others in pairs for other in others}.values())
+    texts = fenced(memories=numbered([memory for memory, _ in pairs]), candidates=numbered(candidates, FIRST_CANDIDATE))
+    lines = [
+        f"memory {number}: candidates {', '.join(str(names[other.id]) for other in others)}"
+        for number, (_, others) in enumerate(pairs, 1)
+    ]
+    return "\n".join((texts, "", *lines, "", "How are the memories related to their candidates?"))
 
 
-def _read(answer: Relations, count: int) -> ProposedLinks:
-    found: dict[tuple[int, LinkType], ProposedLink] = {}
+def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
+    """The number of each candidate by its id."""
+    ids = dict.fromkeys(other.id for _, others in pairs for other in others)
+    return {id_: number for number, id_ in enumerate(ids, FIRST_CANDIDATE)}
+
+
+def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:
+    found: dict[tuple[int, int, LinkType], ProposedLink] = {}
     for link in answer.links:
-        if 1 <= link.candidate <= count:
+        place = places[link.memory - 1].get(link.candidate) if 1 <= link.memory <= len(places) else None
+        if place is not None:
             reason = " ".join(link.reason.split())
-            proposed = ProposedLink(candidate=link.candidate - 1, type=link.type, strength=link.strength, reason=reason)
-            found.setdefault((link.candidate, link.type), proposed)
+            proposed = ProposedLink(
+                memory=link.memory - 1, candidate=place, type=link.type, strength=link.strength, reason=reason
+            )
+            found.setdefault((link.memory, place, link.type), proposed)
     return ProposedLinks(links=tuple(found.values()), dropped=len(answer.links) - len(found))

@@ -58,7 +58,7 @@ GOOD: dict[str, dict[str, Any]] = {
     },
     "decide": {"decision": "merge", "into": 1, "kept": None, "reason": "same",
                "content": "Ana lives in Porto. The rent is 900 euros."},
-    "link": {"links": [{"candidate": 1, "type": "extends", "strength": 0.5, "reason": "home"}]},
+    "link": {"links": [{"memory": 1, "candidate": 101, "type": "extends", "strength": 0.5, "reason": "home"}]},
     "expand": {"queries": ["Ana's home", "the town of Ana"]},
 }  # fmt: skip
 """An answer of each stage that keeps every rule."""

@@ -100,8 +100,8 @@ CASES = (
     ),
     Case(
         "link",
-        linking.task(MEMORIES[0], KNOWN),
-        {"links": [{"candidate": 1, "type": "supersedes", "strength": 0.9, "reason": "a new home"}]},
+        linking.task([(MEMORIES[0], KNOWN)]),
+        {"links": [{"memory": 1, "candidate": 101, "type": "supersedes", "strength": 0.9, "reason": "a new home"}]},
     ),
     Case(
         "expand",

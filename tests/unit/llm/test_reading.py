@@ -117,7 +117,7 @@ def test_any_object_is_an_answer_or_an_error(schema, data):
 
 
 def test_the_input_is_not_changed():
-    value = {"links": [{"candidate": 1, "type": "nonsense"}]}
+    value = {"links": [{"memory": 1, "candidate": 101, "type": "nonsense"}]}
     before = json.dumps(value)
     validated(linking.Relations, value)
     assert json.dumps(value) == before

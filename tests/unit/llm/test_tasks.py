@@ -290,17 +290,18 @@ def test_how_many_memories_fit(count):
 
 
 def test_links():
-    task = linking.task(memory_record("Ana moved to Lisbon."), KNOWN)
+    task = linking.task([(memory_record("Ana moved to Lisbon."), KNOWN)])
     found = answered(
         task,
         {
             "links": [
-                {"candidate": 1, "type": "supersedes", "strength": 0.9, "reason": " a  new\nhome "},
-                {"candidate": 1, "type": "supersedes", "strength": 0.1, "reason": "again"},
-                {"candidate": 2, "type": "extends"},
-                {"candidate": 0, "type": "extends"},
-                {"candidate": 3, "type": "extends"},
-                {"candidate": 2, "type": "likes"},
+                {"memory": 1, "candidate": 101, "type": "supersedes", "strength": 0.9, "reason": " a  new\nhome "},
+                {"memory": 1, "candidate": 101, "type": "supersedes", "strength": 0.1, "reason": "again"},
+                {"memory": 1, "candidate": 102, "type": "extends"},
+                {"memory": 1, "candidate": 1, "type": "extends"},
+                {"memory": 1, "candidate": 103, "type": "extends"},
+                {"memory": 2, "candidate": 101, "type": "extends"},
+                {"memory": 1, "candidate": 102, "type": "likes"},
             ]
         },
     )
@@ -308,9 +309,9 @@ def test_links():
         (0, "supersedes", 0.9, "a new home"),
         (1, "extends", 0.5, ""),
     ]
-    assert found.dropped >= 4
+    assert found.dropped >= 5
     assert answered(task, {"links": []}).links == ()
-    refused(task, {"links": [{"candidate": 7, "type": "extends"}]})
+    refused(task, {"links": [{"memory": 1, "candidate": 7, "type": "extends"}]})
     refused(task, {})
 
 
@@ -318,10 +319,21 @@ def test_every_type_of_link_is_explained():
     assert all(f"{name}:" in linking.INSTRUCTIONS for name in get_args(LinkType))
 
 
-@pytest.mark.parametrize("count", [0, 21])
-def test_how_many_candidates_fit(count):
+def test_memories_of_one_question_keep_their_candidates_apart():
+    first, second = memory_record("Ana moved to Lisbon."), memory_record("Ana sold the flat.")
+    task = linking.task([(first, KNOWN), (second, KNOWN[1:])])
+    assert "memory 1: candidates 101, 102\nmemory 2: candidates 102\n" in task.prompt
+    assert all(task.prompt.count(record.content) == 1 for record in KNOWN)
+    links = [{"memory": m, "candidate": c, "type": "extends"} for m in (1, 2) for c in (101, 102)]
+    found = answered(task, {"links": links})
+    assert [(link.memory, link.candidate) for link in found.links] == [(0, 0), (0, 1), (1, 0)]
+    assert found.dropped == 1
+
+
+@pytest.mark.parametrize(("memories", "candidates"), [(0, 1), (11, 1), (1, 0), (1, 21)])
+def test_how_many_candidates_fit(memories, candidates):
     with pytest.raises(InvalidInput):
-        linking.task(KNOWN[0], KNOWN[:1] * count)
+        linking.task([(KNOWN[0], KNOWN[:1] * candidates)] * memories)
 
 
 # expanding
