@@ -13,7 +13,7 @@ from mnemic.llm.schema import Number, Schema, Share
 from mnemic.llm.task import Answer, Task
 from mnemic.types import LinkType, MemoryRecord
 
-__all__ = ["MOST_CANDIDATES", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "prompt", "task"]
+__all__ = ["MOST_CANDIDATES", "MOST_LINKS", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "prompt", "task"]
 
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
 """A memory, and the candidates it may be related to."""

@@ -34,7 +34,7 @@ TASKS = {
     "narrate": narrating.task(TALK),
     "enrich": enriching.task(KNOWN),
     "decide": deciding.task(*KNOWN),
-    "link": linking.task(KNOWN[0], KNOWN),
+    "link": linking.task([(KNOWN[0], KNOWN)]),
     "expand": expanding.task(QUERY),
 }
 GOOD: dict[str, dict[str, Any]] = {
@@ -153,7 +153,8 @@ def _decision(found: deciding.PairDecision) -> None:
 
 
 def _links(found: linking.ProposedLinks) -> None:
-    assert len({(link.candidate, link.type) for link in found.links}) == len(found.links) <= linking.MOST_CANDIDATES
+    distinct = {(link.memory, link.candidate, link.type) for link in found.links}
+    assert len(distinct) == len(found.links) <= linking.MOST_LINKS
     assert all(0 <= link.candidate < len(KNOWN) and 0 <= link.strength <= 1 for link in found.links)
 
 
