@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -31,6 +32,7 @@ from mnemic.extraction import contending, weights
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 RIDGE = 10.0
+INDENTS = ("initial_indent", "subsequent_indent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,8 @@ def printed(found: dict[str, tuple[np.ndarray, float]]) -> str:
     """The regressions as Python."""
     lines: list[str] = []
     for name, (values, bias) in found.items():
-        lines += [f"{name} = (", f"    {', '.join(f'{value:.3f}' for value in values)},", ")  # fmt: skip"]
+        numbers = textwrap.fill(" ".join(f"{value:.3f}," for value in values), 120, **dict.fromkeys(INDENTS, "    "))
+        lines += [f"{name} = (", numbers, ")  # fmt: skip"]
         lines.append(f"{name}_BIAS = {bias:.3f}")
     return "\n".join(lines)
 
