@@ -32,7 +32,6 @@ from mnemic.extraction import contending, weights
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 RIDGE = 10.0
-INDENTS = ("initial_indent", "subsequent_indent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +117,8 @@ def printed(found: dict[str, tuple[np.ndarray, float]]) -> str:
     """The regressions as Python."""
     lines: list[str] = []
     for name, (values, bias) in found.items():
-        numbers = textwrap.fill(" ".join(f"{value:.3f}," for value in values), 120, **dict.fromkeys(INDENTS, "    "))
-        lines += [f"{name} = (", numbers, ")  # fmt: skip"]
+        numbers = textwrap.wrap(" ".join(f"{value:.3f}," for value in values), 116)
+        lines += [f"{name} = (", *(f"    {line}" for line in numbers), ")  # fmt: skip"]
         lines.append(f"{name}_BIAS = {bias:.3f}")
     return "\n".join(lines)
 
