@@ -1,8 +1,11 @@
-"""One of several workers on a PostgreSQL record. Arguments: address, name, operations, number of the write at which it stops.
+"""One of several workers on a PostgreSQL record. Arguments: address, name, operations, how many of them before it stops.
 
-Each line of its output is written after the call it speaks of returned: ``stored ID``, ``erased ID``, ``consolidated ID``.
+Each line of its output is written after the call it speaks of returned: ``stored ID``, ``consolidated ID``. A worker that
+stops does so in the middle of a consolidation, says ``in the middle``, and holds still there until it is killed. With
+the name ``stop`` it only does that, before the write with the number that follows.
 """
 
+import itertools
 import random
 import sys
 
@@ -47,10 +50,12 @@ def operate(memory, name, n, chance):
     return f"consolidated {memory.consolidate().id or '-'}"
 
 
-def main(url, name, operations):
+def main(url, name, operations, stop=None):
     chance = random.Random(name)
     with opened(url) as memory:
         for n in range(operations):
+            if n == stop:
+                work_and_stop(memory, name)
             try:
                 line = operate(memory, name, n, chance)
             except (Conflict, NotFound) as error:  # the other worker was there first: nothing was changed
@@ -58,20 +63,37 @@ def main(url, name, operations):
             print(line, flush=True)
 
 
+def hold_before(memory, write):
+    """Hold still before the n-th write from now on."""
+    real, count = memory._engine.store.apply, 0
+
+    def apply(*arguments, **options):
+        nonlocal count
+        count += 1
+        if count == write:
+            print("in the middle", flush=True)
+            sys.stdin.read()
+        return real(*arguments, **options)
+
+    memory._engine.store.apply = apply
+    return real
+
+
+def work_and_stop(memory, name):
+    """Give consolidation something to do until it is this worker that does it, and stop before it writes the result."""
+    for n in itertools.count():
+        for way in (*WAYS, "It is known that the {0} of house {1} stands in the cellar."):
+            stored = memory.remember(way.format("spare piano", f"{name}-{n}"), importance=0.9)
+            print(f"stored {stored.id}", flush=True)
+        real = hold_before(memory, 2)
+        memory.consolidate()
+        memory._engine.store.apply = real
+
+
 def stop_in_the_middle(url, write):
-    """Consolidate, and hold still before the n-th write until killed."""
+    """Consolidate, and hold still before the n-th write."""
     with opened(url) as memory:
-        real, count = memory._engine.store.apply, 0
-
-        def apply(*arguments, **options):
-            nonlocal count
-            count += 1
-            if count == write:
-                print("in the middle", flush=True)
-                sys.stdin.read()
-            return real(*arguments, **options)
-
-        memory._engine.store.apply = apply
+        hold_before(memory, write)
         memory.consolidate()
         print("ended", flush=True)
 
@@ -80,4 +102,4 @@ if __name__ == "__main__":
     if sys.argv[2] == "stop":
         stop_in_the_middle(sys.argv[1], int(sys.argv[3]))
     else:
-        main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+        main(sys.argv[1], sys.argv[2], *map(int, sys.argv[3:]))

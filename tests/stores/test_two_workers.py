@@ -1,6 +1,7 @@
 """Two processes on one PostgreSQL record serve one user: nothing is lost, nothing is consolidated twice."""
 
 import json
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -49,15 +50,40 @@ def restored(memory):
     return {row[0] for row in rows}
 
 
+def life(url, name, operations, *stop, lines=None):
+    """Run a worker, and kill it when it holds still or after so many lines; what it acknowledged, and how it ended."""
+    with worker(url, name, operations, *stop) as process:
+        said = []
+        for line in process.stdout:
+            if line == "in the middle\n" or len(said) == lines:
+                process.kill()
+            said.append(line)
+        code = process.wait()
+    return [line.strip() for line in said if line.endswith("\n") and line != "in the middle\n"], code
+
+
+def succession(url, operations):
+    """One worker after the other does a part: killed while it consolidates, killed anywhere, and one that lives."""
+    third = operations // 3
+    second, code = life(url, "w2", operations, third)
+    assert code == -signal.SIGKILL
+    next_one, code = life(url, "w3", operations, lines=third)
+    assert code == -signal.SIGKILL
+    done = len(second) + len(next_one)
+    last, code = life(url, "w4", max(operations - done, 1))
+    return second + next_one + last, code
+
+
 def test_nothing_is_lost_and_nothing_is_consolidated_twice(postgres_url):
     operations = count(250, 5_000)
     with opened(postgres_url) as memory:
         memory.remember("Something to begin with")
-    with worker(postgres_url, "w1", operations) as first, worker(postgres_url, "w2", operations) as second:
-        with ThreadPoolExecutor(2) as readers:  # both at once: one whose pipe is full would wait
-            lines = [*readers.map(lambda process: process.communicate()[0].splitlines(), (first, second))]
-        assert [process.returncode for process in (first, second)] == [0, 0]
-    assert [len(own) for own in lines] == [operations, operations]
+    with ThreadPoolExecutor(2) as both:
+        first = both.submit(life, postgres_url, "w1", operations)
+        others = both.submit(succession, postgres_url, operations)
+    lines, codes = zip(first.result(), others.result(), strict=True)
+    assert codes == (0, 0)
+    assert all(len(own) >= operations for own in lines)
     said = [line for own in lines for line in own]
     ids = {line.removeprefix("stored ") for line in said if line.startswith("stored ")}
     kinds = Counter(line.split()[0] for line in said)
@@ -69,9 +95,10 @@ def test_nothing_is_lost_and_nothing_is_consolidated_twice(postgres_url):
         taken, again = consolidated(memory), restored(memory)
         twice = [doc for doc, times in taken.items() if times > 1 and doc not in again]
         report = memory.verify()
+        assert "consolidating" not in memory.stats().memories
     assert (lost, twice, report.findings) == ([], [], ())
     assert len(taken) > 10
-    note("mixed operations of two workers", trials=len(said), lost=0, consolidated=len(taken), twice=0)
+    note("mixed operations of two workers, two killed", trials=len(said), lost=0, taken=len(taken), twice=0, **kinds)
 
 
 def there(memory, id_):

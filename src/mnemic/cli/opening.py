@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from mnemic.flows.retaining import RetentionPolicy
 
-__all__ = ["open_memory", "progress_bar", "record_file", "require_record", "text_given"]
+__all__ = ["SERVERS", "open_memory", "progress_bar", "record_file", "require_record", "text_given"]
 
 SERVERS = ("postgresql://", "postgres://")
 

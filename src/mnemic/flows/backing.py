@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mnemic.errors import ConfigurationError, InvalidInput
+from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
 from mnemic.flows.engine import Engine
 from mnemic.stores import SqliteStore
 from mnemic.types import VerifyReport
 
-__all__ = ["backup", "mend", "restore_backup"]
+if TYPE_CHECKING:
+    from mnemic.stores.postgres import PostgresStore
+
+__all__ = ["backup", "mend", "mend_server", "on_server", "restore_backup"]
 
 Progress = Callable[[int, int], None]
 
@@ -58,6 +62,36 @@ def mend(folder: Path, beside: Path) -> tuple[str, ...]:
         return store.mend() or ("nothing that is safe to fix",)
     finally:
         store.close()
+
+
+def on_server(url: str) -> tuple[str, bool]:
+    """The name of a record on a server, which tells no password, and whether it is there.
+
+    Raises:
+        MissingExtra: what speaks to the server is not installed.
+        StoreError: it cannot be reached.
+    """
+    return _server_store().at(url)
+
+
+def mend_server(url: str) -> tuple[str, ...]:
+    """Put right what is safe in the record of a server, in one transaction; what was done, in words.
+
+    There is no backup of it here: what is touched is made from the rest of the record.
+    """
+    store = _server_store()(url)
+    try:
+        return ("nothing had to be",) if store.verify().ok else store.mend() or ("nothing that is safe to fix",)
+    finally:
+        store.close()
+
+
+def _server_store() -> type[PostgresStore]:
+    try:
+        from mnemic.stores.postgres import PostgresStore
+    except ImportError as error:
+        raise MissingExtra("A memory in PostgreSQL", "postgres") from error
+    return PostgresStore
 
 
 def _folder(value: str | Path) -> Path:

@@ -73,6 +73,7 @@ class IdleTrigger:
         self._engine, self._scope, self._zone, self._idle, self._clock = engine, scope, zone, idle, clock
         self._changed = threading.Condition()
         self._deadline: float | None = None
+        self._sleeps_until: float | None = None
         self._running = 0
         self._looked = -float("inf")
         self._stopped = False
@@ -97,7 +98,8 @@ class IdleTrigger:
         with self._changed:
             self._running += 1
             self._deadline = None
-            self._changed.notify_all()
+            if self._sleeps_until is None:  # at work: it stops after this step; asleep it finds out when it wakes
+                self._changed.notify_all()
 
     def end(self) -> None:
         """A run ended; the last one begins the quiet time."""
@@ -133,7 +135,14 @@ class IdleTrigger:
             if not self._running:
                 quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
-            self._start()
+            if not self._wakes_in_time():
+                self._start()
+
+    def _wakes_in_time(self) -> bool:
+        """Whether the background thread looks by itself, soon enough: starting or waking one costs more than a run's notice."""
+        if self._thread is None or not self._thread.is_alive() or self._sleeps_until is None:
+            return False
+        return self._deadline is None or self._sleeps_until <= self._deadline
 
     def _start(self) -> None:
         """Wake the background thread, or start one: there is none yet, or it is in the process this one was forked from."""
@@ -147,6 +156,7 @@ class IdleTrigger:
 
     def wait(self) -> float | None:
         """Seconds until there is something to do; None when nothing is armed."""
+        self._sleeps_until = self._deadline
         if self._full and not self._running:
             return 0.0
         return None if self._deadline is None else max(self._deadline - self._clock(), 0.0)
@@ -154,6 +164,7 @@ class IdleTrigger:
     def poll(self) -> bool:
         """Fire if it is quiet; whether it was. The background thread calls this; tests may."""
         with self._changed:
+            self._sleeps_until = None
             if self._stopped or self._running:
                 return False
             full, self._full = self._full, False

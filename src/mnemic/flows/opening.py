@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from mnemic.llm import LanguageModel
     from mnemic.safety.secrets import SecretPolicy
+    from mnemic.stores.postgres import PostgresStore
     from mnemic.stores.sql.connection import Durability
 
 __all__ = ["open_engine", "time_zone"]
@@ -65,19 +66,17 @@ def _store(location: str | Path, durability: Durability, vectors: object) -> tup
     if not str(location).startswith(POSTGRES):
         held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
         return held, None if index is None else _opened(held, index)
-    if vectors is not None:
-        raise ConfigurationError(
-            "A memory in PostgreSQL has an index over its vectors in the same database. Leave vectors= out."
-        )
     try:
         from mnemic.stores.postgres import PostgresStore
     except ImportError as error:
         raise MissingExtra("A memory in PostgreSQL", "postgres") from error
     store = PostgresStore(str(location), durability=durability)
-    return store, store.index
+    if index is None:
+        return store, None if vectors == "exact" else store.index
+    return store, _opened(store, index) or store.index
 
 
-def _opened(store: SqliteStore, index: VectorIndex) -> VectorIndex | None:
+def _opened(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
     """The index, following the record; none where the record cannot be written: it is searched exactly."""
     try:
         index.open(store.feed())

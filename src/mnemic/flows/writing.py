@@ -290,7 +290,8 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     indexing = replace(engine.indexing([record], embedder)[0], slots=slots_of(record.content))
     if "content" in changed:
         record = feeling(record, indexing.vector, embedder.id)
-    receipt, *_ = engine.store.apply(scope.user, [Revise(record=record, indexing=indexing)], model=embedder.id)
+    change = Revise(record=record, indexing=indexing, weighs="importance" in changed)
+    receipt, *_ = engine.store.apply(scope.user, [change], model=embedder.id)
     return telling(receipt, one.kinds)
 
 

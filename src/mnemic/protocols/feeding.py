@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Changed", "Entries", "Entry", "Mark", "Model", "RecordFeed"]
+__all__ = ["Changed", "Entries", "Entry", "Mark", "Model", "RecordFeed", "Turn"]
 
 
 class Mark(NamedTuple):
@@ -65,6 +65,23 @@ class Changed:
     docs: Sequence[int] = ()
 
 
+class Turn(Protocol):
+    """The right to do something that one handle does at a time; it ends with its process or its connection."""
+
+    @property
+    def held(self) -> bool:
+        """Whether this handle has it."""
+        ...
+
+    def take(self) -> bool:
+        """Take it if nobody has it; whether this handle has it now."""
+        ...
+
+    def release(self) -> None:
+        """Let go of it, if this handle has it."""
+        ...
+
+
 class RecordFeed(Protocol):
     """The record as an outbox.
 
@@ -79,7 +96,11 @@ class RecordFeed(Protocol):
 
     @property
     def folder(self) -> Path | None:
-        """Where the record is, for files that belong beside it; None in RAM."""
+        """Where the record is, for files that belong beside it; None in RAM and on a server."""
+        ...
+
+    def turn(self, what: str) -> Turn:
+        """A right of this record by its name: one of all who open the record has it, on whatever machine."""
         ...
 
     def model(self) -> Model | None:

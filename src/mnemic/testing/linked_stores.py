@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import pytest
 
@@ -11,7 +12,20 @@ from mnemic import errors
 from mnemic.protocols import Store
 from mnemic.testing.fakes import add_episode, add_memory, add_message, indexing
 from mnemic.testing.knowledge_stores import LATER, TYPES, everything, memory_of, number_of, put_link
-from mnemic.types import Archive, Change, DropLink, Graph, Link, LinkType, Restore, Revise, Settle, Supersede
+from mnemic.types import (
+    Archive,
+    Change,
+    Consolidate,
+    DropLink,
+    Graph,
+    Link,
+    LinkType,
+    Promotion,
+    Restore,
+    Revise,
+    Settle,
+    Supersede,
+)
 
 __all__ = ["LinkPromises", "WorkPromises"]
 
@@ -129,6 +143,24 @@ class WorkPromises:
         assert store.stats("ana").pending == {"enrich": 1}
         assert store.apply("ana", changes)[0].outcome == "duplicate"
         assert store.stats("ana").pending == {"enrich": 1}
+
+    def test_a_new_version_leaves_what_consolidation_weighed_meanwhile(self, store: Store) -> None:
+        store.apply("ana", [replace(add_memory(text), enrich=True) for text in "ab"])
+        read = {id_: memory_of(store, id_) for id_ in "ab"}
+        best = Promotion(id="b", importance=0.75, absorbed=())
+        store.apply("ana", [Consolidate(id="con", promotions=(best,), contradictions=(), weighed={"a": 0.25})])
+        operations: tuple[Literal["update", "enrich"], ...] = ("enrich", "update")
+        for version, operation in enumerate(operations, start=2):
+            for id_, importance, status in (("a", 0.25, "short_term"), ("b", 0.75, "long_term")):
+                later = replace(read[id_], summary=operation, version=version)
+                change = Revise(record=later, indexing=indexing(later), operation=operation, weighs=False)
+                assert store.apply("ana", [change])[0].outcome == "stored"
+                held = memory_of(store, id_)
+                assert (held.summary, held.importance, held.status) == (operation, importance, status)
+        judged = replace(read["a"], importance=0.5, salience=0.5, version=4)
+        store.apply("ana", [Revise(record=judged, indexing=indexing(judged), operation="enrich")])
+        assert memory_of(store, "a").importance == 0.5
+        assert store.verify().ok
 
     def test_what_is_forgotten_is_not_enriched(self, store: Store) -> None:
         store.apply("ana", [replace(add_memory("one"), enrich=True), Archive(id="one")])

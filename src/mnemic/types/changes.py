@@ -97,13 +97,15 @@ class Settle:
 class Revise:
     """Replace a memory by its next version, if ``record.version - 1`` is still the current one.
 
-    ``left`` keeps the enrichment pending: a part of it could not be done yet.
+    ``left`` keeps the enrichment pending: a part of it could not be done yet. Without ``weighs`` nothing is said about
+    its importance: it stays what it is now, because consolidation may have weighed the memory since it was read.
     """
 
     record: MemoryRecord
     indexing: Indexing
     operation: Literal["update", "enrich"] = "update"
     left: bool = False
+    weighs: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

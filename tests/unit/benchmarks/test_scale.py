@@ -1,13 +1,17 @@
 """The scale study: rows that were made, figures of a small run, runs put together, curves."""
 
 import json
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
 pytest.importorskip("psutil")
 
-from benchmarks.scale import made, study
+from benchmarks.conversations import Conversation, Question
+from benchmarks.scale import made, recall, study
+
+from mnemic import HashingEmbedder, Message
 
 
 def test_rows_are_the_same_every_time_and_unit_vectors():
@@ -64,3 +68,23 @@ def test_the_picture_is_the_same_for_the_same_runs(tmp_path):
     first = plotting.draw(runs, tmp_path / "a").read_bytes()
     assert b"<svg" in first
     assert first == plotting.draw(runs, tmp_path / "b").read_bytes()
+
+
+def test_recall_on_an_engine_is_of_every_question_alone_and_together():
+    said = ("bees live on the roof", "radios are repaired at night", "the marathon is in May")
+    talks = [
+        Conversation(
+            name,
+            tuple(
+                Message(role="user", content=f"{name}: {text}", id=f"m{n}", session="s", sent_at=datetime(2024, 1, 1, tzinfo=UTC))
+                for n, text in enumerate(said)
+            ),
+            (Question(f"Where do the bees of {name} live?", ("m0",), 1), Question("bees?", ("m0", "never said"), 1)),
+        )
+        for name in ("Ana", "Ben")
+    ]  # fmt: skip
+    assert recall.measured(talks, HashingEmbedder(), "sqlite") == {
+        "alone R@10": 75.0, "alone asked": 0, "together R@10": 75.0, "together asked": 0, "questions": 4,
+    }  # fmt: skip
+    with pytest.raises(SystemExit):
+        recall.main(["--data", "none.json", "--engines", "sqlite,nothing"])

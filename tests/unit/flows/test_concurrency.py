@@ -11,7 +11,7 @@ import pytest
 from mnemic import Conflict, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.flows import asking, consolidating, engine
 from mnemic.retrieval import RECIPES
-from mnemic.types import Scope
+from mnemic.types import Consolidate, Scope
 
 
 def together(*works):
@@ -79,6 +79,23 @@ def test_changes_by_several_threads_leave_the_last_word(memory):
     assert {hit.text for hit in hits} == {"version 14 of fact x", "version 14 of fact y"}
     assert [len(memory.history(id_)) for id_ in ids] == [15, 15]
     assert memory.verify().findings == ()
+
+
+def test_an_update_leaves_what_consolidation_weighed_meanwhile(memory, monkeypatch):
+    id_ = memory.remember("the gate is green").id
+    held, real = memory._engine, memory._engine.indexing
+    cycles = itertools.count()
+
+    def weigh_first(records, embedder):
+        weighed = Consolidate(id=f"c{next(cycles)}", promotions=(), contradictions=(), weighed={id_: 0.25})
+        held.store.apply(memory._scope.user, [weighed])
+        return real(records, embedder)
+
+    monkeypatch.setattr(held, "indexing", weigh_first)
+    memory.update(id_, tags=["garden"])
+    assert (memory.get(id_).tags, memory.get(id_).importance) == (("garden",), 0.25)
+    memory.update(id_, importance=0.75)
+    assert memory.get(id_).importance == 0.75
 
 
 def test_two_handles_on_one_folder_follow_each_other(tmp_path):

@@ -16,15 +16,15 @@ from psycopg import pq
 from psycopg_pool import ConnectionPool
 
 from mnemic.stores.postgres.adapting import adapters
-from mnemic.stores.postgres.address import address_of
+from mnemic.stores.postgres.address import Address, address_of
 from mnemic.stores.postgres.connection import PostgresConnection
 from mnemic.stores.postgres.failures import BUSY_SECONDS, closed, is_lost, is_passing, translate
-from mnemic.stores.postgres.opening import configure, prepare, quoted, search_path
+from mnemic.stores.postgres.opening import configure, prepare, quoted, search_path, version_of
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["Counted", "Database"]
+__all__ = ["Counted", "Database", "Session", "looked_up"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,52 @@ class _Driver(psycopg.Connection[tuple[Any, ...]]):
     used_at = 0.0
 
 
+class Session:
+    """A connection beside the pool that holds a lock."""
+
+    def __init__(self, driver: _Driver) -> None:
+        self._driver, self._pid = driver, os.getpid()
+
+    @property
+    def answers(self) -> bool:
+        """Whether the server is still there, and with it the lock."""
+        return os.getpid() == self._pid and _answers(self._driver)
+
+    def close(self) -> None:
+        """End it, unless it is the parent's."""
+        if os.getpid() == self._pid:
+            self._driver.close()
+
+
+def _patience(address: Address) -> float:
+    return float(address.parameters.get("connect_timeout") or BUSY_SECONDS)
+
+
+def _options(address: Address) -> dict[str, Any]:
+    return {
+        "connect_timeout": int(_patience(address)), **address.parameters, "autocommit": True,
+        "cursor_factory": psycopg.RawCursor, "client_encoding": "utf8", "fallback_application_name": "mnemic",
+    }  # fmt: skip
+
+
+@contextmanager
+def _translated(address: Address, is_closed: Callable[[], bool] = lambda: False) -> Generator[None]:
+    try:
+        yield
+    except psycopg.Error as error:  # those of the pool among them
+        if is_closed():
+            raise closed() from error
+        # Details quote the row: a traceback goes to places that a memory does not.
+        raise translate(error, address) from (None if error.diag.message_detail else error)
+
+
+def looked_up(url: str) -> tuple[str, bool]:
+    """The name of an address, and whether there is a record; none is made."""
+    address = address_of(url)
+    with _translated(address), _Driver.connect(**_options(address)) as driver:
+        return address.name, version_of(driver, address) > 0
+
+
 class Database:
     """One schema of one database.
 
@@ -63,12 +109,10 @@ class Database:
         self._address = address_of(url)
         self.name = self._address.name
         self._durable = durability == "FULL"
-        self._patience = float(self._address.parameters.get("connect_timeout") or BUSY_SECONDS)
-        self._options: dict[str, Any] = {
-            "connect_timeout": int(self._patience), **self._address.parameters, "autocommit": True,
-            "cursor_factory": psycopg.RawCursor, "client_encoding": "utf8", "fallback_application_name": "mnemic",
-        }  # fmt: skip
+        self._patience = _patience(self._address)
+        self._options = _options(self._address)
         self.counted: dict[int, Counted] = {}
+        self.committed: Callable[[], None] | None = None  # told of every commit of this process
         self._closed = False
         with self._translated():
             with self._connect() as driver:
@@ -96,13 +140,8 @@ class Database:
 
     @contextmanager
     def _translated(self) -> Generator[None]:
-        try:
+        with _translated(self._address, lambda: self._closed):
             yield
-        except psycopg.Error as error:  # those of the pool among them
-            if self._closed:
-                raise closed() from error
-            # Details quote the row: a traceback goes to places that a memory does not.
-            raise translate(error, self._address) from (None if error.diag.message_detail else error)
 
     def _check(self) -> None:
         if self._closed:
@@ -138,6 +177,8 @@ class Database:
                     db.tell(b"ROLLBACK")
                 raise
             db.commit()
+        if self.committed is not None:
+            self.committed()
 
     def apply(self, work: Callable[[PostgresConnection], T]) -> T:
         """A transaction for one user; repeated where it only met another one, or a connection that was gone."""
@@ -173,16 +214,29 @@ class Database:
 
         The lock belongs to a connection of its own: it ends with the block, or when the server misses the process.
         """
+        session = self.locked("consolidation")
+        try:
+            yield session is not None
+        finally:
+            if session is not None:
+                session.close()
+
+    def locked(self, what: str) -> Session | None:
+        """A session that owns something of this record until it ends; None when another one does."""
         self._check()
         with self._translated():
             driver = self._connect()
             try:
-                key = f"consolidation of {quoted(self._address.schema)}".encode()
+                key = f"{what} of {quoted(self._address.schema)}".encode()
                 number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)
                 row = driver.execute("SELECT pg_try_advisory_lock($1)", (number,)).fetchone()
-                yield bool(row and row[0])
-            finally:
+            except BaseException:
                 driver.close()
+                raise
+            if row and row[0]:
+                return Session(driver)
+            driver.close()
+            return None
 
     def vacuum(self, tables: Sequence[str], *, whole: bool, patience: float) -> None:
         """Remove deleted rows from tables; ``whole`` rewrites them, which locks each one meanwhile.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["PostgresDialect"]
+__all__ = ["PostgresDialect", "facets_of", "invalid_indexes"]
 
 _DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 _FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.user = {0}.user AND f.doc = {0}.doc AND f.facet "
@@ -33,7 +33,7 @@ def _comparable(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def _facets(values: dict[str, Any]) -> set[bytes]:
+def facets_of(values: dict[str, Any]) -> set[bytes]:
     """All that filters look up of one row."""
     found = {_facet("tag", tag) for tag in json.loads(values.get("tags", "[]"))}
     for key, value in json.loads(values["metadata"]).items():
@@ -79,7 +79,7 @@ class PostgresFilters:
     def filed(self, db: Connection, user: int, values: dict[str, Any]) -> None:
         """Tags and metadata as hashes; most records have none."""
         doc = values["doc"]
-        if facets := _facets(values):
+        if facets := facets_of(values):
             db.execute("INSERT INTO facets SELECT ?1, unnest(?2::bytea[]), ?3", (user, list(facets), doc))
 
     def tagged(self, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
@@ -169,7 +169,12 @@ class PostgresDialect:
     def damage(self, db: Connection) -> list[str]:
         """Indexes that PostgreSQL itself does not trust; it checks its pages when they are read."""
         db.execute(_SPACIOUS)
-        sql = """SELECT CAST(c.relname AS text) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
-            AND NOT (i.indisvalid AND i.indisready)"""
-        return [f"the index {name} is not valid: rebuild it with REINDEX" for (name,) in db.execute(sql)]
+        return [f"the index {name} is not valid: rebuild it with REINDEX" for name in invalid_indexes(db)]
+
+
+def invalid_indexes(db: Connection) -> list[str]:
+    """Indexes that PostgreSQL does not use, such as one whose making was interrupted."""
+    sql = """SELECT CAST(c.relname AS text) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND NOT (i.indisvalid AND i.indisready)"""
+    return [name for (name,) in db.execute(sql).fetchall()]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mnemic.stores.postgres.address import Address
     from mnemic.stores.postgres.connection import Driver
 
-__all__ = ["Ready", "configure", "prepare", "quoted", "search_path"]
+__all__ = ["Ready", "configure", "prepare", "quoted", "search_path", "version_of"]
 
 OLDEST_SERVER = 130_000
 OLDEST_PGVECTOR = (0, 8)
@@ -59,15 +59,15 @@ def prepare(driver: Driver, address: Address) -> Ready:
         raise errors.StoreUnavailable(
             f"{address.name} runs PostgreSQL before 13, which is too old. Upgrade the server."
         )
-    version = _version(driver, address)
+    version = version_of(driver, address)
     if version < len(MIGRATIONS):
         with driver.transaction():
             driver.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
-            _migrate(driver, address, _version(driver, address))
+            _migrate(driver, address, version_of(driver, address))
     return _extension(driver, address)
 
 
-def _version(driver: Driver, address: Address) -> int:
+def version_of(driver: Driver, address: Address) -> int:
     """The number of the last migration of the schema; 0 for none."""
     # Not to_regclass(): it answers from a cache that somebody else's commit has not reached yet.
     sql = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace

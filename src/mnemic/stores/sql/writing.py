@@ -106,7 +106,8 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     _, doc, status, version = found
     if version == record.version:
         return Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
-    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
+    sql = "SELECT expired_at, importance FROM memories WHERE doc = ?"
+    expired, importance = t.db.execute(sql, (doc,)).fetchone()
     believed = (expired is None) == (record.expired_at is None)
     if version != record.version - 1 or status == "archived" or not believed:
         reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
@@ -114,7 +115,8 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     twin = _live_twin(t, record.project, record.session, record.content, record.expired_at)
     if twin and twin[0] != record.id:
         return Receipt(id=record.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
-    record = replace(record, status=status)  # it may have been promoted since it was read
+    importance = record.importance if change.weighs else importance
+    record = replace(record, status=status, importance=importance)  # it may have been promoted since it was read
     t.unindex(doc)
     t.rewrite("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing), version)
     t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "messages"])

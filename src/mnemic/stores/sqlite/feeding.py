@@ -1,157 +1,43 @@
-"""The record as an outbox: what a derived index reads of it."""
+"""The record in one file as an outbox."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-
-from mnemic.protocols import Changed, Entries, Entry, Mark, Model
-from mnemic.stores.sql import reading
-from mnemic.stores.sqlite.connection import SqliteConnection
+from mnemic.errors import ConfigurationError
+from mnemic.services.owning import FileLock
+from mnemic.stores.sql.feeding import SqlFeed
 from mnemic.stores.sqlite.database import Database
 
 __all__ = ["Feed"]
 
-_TABLES = ("messages", "episodes", "memories")
-_AMONG = "IN (SELECT value FROM json_each(?))"
-_PLACES = " UNION ALL ".join(
-    f"SELECT doc, user, status, tier_before FROM {table} WHERE doc {_AMONG}" for table in _TABLES
-)
-_EACH = " UNION ALL ".join(
-    f"SELECT * FROM (SELECT doc, user FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?)" for table in _TABLES
-)
-_NEXT = f"SELECT doc, user FROM ({_EACH}) ORDER BY doc LIMIT ?"
-_HELD = f"SELECT doc FROM vectors WHERE user = ? AND doc {_AMONG}"
 
-
-def _model(db: SqliteConnection) -> Model | None:
-    header = reading.header(db)
-    return Model(str(header["model"]), int(header["dimension"])) if "model" in header else None
-
-
-class Feed:
+class Feed(SqlFeed[Database]):
     """See ``RecordFeed``. The file has one writer at a time, so that events are committed in the order of their numbers."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-        self._name = self._named()
-
-    def _named(self) -> str:
-        with self._db.write() as db:
-            db.execute("INSERT OR IGNORE INTO header VALUES('record', lower(hex(randomblob(8))))")
-            return str(reading.header(db)["record"])
-
-    @property
-    def name(self) -> str:
-        """A word that no other record has."""
-        return self._name
 
     @property
     def folder(self) -> Path | None:
         """The folder of the file."""
         return None if self._db.path is None else self._db.path.parent
 
-    def model(self) -> Model | None:
-        """Whose vectors the record holds."""
-        with self._db.read() as db:
-            return _model(db)
+    def turn(self, what: str) -> FileLock:
+        """A lock on a file in the folder.
 
-    def last(self) -> Mark:
-        """The newest event."""
-        with self._db.read() as db:
-            row = db.execute("SELECT sequence, at FROM events ORDER BY sequence DESC LIMIT 1").fetchone()
-            return Mark(*row) if row else Mark(0, 0)
-
-    def holds(self, mark: Mark) -> bool:
-        """Whether the event is there with its moment; one that is gone was erased."""
-        with self._db.read() as db, db:
-            row = db.execute("SELECT at FROM events WHERE sequence = ?", (mark.sequence,)).fetchone()
-            if row is not None:
-                return row[0] == mark.at
-            (last,) = db.execute("SELECT ifnull(max(sequence), 0) FROM events").fetchone()
-            return mark.sequence <= last
-
-    def changes(self, after: int, limit: int) -> Changed:
-        """What the next events speak of."""
-        with self._db.read() as db:
-            sql = "SELECT sequence, at, doc FROM events WHERE sequence > ? ORDER BY sequence LIMIT ?"
-            found = db.execute(sql, (after, limit)).fetchall()
-        docs = dict.fromkeys(doc for *_, doc in found if doc is not None)
-        return Changed(until=Mark(*found[-1][:2]) if found else Mark(after, 0), docs=tuple(docs))
-
-    def docs(self, after: int, limit: int) -> list[int]:
-        """The next docs with a vector."""
-        with self._db.read() as db, db:
-            while page := db.execute(_NEXT, (*(after, limit) * 3, limit)).fetchall():
-                found: list[int] = []
-                for user in {user for _, user in page}:
-                    docs = json.dumps([doc for doc, owner in page if owner == user])
-                    found += [doc for (doc,) in db.execute(_HELD, (user, docs))]
-                if found:
-                    return sorted(found)
-                after = page[-1][0]
-            return []
-
-    def entries(self, docs: Sequence[int]) -> Entries:
-        """Those records, in one snapshot."""
-        with self._db.read() as db, db:
-            named = json.dumps(list(docs))
-            places = {doc: row for doc, *row in db.execute(_PLACES, (named, named, named))}
-            found: list[Entry] = []
-            for user in sorted({row[0] for row in places.values()}):
-                found += _entries(db, user, {doc: row for doc, row in places.items() if row[0] == user})
-            held = {entry.doc for entry in found}
-            return Entries(
-                model=_model(db),
-                entries=sorted(found, key=lambda entry: entry.doc),
-                bare=[doc for doc in docs if doc in places and doc not in held],
-                gone=[doc for doc in docs if doc not in places],
+        Raises:
+            ConfigurationError: the record is in RAM.
+        """
+        if self.folder is None:
+            raise ConfigurationError(
+                "A record in RAM is searched exactly and leaves nothing for Chroma to keep. Give the memory a folder, or "
+                "leave vectors= out."
             )
-
-    def gone(self, after: int) -> list[int]:
-        """The docs that later events speak of and that no longer exist."""
-        nowhere = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} t WHERE t.doc = e.doc)" for table in _TABLES)
-        with self._db.read() as db:
-            sql = f"SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL AND {nowhere}"
-            return [doc for (doc,) in db.execute(sql, (after,))]
-
-    def waiting(self, user: int, after: int) -> list[int]:
-        """The docs of a user that later events speak of, those of them that have a vector."""
-        sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user = e.user AND v.doc = e.doc
-            WHERE e.user = ? AND e.sequence > ?"""
-        with self._db.read() as db:
-            return [doc for (doc,) in db.execute(sql, (user, after))]
-
-    def sizes(self) -> dict[int, int]:
-        """How many vectors each user has."""
-        with self._db.read() as db:
-            return dict(db.execute("SELECT user, count(*) FROM vectors GROUP BY user").fetchall())
+        path = self.folder / f"{what}.lock"
+        with suppress(OSError):  # then nobody can take it
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return FileLock(path)
 
     def listen(self, heard: Callable[[], None]) -> None:
         """Call this after each commit of this process."""
         self._db.committed = heard
-
-
-def _tier(_: int, status: str, before: str | None) -> str:
-    return (before or "") if status == "archived" else status
-
-
-def _entries(db: SqliteConnection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
-    """The records of one user that have a vector; ``places`` holds user, status and tier before archiving by doc."""
-    held = f"SELECT doc, vector FROM vectors WHERE user = ? AND doc {_AMONG}"
-    vectors = dict(db.execute(held, (user, json.dumps(list(places)))).fetchall())
-    stored = reading.fetch(db, user, list(vectors))
-    return [
-        Entry(
-            doc=doc,
-            user=user,
-            tier="long_term" if _tier(*places[doc]) == "long_term" else "short_term",
-            stored=value,
-            vector=np.frombuffer(vectors[doc], "<f2").astype(np.float32),
-        )
-        for doc, value in stored.items()
-    ]

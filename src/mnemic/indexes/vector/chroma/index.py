@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError
@@ -25,6 +25,8 @@ __all__ = ["ChromaIndex"]
 
 FRESH = 1.0
 """Seconds for which a process that only reads believes how far a server's index is."""
+FEEDER = f"{FOLDER}/feeder"
+"""The turn of the one that feeds a server."""
 RETRY = 15.0
 """Seconds after a failure before a process that only reads asks a server again."""
 
@@ -54,28 +56,33 @@ class ChromaIndex:
         """Follow a record; what has to be loaded is loaded by a thread.
 
         Raises:
-            ConfigurationError: the record is in RAM.
+            ConfigurationError: the record is in RAM, or on a server and the index has no place of its own.
         """
-        folder = feed.folder
-        if folder is None:
-            raise ConfigurationError(
-                "A record in RAM is searched exactly and leaves nothing for Chroma to keep. Give the memory a folder, or "
-                "leave vectors= out."
-            )
-        place = FolderPlace if self._settings.embedded else ServerPlace
-
-        def make() -> Worker:
-            return Worker(feed, place(folder / FOLDER, feed, self._settings))
-
+        make = self._in_folder(feed) if self._settings.embedded else self._on_server(feed)
         self._feed, self._made = feed, PerProcess(make)
         worker = self._made.get()
         feed.listen(self.wake)
         if self._settings.embedded and not worker.owner:
             self._tell(
-                f"Another process has the Chroma index in {folder / FOLDER}; this one searches exactly, and takes it over "
+                f"Another process has the Chroma index in {feed.folder}; this one searches exactly, and takes it over "
                 "when that process ends. To share an index, run a server: chroma run --path ./chroma-server, and open "
                 'each memory with vectors="http://localhost:8000".'
             )
+
+    def _in_folder(self, feed: RecordFeed) -> Callable[[], Worker]:
+        if feed.folder is None:
+            feed.turn(FEEDER)  # says what is the matter with a record in RAM
+            raise ConfigurationError(
+                "Chroma inside this process keeps its index in the folder of the record, and a record on a server has none. "
+                'Run a Chroma server and give its address, vectors="http://localhost:8000", or a client that is ready; '
+                "or leave vectors= out: PostgreSQL has an index of its own."
+            )
+        folder = feed.folder / FOLDER
+        return lambda: Worker(feed, FolderPlace(folder, feed, self._settings))
+
+    def _on_server(self, feed: RecordFeed) -> Callable[[], Worker]:
+        feed.turn(FEEDER)  # now, not in a thread, says what is the matter with a record in RAM
+        return lambda: Worker(feed, ServerPlace(feed.turn(FEEDER), feed, self._settings))
 
     def _worker(self) -> Worker | None:
         return None if self._closed or self._made is None else self._made.get()
@@ -163,7 +170,7 @@ class ChromaIndex:
     def erase(self) -> bool:
         """In our own folder by a new one, without the old; on a server by deleting."""
         worker = self._worker()
-        if worker is None or self._feed is None or self._feed.folder is None or not worker.erase():
+        if worker is None or self._feed is None or not worker.erase():
             return False
         return self._settings.embedded or discarded(self._feed.folder)
 

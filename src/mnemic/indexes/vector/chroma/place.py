@@ -13,7 +13,7 @@ from mnemic.indexes.vector.chroma.client import Client, closed, embedded_client,
 from mnemic.indexes.vector.chroma.folder import GenerationFolder
 from mnemic.indexes.vector.chroma.settings import Chroma
 from mnemic.indexes.vector.chroma.shelf import ChromaShelf
-from mnemic.protocols import RecordFeed
+from mnemic.protocols import RecordFeed, Turn
 from mnemic.services.owning import FileLock
 
 __all__ = ["FOLDER", "FolderPlace", "Place", "ServerPlace", "discarded"]
@@ -29,6 +29,11 @@ class Place(Protocol):
     """Whether nothing but this process can have it open, so that abandoning it leaves nothing behind."""
     suspect: bool
     """Whether the contents may differ from what was noted, and should be compared with the record."""
+
+    @property
+    def held(self) -> bool:
+        """Whether this handle still is the one that writes."""
+        ...
 
     def take(self) -> bool:
         """Become the one that writes, if nobody else is; whether this handle is."""
@@ -98,6 +103,11 @@ class FolderPlace:
         self._fresh = False
         self.suspect, self.own = False, True
 
+    @property
+    def held(self) -> bool:
+        """Whether this handle owns the folder."""
+        return self._lock is not None and self._lock.held
+
     def take(self) -> bool:
         """Own the folder."""
         if self._lock is None:
@@ -164,26 +174,26 @@ class ServerPlace:
     """Chroma in a server, or behind a client that is ready. Every process may ask, one of them writes.
 
     Args:
-        root: a folder for the lock of the one that writes.
+        turn: who is the one that writes.
         feed: the record.
         settings: the address or the client.
     """
 
-    def __init__(self, root: Path, feed: RecordFeed, settings: Chroma) -> None:
-        self._root, self._feed, self._settings = root, feed, settings
+    def __init__(self, turn: Turn, feed: RecordFeed, settings: Chroma) -> None:
+        self._turn, self._feed, self._settings = turn, feed, settings
         self.suspect = self.own = False
-        self._lock: FileLock | None = None
         self._gate = _Gate()
         self._client: Client | None = None
         self._opening = threading.Lock()
 
+    @property
+    def held(self) -> bool:
+        """Whether this handle still is the one that writes."""
+        return self._turn.held
+
     def take(self) -> bool:
         """Be the one that writes."""
-        if self._lock is None:
-            with suppress(OSError):
-                self._root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._lock = FileLock(self._root / "feeder.lock")
-        return self._lock.take()
+        return self._turn.take()
 
     def open(self) -> ChromaShelf:
         """Reach the server."""
@@ -212,8 +222,7 @@ class ServerPlace:
     def close(self) -> None:
         """Leave the server, and let somebody else write."""
         self.abandon()
-        if self._lock is not None:
-            self._lock.release()
+        self._turn.release()
 
 
 def discarded(record: Path | None) -> bool:

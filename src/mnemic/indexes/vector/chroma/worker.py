@@ -172,13 +172,11 @@ class Worker:
 
     def _turn(self) -> float:
         """Take in what there is; seconds until the next look."""
-        if not self.owner:
-            self.owner = self.place.take()
-        if not self.owner:
+        if not self._owns():
             self._left = False
             return SUCCEED
         self._left = True
-        while not self._closing:
+        while not self._closing and self._owns():
             with self._stepping:
                 self._check()
                 assert self._follower is not None
@@ -192,6 +190,14 @@ class Worker:
             if shelf is not None:
                 shelf.counted_anew()
         return LOOK
+
+    def _owns(self) -> bool:
+        """Whether it is this handle that writes; one that lost its turn meanwhile no longer knows how far the index is."""
+        if self.owner and not self.place.held:
+            with self._stepping:
+                self.owner, self.state, self._follower = False, None, None
+        self.owner = self.owner or self.place.take()
+        return self.owner
 
     def _check(self) -> None:
         """Open the shelf, and where there is reason to doubt it compare it first."""

@@ -1,0 +1,161 @@
+"""The record as an outbox: what a derived index reads of it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from mnemic.protocols import Changed, Entries, Entry, Mark, Model
+from mnemic.stores.sql import reading
+from mnemic.stores.sql.connection import Connection, Database
+
+__all__ = ["SqlFeed"]
+
+_TABLES = ("messages", "episodes", "memories")
+_AMONG = "IN (SELECT value FROM json_each(?))"
+_PLACES = " UNION ALL ".join(
+    f"SELECT doc, user, status, tier_before FROM {table} WHERE doc {_AMONG}" for table in _TABLES
+)
+_EACH = " UNION ALL ".join(
+    f"SELECT doc, user FROM (SELECT doc, user FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?) {table}_next"
+    for table in _TABLES
+)
+_NEXT = f"SELECT doc, user FROM ({_EACH}) n ORDER BY doc LIMIT ?"
+_HELD = f"SELECT doc FROM vectors WHERE user = ? AND doc {_AMONG}"
+
+D = TypeVar("D", bound=Database)
+
+
+def _model(db: Connection) -> Model | None:
+    header = reading.header(db)
+    return Model(str(header["model"]), int(header["dimension"])) if "model" in header else None
+
+
+class SqlFeed(Generic[D]):
+    """See ``RecordFeed``; an engine says up to where its events are complete."""
+
+    def __init__(self, database: D) -> None:
+        self._db = database
+        self._name = self._named()
+
+    def _named(self) -> str:
+        def work(db: Connection) -> str:
+            sql = "INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING"
+            db.execute(sql, (secrets.token_hex(8),))
+            return str(reading.header(db)["record"])
+
+        return self._db.apply(work)
+
+    def _complete(self) -> int:
+        """The number of an event before which none is under way any more, as late as there is one."""
+        with self._db.read() as db:
+            (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
+            return int(last)
+
+    @property
+    def name(self) -> str:
+        """A word that no other record has."""
+        return self._name
+
+    def model(self) -> Model | None:
+        """Whose vectors the record holds."""
+        with self._db.read() as db:
+            return _model(db)
+
+    def last(self) -> Mark:
+        """The newest event, after which everything that was written before it can be read."""
+        until = self._complete()
+        with self._db.read() as db:
+            sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
+            row = db.execute(sql, (until,)).fetchone()
+            return Mark(*row) if row else Mark(0, 0)
+
+    def holds(self, mark: Mark) -> bool:
+        """Whether the event is there with its moment; one that is gone was erased."""
+        with self._db.read() as db, db:
+            row = db.execute("SELECT at FROM events WHERE sequence = ?", (mark.sequence,)).fetchone()
+            if row is not None:
+                return row[0] == mark.at
+            (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
+            return mark.sequence <= last
+
+    def changes(self, after: int, limit: int) -> Changed:
+        """What the next events speak of."""
+        until = self._complete()
+        with self._db.read() as db:
+            sql = "SELECT sequence, at, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
+            found = db.execute(sql, (after, until, limit)).fetchall()
+        docs = dict.fromkeys(doc for *_, doc in found if doc is not None)
+        return Changed(until=Mark(*found[-1][:2]) if found else Mark(after, 0), docs=tuple(docs))
+
+    def docs(self, after: int, limit: int) -> list[int]:
+        """The next docs with a vector."""
+        with self._db.read() as db, db:
+            while page := db.execute(_NEXT, (*(after, limit) * 3, limit)).fetchall():
+                found: list[int] = []
+                for user in {user for _, user in page}:
+                    docs = db.dialect.many([doc for doc, owner in page if owner == user])
+                    found += [doc for (doc,) in db.execute(_HELD, (user, docs))]
+                if found:
+                    return sorted(found)
+                after = page[-1][0]
+            return []
+
+    def entries(self, docs: Sequence[int]) -> Entries:
+        """Those records, in one snapshot."""
+        with self._db.read() as db, db:
+            named = db.dialect.many(list(docs))
+            places = {doc: row for doc, *row in db.execute(_PLACES, (named, named, named))}
+            found: list[Entry] = []
+            for user in sorted({row[0] for row in places.values()}):
+                found += _entries(db, user, {doc: row for doc, row in places.items() if row[0] == user})
+            held = {entry.doc for entry in found}
+            return Entries(
+                model=_model(db),
+                entries=sorted(found, key=lambda entry: entry.doc),
+                bare=[doc for doc in docs if doc in places and doc not in held],
+                gone=[doc for doc in docs if doc not in places],
+            )
+
+    def gone(self, after: int) -> list[int]:
+        """The docs that later events speak of and that no longer exist."""
+        nowhere = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} t WHERE t.doc = e.doc)" for table in _TABLES)
+        with self._db.read() as db:
+            sql = f"SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL AND {nowhere}"
+            return [doc for (doc,) in db.execute(sql, (after,))]
+
+    def waiting(self, user: int, after: int) -> list[int]:
+        """The docs of a user that later events speak of, those of them that have a vector."""
+        sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user = e.user AND v.doc = e.doc
+            WHERE e.user = ? AND e.sequence > ?"""
+        with self._db.read() as db:
+            return [doc for (doc,) in db.execute(sql, (user, after))]
+
+    def sizes(self) -> dict[int, int]:
+        """How many vectors each user has."""
+        with self._db.read() as db:
+            return dict(db.execute("SELECT user, count(*) FROM vectors GROUP BY user").fetchall())
+
+
+def _tier(_: int, status: str, before: str | None) -> str:
+    return (before or "") if status == "archived" else status
+
+
+def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
+    """The records of one user that have a vector; ``places`` holds user, status and tier before archiving by doc."""
+    held = f"SELECT doc, vector FROM vectors WHERE user = ? AND doc {_AMONG}"
+    vectors = dict(db.execute(held, (user, db.dialect.many(list(places)))).fetchall())
+    stored = reading.fetch(db, user, list(vectors))
+    return [
+        Entry(
+            doc=doc,
+            user=user,
+            tier="long_term" if _tier(*places[doc]) == "long_term" else "short_term",
+            stored=value,
+            vector=np.frombuffer(vectors[doc], "<f2").astype(np.float32),
+        )
+        for doc, value in stored.items()
+    ]

@@ -1,0 +1,209 @@
+"""A Chroma server as the vector index of a record in PostgreSQL: the same suite, and what only the two together can do wrong."""
+
+import threading
+from contextlib import closing, contextmanager
+
+import pytest
+
+from mnemic import Chroma, ConfigurationError, Memory, Message
+from mnemic.errors import StoreUnavailable
+from mnemic.indexes.vector import rows
+from mnemic.indexes.vector.chroma.client import closed, server_client
+from mnemic.testing import VectorIndexSuite
+from mnemic.testing.chroma_servers import chroma_server
+from mnemic.testing.fakes import add_message
+
+pytest.importorskip("chromadb")
+psycopg = pytest.importorskip("psycopg")
+
+from mnemic.stores.postgres import PostgresStore, feeding  # noqa: E402
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with chroma_server(tmp_path_factory.mktemp("server")) as server:
+        yield server
+
+
+class TestPostgresWithChroma(VectorIndexSuite):
+    @pytest.fixture
+    def folder(self, postgres_url):
+        return postgres_url
+
+    @pytest.fixture
+    def make_vectors(self, server):
+        self.url = server.url
+        return lambda: Chroma(url=server.url, exact_below=0)
+
+    def traces(self, folder, texts):
+        """In the entries of the Chroma server; the tables have a test of their own."""
+        client = server_client("127.0.0.1", int(self.url.rpartition(":")[2]), secure=False)
+        try:
+            held = [one.get(include=["documents"])["documents"] for one in client.list_collections(limit=100, offset=0)]
+        finally:
+            closed(client)
+        return [text for text in texts for documents in held for document in documents if text in document]
+
+
+@pytest.fixture
+def store(postgres_url):
+    with closing(PostgresStore(postgres_url)) as store:
+        yield store
+
+
+@contextmanager
+def writing(store, user):
+    """A transaction of a user that has drawn the number of an event, and is not committed before the block ends."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(db):
+        number = db.dialect.begin(db, user)
+        drawn = db.execute("INSERT INTO events(user, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,))
+        drawn.fetchone()
+        inside.set()
+        assert go_on.wait(30)
+
+    writer = threading.Thread(target=store._db.apply, args=(slow,))
+    writer.start()
+    assert inside.wait(30)
+    try:
+        yield go_on
+    finally:
+        go_on.set()
+        writer.join()
+
+
+class TestOrder:
+    """Numbers are drawn before they are committed: a reader of all users must not pass one that is still to come."""
+
+    @pytest.mark.parametrize("ask", ["changes", "last"])
+    def test_an_event_under_way_is_waited_for(self, store, ask):
+        store.apply("ana", [add_message("first")])
+        feed = store.feed()
+        begun = feed.last()
+        waited, found = threading.Event(), []
+        real = feeding._writers
+
+        def told(db):
+            writers = real(db)
+            if writers:
+                waited.set()
+            return writers
+
+        with pytest.MonkeyPatch.context() as patch, writing(store, "ana") as go_on:
+            patch.setattr(feeding, "_writers", told)
+            store.apply("bob", [add_message("later, and committed before")])
+            read = feed.last if ask == "last" else lambda: feed.changes(begun.sequence, 100).until
+            reader = threading.Thread(target=lambda: found.append(read()))
+            reader.start()
+            assert waited.wait(30)
+            assert found == []
+            go_on.set()
+            reader.join()
+        events = {sequence for sequence, _ in seen(store)}
+        assert begun.sequence + 2 in events
+        assert found[0].sequence == max(events)
+        assert feed.changes(begun.sequence, 100).until == found[0]
+
+    def test_readers_and_writers_that_have_ended_are_not_waited_for(self, store, monkeypatch):
+        monkeypatch.setattr(feeding, "PATIENCE", -1.0)
+        store.apply("ana", [add_message("first")])
+        feed = store.feed()
+        with store._db.read() as db, db:
+            db.execute("SELECT count(*) FROM users").fetchone()
+            assert feed.changes(0, 9).until == feed.last()
+        with writing(store, "ana"), pytest.raises(StoreUnavailable, match="writing to"):
+            feed.last()
+
+    def test_many_writers_of_many_users_are_followed_without_a_gap(self, store, postgres_url):
+        feed, failed = store.feed(), []
+
+        def write(worker):
+            with closing(PostgresStore(postgres_url)) as own:
+                try:
+                    for n in range(25):
+                        own.apply(f"user {worker}", [add_message(f"{worker}-{n}", vector=(1.0, 0.0))], model="m")
+                except BaseException as error:  # noqa: BLE001 - carried to the test's own thread
+                    failed.append(error)
+
+        threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+        for thread in threads:
+            thread.start()
+        docs, after = [], 0
+        while any(thread.is_alive() for thread in threads) or feed.last().sequence > after:
+            changed = feed.changes(after, 7)
+            docs, after = [*docs, *changed.docs], changed.until.sequence
+        for thread in threads:
+            thread.join()
+        assert failed == []
+        assert len(docs) == len(set(docs)) == 100
+        assert set(docs) == set(feed.docs(0, 1000))
+
+
+def seen(store):
+    with store._db.read() as db:
+        return db.execute("SELECT sequence, operation FROM events").fetchall()
+
+
+class TestTurns:
+    def test_one_at_a_time_until_its_connection_ends(self, store, postgres_url):
+        with closing(PostgresStore(postgres_url)) as other, closing(PostgresStore(f"{postgres_url}b")) as apart:
+            first, second = store.feed().turn("index"), other.feed().turn("index")
+            assert first.take()
+            assert first.take()
+            assert not second.take()
+            others = other.feed().turn("something else"), apart.feed().turn("index")
+            assert [one.take() for one in others] == [True, True]
+            first.release()
+            assert second.take()
+            assert not first.held
+            for one in (*others, second):
+                one.release()
+            with apart._db.write() as db:
+                db.execute(f"DROP SCHEMA {postgres_url.rsplit('schema=', 1)[1]}b CASCADE")
+
+    def test_a_feeder_whose_connection_is_gone_lets_another_one_feed(self, server, postgres_url, postgres_server):
+        options = {"user": "ana", "embedder": "hashing", "vectors": Chroma(url=server.url, exact_below=0)}
+        with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
+            workers = [memory._engine.index._worker() for memory in (first, second)]
+            assert [worker.owner for worker in workers] == [True, False]
+            first.add_message("a zebra ran away", id="zebra")
+            first.flush(process=False)
+            session = workers[0].place._turn._session._driver.info.backend_pid
+            with psycopg.connect(postgres_server, autocommit=True) as admin:
+                admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
+            assert workers[1].drain(60)
+            assert workers[0].drain(60)
+            assert [worker.owner for worker in workers] == [False, True]
+            first.add_message("a walrus ran away", id="walrus")
+            assert workers[1].drain(60)
+            assert second.search("a walrus ran away", recipe="vector", k=1)[0].id == "walrus"
+            assert workers[1].state.mark == second._engine.store.feed().last()
+            assert second.verify().ok
+
+
+class TestOpening:
+    def test_a_folder_inside_the_process_has_no_place(self, postgres_url):
+        with pytest.raises(ConfigurationError, match="Run a Chroma server"):
+            Memory(postgres_url, user="ana", embedder="hashing", vectors="chroma")
+
+    def test_a_client_that_is_ready(self, server, postgres_url, monkeypatch):
+        monkeypatch.setattr(rows, "FETCHED", 1)
+        client = server_client("127.0.0.1", int(server.url.rpartition(":")[2]), secure=False)
+        with Memory(
+            postgres_url, user="ana", embedder="hashing", vectors=Chroma(client=client, exact_below=0)
+        ) as memory:
+            memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
+            memory.flush(process=False)
+            assert memory._engine.index.serves("hashing-256")
+            assert memory.search("line 7", recipe="vector", k=1)[0].id == "m7"
+            assert memory.verify().ok
+        closed(client)
+
+    def test_exact_by_name_asks_no_index(self, postgres_url):
+        with Memory(postgres_url, user="ana", embedder="hashing", vectors="exact") as memory:
+            memory.add_message("a zebra ran away", id="zebra")
+            assert memory._engine.index is None
+            assert memory.search("a zebra ran away", recipe="vector", k=1)[0].id == "zebra"
