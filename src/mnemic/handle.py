@@ -116,7 +116,9 @@ class Handle:
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and of an index made from it; ``deep`` also reads every page and every text.
 
-        An index that differs from the record is told among the findings, and made anew.
+        ``deep`` also finds secrets that were stored under another policy, or before there was a rule for them: a finding
+        names their kind and the records, never the secret, and nothing is changed. An index that differs from the record is
+        told among the findings, and made anew.
         """
         return maintaining.verify(self._engine, deep=deep)
 

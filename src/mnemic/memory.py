@@ -83,9 +83,10 @@ class Memory(Handle):
         secrets: what is done with keys, passwords and the like before anything is stored: ``"redact"``, ``"allow"``,
             ``"refuse"``, or a ``SecretPolicy``.
         idle: how long is quiet for the handle's ``idle`` trigger, which works when it is armed; see ``Idle``.
-        vectors: what is asked which vectors are near, for users who have very many: ``None`` or ``"exact"`` compares them
-            all; ``"chroma"`` keeps Chroma in the folder; ``"http://host:port"`` asks a Chroma server; ``Chroma(...)`` has
-            settings; a chromadb client, or an object that fits ``VectorIndex``.
+        vectors: what is asked which vectors are near, for users who have very many: ``"exact"`` compares them all, as
+            ``None`` does except in PostgreSQL, which has an index of its own; ``"chroma"`` keeps Chroma in the folder;
+            ``"http://host:port"`` asks a Chroma server; ``Chroma(...)`` has settings; a chromadb client, or an object that
+            fits ``VectorIndex``.
         durability: ``"FULL"`` survives power loss, ``"NORMAL"`` a killed process only.
 
     Raises:

@@ -4,6 +4,7 @@ import ast
 import asyncio
 import doctest
 import importlib
+import importlib.util
 import inspect
 import pkgutil
 import re
@@ -13,6 +14,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.battery import PARTS
 
 import mnemic
 from mnemic import AsyncMemory, Memory
@@ -157,6 +159,37 @@ def test_the_reference_is_what_the_code_says():
         [sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_figures_of_faults_are_those_of_the_last_run():
+    """Else: python docs/faults.py."""
+    done = subprocess.run([sys.executable, DOCS / "faults.py", "--check"], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_figures_of_one_kind_are_added_up_and_a_failure_is_told():
+    spec = importlib.util.spec_from_file_location("faults", DOCS / "faults.py")
+    faults = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(faults)
+    figures = [
+        {"what": "fuzz by coverage: names", "executions": 1_500, "crashes": 0, "seconds": 6},
+        {"what": "fuzz by coverage: markup", "executions": 2_000, "crashes": 1, "seconds": 6},
+        {"what": "load: 128 recalls at once", "users": 1, "errors": 0, "p95_ms": 300.4},
+        {"what": "load: 128 recalls at once", "users": 50, "errors": 0, "p95_ms": 350.2},
+    ]
+    run = {"passed": True, "seconds": 3_725, "figures": figures}
+    told = "fuzz: executions 3,500, crashes 1; load: 128 recalls at once: errors 0, p95 350 ms"
+    assert faults.measured(run) == f"passed in 1 h 2 min; {told}"
+    assert faults.measured({"passed": False, "seconds": 61}) == "**failed** after 1 min 1 s"
+    assert faults.measured(None) == "not run yet"
+    filled = faults.table({"kill": run})
+    assert filled.count("not run yet") == len(faults.rows()) - 1
+    assert f"| `make battery PART=kill` | passed in 1 h 2 min; {told} |" in filled
+
+
+def test_every_part_of_the_battery_is_on_its_page():
+    page = text_of("docs/operations/faults.md")
+    assert re.findall(r"`make battery PART=(\w+)` \|", page) == [*PARTS]
 
 
 def test_the_reference_has_every_public_name():

@@ -50,7 +50,9 @@ def _seed(text):
 
 def _story(request):
     found = " ".join(dict.fromkeys(CANARY.findall(request.prompt))) or "nothing"
-    return {"title": f"About {found}"[:100], "story": f"They spoke of {found}."}
+    numbers = re.findall(r"^episode (\d+): messages", request.prompt, re.MULTILINE)
+    told = {"title": f"About {found}"[:100], "story": f"They spoke of {found}."}
+    return {"episodes": [{"episode": int(number), **told} for number in numbers]}
 
 
 def _facts(request):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.battery import note
 
 from mnemic import Consolidator, Memory, StoreFull
 
@@ -175,6 +176,7 @@ def killed(folder, undisturbed, runs, seed=0):
 
 def test_processes_killed_at_random_moments(tmp_path, undisturbed):
     killed(tmp_path, undisturbed, RUNS)
+    note("consolidations killed", trials=RUNS, lost=0)
 
 
 def test_what_a_crash_left_on_the_workbench_is_seen_and_taken_up(tmp_path, undisturbed):

@@ -5,6 +5,7 @@ import os
 import shutil
 
 import pytest
+from tests.battery import note
 
 from mnemic import Conflict, Memory, Message, NotFound
 from mnemic.text.terms import index_terms
@@ -98,6 +99,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
     with opened(folder, embedder) as memory:
         assert memory.verify().ok
         assert not memory._engine.store.erasure.unfinished()
+    note("erasure", victims=len(victims), survivors=len(others), needles=len(needles) + len(blobs), found=0)
 
 
 @WITHOUT_VECTORS

@@ -5,6 +5,7 @@ import shutil
 from contextlib import contextmanager, suppress
 
 import pytest
+from tests.battery import note
 
 from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message, MnemicError
 
@@ -243,3 +244,4 @@ def test_every_step_fails_once(tmp_path, prepared, path):
             after(path, folder, before, end)
             shutil.rmtree(folder)
     assert landed >= 0.9 * len(steps) * (len(MODES) if LONG else 1), f"{landed} of {len(steps)} faults landed"
+    note(f"failpoints: {path}", steps=len(steps), landed=landed, violations=0)

@@ -305,7 +305,7 @@ async def test_no_write_waits_for_a_language_model(tmp_path):
         return {"episodes": [{"topic": "a flat", "first": request.numbers[0], "last": request.numbers[-1]}]}
 
     nothing = {
-        "narrate": {"title": "", "story": ""}, "extract": {"prediction": "", "statements": []}, "enrich": "no", "expand": "no",
+        "narrate": {"episodes": []}, "extract": {"prediction": "", "statements": []}, "enrich": "no", "expand": "no",
         "decide": {"decision": "keep_both"}, "link": {"links": []},
     }  # fmt: skip
     model = LanguageModel(ScriptedModel({"segment": slow, **nothing}), timeout=WAITING, retries=0)

@@ -2,37 +2,42 @@
 
 import pytest
 
-from mnemic import Memory, Message
+from mnemic import Memory, Message, SecretPolicy
 from mnemic.types import Consolidate, Promotion
+
+
+def fill(memory):
+    """Something of everything that a record holds."""
+    memory.add(
+        [
+            Message(role="user", content="I live in Lisbon.", id="m0"),
+            Message(role="user", content="I work as a nurse.", id="m1"),
+        ]
+    )
+    memory.process()
+    memory.remember("The API runs on port 8080.", id="port")
+    memory.remember("The server stands in room 12.", id="room")
+    memory.update("room", content="The server stands in room 13.")
+    memory.link("port", "room", "references", reason="the same machine")
+    for id_ in ("best", "twin"):
+        memory.remember(f"A box is red, says the {id_} one", id=id_)
+    change = Consolidate(
+        id="con",
+        promotions=(Promotion(id="best", importance=0.9, absorbed=("twin",)),),
+        contradictions=(),
+        weighed={"port": 0.5},
+    )
+    memory._engine.store.apply("ana", [change])
+    memory.remember("Forgotten", id="gone")
+    memory.forget(ids=["gone"])
+    memory.scoped(user="bob").add_message("His own words", id="his")
+    assert memory.verify().ok, memory.verify().findings
 
 
 @pytest.fixture
 def memory(tmp_path):
     with Memory(tmp_path / "memory", user="ana", session="s", embedder="hashing") as memory:
-        memory.add(
-            [
-                Message(role="user", content="I live in Lisbon.", id="m0"),
-                Message(role="user", content="I work as a nurse.", id="m1"),
-            ]
-        )
-        memory.process()
-        memory.remember("The API runs on port 8080.", id="port")
-        memory.remember("The server stands in room 12.", id="room")
-        memory.update("room", content="The server stands in room 13.")
-        memory.link("port", "room", "references", reason="the same machine")
-        for id_ in ("best", "twin"):
-            memory.remember(f"A box is red, says the {id_} one", id=id_)
-        change = Consolidate(
-            id="con",
-            promotions=(Promotion(id="best", importance=0.9, absorbed=("twin",)),),
-            contradictions=(),
-            weighed={"port": 0.5},
-        )
-        memory._engine.store.apply("ana", [change])
-        memory.remember("Forgotten", id="gone")
-        memory.forget(ids=["gone"])
-        memory.scoped(user="bob").add_message("His own words", id="his")
-        assert memory.verify().ok, memory.verify().findings
+        fill(memory)
         yield memory
 
 
@@ -235,3 +240,75 @@ def test_what_others_wrote_meanwhile_is_no_damage(tmp_path):
                 [Message(role="user", content=f"turn {n} of {turn} about gardens", id=f"{turn}-{n}") for n in range(40)]
             )
             assert memory.verify().ok, memory.verify().findings
+
+
+SECRETS = {
+    "github-token": "ghp_" + "a1B2c3D4e5" * 4,
+    "password": "hunter2-and-more",
+}
+
+
+def told_secretly(folder):
+    """Secrets in each place that a record has for text, put there while the policy allowed it."""
+    token = SECRETS["github-token"]
+    with Memory(folder, user="ana", session=f"talk {token}", embedder="hashing", secrets="allow") as memory:
+        memory.add([Message(role="user", content=f"My password is {SECRETS['password']}", id="said", name="Ana")])
+        memory.add(
+            [Message(role="user", content="Hello", id="meta", metadata={"deep": [{"password": SECRETS["password"]}]})]
+        )
+    with Memory(folder, user="bob", embedder="hashing", secrets="allow") as memory:
+        memory.remember("The key is in the vault", id="tag", tags=[token])
+        memory.remember(f"It was {token} once", id="version")
+        memory.update("version", content="It is another now")
+        memory.remember("One that stays", id="link")
+        memory.link("link", "tag", "references", reason=f"see {token}")
+        memory.remember("One that went", id="event")
+        memory.forget(ids=["event"], reason=f"it said {token}")
+        memory.remember("One without", id="clean")
+
+
+def test_secrets_that_stand_in_the_record_are_found_and_never_told(tmp_path):
+    told_secretly(tmp_path)
+    with Memory(tmp_path, user="carol", embedder="hashing") as memory:
+        assert memory.verify(deep=False).ok
+        report = memory.verify(deep=True)
+        token, password = sorted(report.findings)
+        assert not report.ok
+        assert "a secret (github-token) stands in said, meta, tag, version, link, event:" in token
+        assert "a secret (password) stands in said, meta:" in password
+        assert not any(secret in finding for finding in report.findings for secret in SECRETS.values())
+        assert "hard=True" in token
+        for user, ids in (("ana", ["said", "meta"]), ("bob", ["tag", "version", "link", "event"])):
+            memory.scoped(user=user).forget(ids=ids, hard=True)
+        assert memory.verify(deep=True).ok, memory.verify(deep=True).findings
+        assert memory.scoped(user="bob").get("clean").content == "One without"
+
+
+def test_what_the_policy_allows_is_no_finding(tmp_path):
+    told_secretly(tmp_path)
+    some = SecretPolicy(kinds=["github-token"])
+    with Memory(tmp_path, embedder="hashing", secrets="allow") as memory:
+        assert memory.verify(deep=True).ok
+    with Memory(tmp_path, embedder="hashing", secrets=some) as memory:
+        assert [f.split(" stands")[0] for f in memory.verify(deep=True).findings] == ["a secret (github-token)"]
+
+
+def test_an_id_that_is_a_secret_is_not_told_either_and_many_are_counted(tmp_path):
+    with Memory(tmp_path, embedder="hashing", secrets="allow") as memory:
+        memory.add([Message(role="user", content="x", id=SECRETS["github-token"], name=SECRETS["github-token"])])
+        memory.add([Message(role="user", content=f"{n} {SECRETS['github-token']}", id=f"m{n}") for n in range(700)])
+    with Memory(tmp_path, embedder="hashing") as memory:
+        (finding,) = memory.verify(deep=True).findings
+        assert SECRETS["github-token"] not in finding
+        assert "stands in [redacted: github-token] #" in finding
+        assert "m18 and 681 more:" in finding
+
+
+def test_what_was_redacted_is_no_finding(tmp_path):
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.add(
+            [Message(role="user", content=f"My password is {SECRETS['password']}", session=SECRETS["github-token"])]
+        )
+        memory.add([Message(role="user", content="Hello", metadata={"password": SECRETS["password"]})])
+        memory.process()
+        assert memory.verify(deep=True).ok

@@ -328,6 +328,132 @@ def test_a_time_to_live_that_makes_no_sense(store: MnemicStore, ttl: float) -> N
         store.put(("a",), "k", {}, ttl=ttl)
 
 
+# Erasing
+
+SURE = ("Zanzibarbarossa", "Quetzalxochitl", "Xylophonarium")
+
+
+def left_on_disk(folder: Path, needles: Any = SURE) -> set[str]:
+    """Which words stand in a file, in any case; looked at in a process of its own, because reading here would let go of locks."""
+    script = (
+        "import sys, pathlib\n"
+        "data = b''.join(p.read_bytes() for p in pathlib.Path(sys.argv[1]).rglob('*') if p.is_file()).lower()\n"
+        "print(*[word for word in sys.argv[2:] if word.lower().encode() in data])\n"
+    )
+    command = [sys.executable, "-c", script, str(folder), *needles]
+    return {*subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()}
+
+
+def filled(folder: Path, number: int = 300) -> MnemicStore:
+    """A store whose rows were moved about, with one item of three words that stand nowhere else."""
+    store = MnemicStore(folder, index=HASHED)
+    for n in range(number):
+        if n == number // 2:
+            store.put(("users", "ana"), SURE[1], {"text": f"{SURE[0]} was here", "deep": [{"key": SURE[2]}]})
+        store.put(("users", f"u{n % 7}"), f"k{n}", {"text": f"Number {n} of many notes " * (n % 9 + 1)})
+    return store
+
+
+def test_a_deletion_leaves_no_byte_while_the_store_is_open(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        assert left_on_disk(tmp_path) == {*SURE}  # the words are seen where they are
+        store.delete(("users", "ana"), SURE[1])
+        assert left_on_disk(tmp_path) == set()
+        assert len(store.search((), limit=1000)) == 300
+        assert store.search(("users",), query="Number 7", limit=1)[0].value["text"].startswith("Number 7 ")
+
+
+def test_a_namespace_is_erased_with_all_beneath_it_and_nothing_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with filled(tmp_path) as store:
+        store.put(("users", "ana", "diary"), "k", {"text": SURE[0]})
+        store.put(("users", "anabel"), "k", {"text": "stays"})
+        store.put(("users", "ana"), "old", {"text": SURE[2]}, ttl=1e-4)
+        monkeypatch.setattr(store_module, "now", lambda: 2**52)  # long after: it is not returned, and yet there
+        erasure = store.erase(("users", "ana"))
+        assert erasure.clean
+        assert erasure.counts["items"] == 3
+        assert left_on_disk(tmp_path) == set()
+        assert store.search(("users", "ana")) == []
+        assert keys(store.search(("users", "anabel"))) == ["k"]
+        assert store.erase(("users", "ana")).counts == {"items": 0, "texts": 0}
+
+
+def test_one_item_is_erased_and_those_beneath_it_stay(tmp_path: Path) -> None:
+    with filled(tmp_path, 20) as store:
+        store.put(("users", "ana", "diary"), SURE[1], {"text": "stays"})
+        erasure = asyncio.run(store.aerase(("users", "ana"), SURE[1]))
+        assert (erasure.clean, erasure.counts) == (True, {"items": 1, "texts": 1})
+        assert left_on_disk(tmp_path) == {SURE[1]}  # the key of the one that stays
+        assert keys(store.search(("users", "ana"))) == [SURE[1]]
+        with pytest.raises(InvalidInput, match="key"):
+            store.erase(("users",), "")
+        with pytest.raises(InvalidNamespaceError):
+            store.erase(("a.b",))
+        assert store.erase(()).counts["items"] == 21
+        assert store.search(()) == []
+
+
+@pytest.mark.parametrize("how", ["overwritten", "expired", "deleted from a large file"])
+def test_closing_removes_what_was_not_removed_at_once(
+    how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "AT_ONCE", 0)
+    with filled(tmp_path) as store:
+        if how == "overwritten":
+            store.put(("users", "ana"), SURE[1], {"text": "other"})
+        elif how == "expired":
+            store.put(("users", "ana"), SURE[1], {"text": SURE[0]}, ttl=1e-4)
+            monkeypatch.setattr(store_module, "now", lambda: 2**52)
+            assert store.sweep_ttl() == 1
+        else:
+            store.delete(("users", "ana"), SURE[1])
+        assert left_on_disk(tmp_path) - {SURE[1]}  # in the log at the least
+    assert left_on_disk(tmp_path) <= ({SURE[1]} if how == "overwritten" else set())
+
+
+def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(file_module, "PATIENCE_MS", 1)
+    with filled(tmp_path, 20) as store:
+        reader = file_module.File(str(tmp_path / "langgraph.sqlite"))
+        with reader.transaction(write=False) as db:
+            assert db.execute("SELECT count(*) FROM items").fetchone()[0] == 21
+            erasure = store.erase(("users", "ana"))
+            assert "still sees" in erasure.purge.pending
+            assert not erasure.clean
+            assert left_on_disk(tmp_path)
+        reader.close()  # finishes what the other began
+        assert left_on_disk(tmp_path) == set()
+
+
+def test_the_receipt_of_the_memory_names_the_file_of_the_store(tmp_path: Path) -> None:
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory, MnemicStore(memory, index=HASHED) as store:
+        memory.remember(f"{SURE[0]} lives in Lisbon by the sea", id="m1")
+        store.put(("users", "ana"), "k", {"text": f"{SURE[0]} lives in Lisbon by the sea"})
+        erasure = memory.forget(ids=["m1"], hard=True)
+        assert not erasure.clean
+        assert "langgraph.sqlite" in erasure.purge.pending
+        assert store.erase(("users", "ana")).clean
+        assert left_on_disk(tmp_path) == set()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="locks of POSIX")
+def test_searching_the_folder_for_what_was_erased_lets_go_of_no_lock(tmp_path: Path) -> None:
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory, MnemicStore(memory, index=None) as store:
+        store.put(("a",), "k", {"text": "stays"})
+        memory.remember("Ana lives in Lisbon by the sea", id="m1")
+        assert memory.forget(ids=["m1"], hard=True).clean
+        script = (  # the bytes that SQLite holds a shared lock on, as long as a connection has a log
+            "import fcntl, sys\n"
+            "file = open(sys.argv[1], 'r+b')\n"
+            "try: fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 510, 0x40000002)\n"
+            "except OSError: print('held')\n"
+        )
+        command = [sys.executable, "-c", script, str(tmp_path / "langgraph.sqlite")]
+        assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "held\n"
+
+
 # Arguments and failures
 
 

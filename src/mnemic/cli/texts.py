@@ -302,9 +302,10 @@ Exit code 1 when something is wrong. Works without a memory, too.
 
 examples:
   mnemic doctor
-  mnemic doctor --deep        also reads every page and every text, and runs the embedder once
+  mnemic doctor --deep        also reads every page and every text, names records that hold secrets, and runs the embedder once
   mnemic doctor --fix         puts right what is safe: full text, missing vectors, entries of records that are gone. A
-                              backup is written beside the folder first; texts, lineage and links are never touched
+                              backup is written beside the folder first (of a server: pg_dump is yours to run); texts,
+                              lineage and links are never touched
 """,
     "hook": """\
 What coding agents and git run at certain moments. The agent's JSON is read from stdin; its folder says which project it is,

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from mnemic.context.fitting import hopeless
 from mnemic.context.rendering import date_of, day_of, fenced, heading_of, line_of, marked
 from mnemic.protocols import TokenCounter
 from mnemic.text.sentences import sentences
@@ -15,6 +16,8 @@ __all__ = ["Replaced", "group"]
 
 STORY = 200
 """Characters of the story of an episode."""
+FIRST = 4_000
+"""Characters of it in which its first sentence is looked for."""
 CHEAPER = 0.7
 """A fact is told instead of the message it was made from when it takes no more than this share of its length."""
 FURTHER = "Further facts"
@@ -79,6 +82,8 @@ def group(
     for hit in hits:
         episode = stories.get(hit.episode or "")
         section = sections.get(episode.id if episode else None) or _opened(episode, fence)
+        if any(hopeless(text, max_tokens, count, fence) for text in _texts(hit, known)):
+            continue
         lines = _told(hit, known, dated=episode is None, fence=fence)
         opening = 0 if section.lines else count("\n".join(section.rendered()) + "\n")
         cost = opening + count("\n".join(lines) + "\n")
@@ -102,25 +107,41 @@ def group(
 def _opened(episode: Episode | None, fence: str) -> _Section:
     if episode is None:
         return _Section(FURTHER)
-    first = next(iter(sentences(episode.content)), "")
+    first = next(iter(sentences(episode.content[:FIRST])), "")
     story = first if len(first) <= STORY else first[: first.rfind(" ", 0, STORY)] + " ..."
     return _Section(f"{heading_of(episode.title, fence)} ({day_of(episode.started_at)})", marked(story, episode, fence))
 
 
 def _told(hit: Hit, known: Replaced, *, dated: bool, fence: str) -> list[str]:
     """The lines of a hit: its own words, or the facts made from it where these are shorter."""
-    facts = [known.facts[id_] for id_ in hit.via if id_ in known.facts]
+    if facts := _facts(hit, known):
+        return [_fact(fact, known, dated=dated, fence=fence) for fact in facts]
+    return [line_of(hit, fence) + (_since(hit, known, fence) if hit.kind != "memory" else "")]
+
+
+def _facts(hit: Hit, known: Replaced) -> list[MemoryRecord]:
+    """The facts that are told instead of a hit's own words."""
     if hit.kind == "memory" and hit.id in known.facts:
-        facts = [known.facts[hit.id]]
-    cheaper = facts and sum(len(fact.content) for fact in facts) <= CHEAPER * len(hit.text)
-    if hit.kind != "memory" and not cheaper:
-        return [line_of(hit, fence) + _since(hit, known, fence)]
-    return [_fact(fact, known, dated=dated, fence=fence) for fact in facts] or [line_of(hit, fence)]
+        return [known.facts[hit.id]]
+    facts = [known.facts[id_] for id_ in hit.via if id_ in known.facts]
+    cheaper = sum(len(fact.content) for fact in facts) <= CHEAPER * len(hit.text)
+    return facts if cheaper or hit.kind == "memory" else []
+
+
+def _texts(hit: Hit, known: Replaced) -> list[str]:
+    """All that the lines of a hit show."""
+    if facts := _facts(hit, known):
+        return [record.content for fact in facts for record in (fact, *known.before.get(fact.id, ()))]
+    return [hit.text, *(fact.content for fact in _later(hit, known) if hit.kind != "memory")]
+
+
+def _later(hit: Hit, known: Replaced) -> list[MemoryRecord]:
+    return [known.facts[id_] for id_ in hit.superseded_by if id_ in known.facts]
 
 
 def _since(hit: Hit, known: Replaced, fence: str) -> str:
     """What took the place of what a message says."""
-    later = [known.facts[id_] for id_ in hit.superseded_by if id_ in known.facts]
+    later = _later(hit, known)
     return "".join(f" (now, since {date_of(_from(fact))}: {marked(fact.content, fact, fence)})" for fact in later)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mnemic.context.fitting import hopeless, roomy
 from mnemic.context.rendering import day_of, fenced, line_of
 from mnemic.protocols import TokenCounter
 from mnemic.types import Hit, MemoryContext, MemorySummary
@@ -37,7 +38,9 @@ def _choose(hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str) -
     used = count(_render([], fence)) + 1
     for hit in hits:
         header = 0 if day_of(hit.sent_at) in days else count(f"{day_of(hit.sent_at)}:\n")
-        for text in (None, hit.summary):
+        for text in (hit.text, hit.summary):
+            if text is None or hopeless(text, budget, count, fence):
+                continue
             line = line_of(hit, fence, text)
             cost = header + count(line + "\n")
             if used + cost <= budget:
@@ -45,18 +48,21 @@ def _choose(hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str) -
                 days.add(day_of(hit.sent_at))
                 used += cost
                 break
-            if hit.summary is None:
-                break
     return chosen
 
 
 def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str) -> list[tuple[Hit, str]]:
     """The beginning of the best hit, when not even that fits whole."""
+
+    def fits(size: int) -> bool:
+        return count(_render([(hit, line_of(hit, fence, hit.text[:size] + " ..."))], fence)) <= budget
+
     low, high = 0, len(hit.text)
+    if hopeless(hit.text, budget, count, fence):
+        high = roomy(budget)
     while low < high:
         middle = (low + high + 1) // 2
-        line = line_of(hit, fence, hit.text[:middle] + " ...")
-        low, high = (middle, high) if count(_render([(hit, line)], fence)) <= budget else (low, middle - 1)
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
     space = hit.text.rfind(" ", max(low - LONGEST_WORD, 1), low)
     whole_words = hit.text[:space] if space > 0 else hit.text[:low]
     return [(hit, line_of(hit, fence, whole_words + " ..."))] if low else []

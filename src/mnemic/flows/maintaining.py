@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["embed_pending", "reembed", "verify"]
 
 BATCH = 64
+PAGE = 500
+SHOWN = 20
+"""Ids that a finding names."""
 
 Waiting = tuple[int, int, str]
 
@@ -99,8 +102,30 @@ def _rebuild(engine: Engine, embedder: Embedder, batch: Sequence[Waiting]) -> No
 
 
 def verify(engine: Engine, *, deep: bool) -> VerifyReport:
-    """Check the record, and with ``deep`` what is derived from it."""
+    """Check the record, and with ``deep`` what is derived from it and whether secrets stand in it."""
     report = engine.store.verify(deep=deep)
-    if engine.index is None or not deep or not report.ok:
+    if not deep or not report.ok:
         return report
-    return replace(report, findings=tuple(engine.index.findings()))
+    derived = () if engine.index is None else tuple(engine.index.findings())
+    return replace(report, findings=(*derived, *_secrets(engine)))
+
+
+def _secrets(engine: Engine) -> list[str]:
+    """Kinds of secrets and where they stand: stored under another policy, or before there was a rule for them."""
+    policy, found, after = engine.secrets, dict[str, list[str]](), 0
+    if policy.action == "allow":
+        return []
+    while page := engine.store.knowledge.wording(after, PAGE):
+        after = page[-1][0]
+        for _, id_, says in page:
+            for kind in policy.within(says)[1]:
+                found.setdefault(kind, []).append(policy.name(id_))
+    return [_told(kind, ids) for kind, ids in sorted(found.items())]
+
+
+def _told(kind: str, ids: Sequence[str]) -> str:
+    shown = ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
+    return (
+        f"a secret ({kind}) stands in {shown}: stored under another policy, or before there was a rule for it. Erase it with "
+        "forget(ids=[...], hard=True) and store it again without, or allow the kind in the policy"
+    )

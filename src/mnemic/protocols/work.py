@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from mnemic.types import (
     Candidates,
@@ -132,6 +132,13 @@ class KnowledgeWork(Protocol):
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
         """Records by id; those that are missing are left out."""
+        ...
+
+    def wording(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
+        """The next records of all users as (number, id, what they say), by number.
+
+        Texts and JSON values: those of the record, of its earlier versions, and the reasons of its links and events.
+        """
         ...
 
 

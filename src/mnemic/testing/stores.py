@@ -17,6 +17,7 @@ from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
 from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of
 from mnemic.testing.lifecycle_stores import LifecyclePromises
 from mnemic.testing.linked_stores import LinkPromises, WorkPromises
+from mnemic.testing.quarantine_stores import QuarantinePromises, WordingPromises
 from mnemic.types import Archive, Emotion, Filters, MemoryRecord, Message, Restore, Revise
 
 __all__ = ["StoreSuite"]
@@ -337,6 +338,8 @@ class StoreSuite(
     LinkPromises,
     WorkPromises,
     LifecyclePromises,
+    QuarantinePromises,
+    WordingPromises,
 ):
     """Subclass it and give a pytest fixture ``store``: an empty store, closed afterwards."""
 

@@ -48,6 +48,8 @@ def clean(text: str) -> str:
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
     """Snowball's English stem of the base form; shots are found as shot, and both as shoot."""
+    if len(word) <= 2 and not word.isascii():  # pairs of unspaced scripts are many, and nothing is cut off them
+        return word
     stemmer = _stemmer()
     stem = str(stemmer.stemWord(BASE_FORMS.get(word, word)))
     return str(stemmer.stemWord(BASE_FORMS[stem])) if stem in BASE_FORMS else stem

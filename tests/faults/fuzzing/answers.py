@@ -29,9 +29,9 @@ KNOWN = tuple(
 )
 QUERY = "Where does Ana live since 2026?"
 TASKS = {
-    "extract": extracting.task("Moving", TALK, KNOWN),
+    "extract": extracting.task([("Moving", TALK[:2]), ("The flat", TALK[2:])], KNOWN),
     "segment": segmenting.task(TALK),
-    "narrate": narrating.task(TALK),
+    "narrate": narrating.task([TALK[:2], TALK[2:]]),
     "enrich": enriching.task(KNOWN),
     "decide": deciding.task(*KNOWN),
     "link": linking.task([(KNOWN[0], KNOWN)]),
@@ -42,13 +42,18 @@ GOOD: dict[str, dict[str, Any]] = {
         "prediction": "Ana speaks of a flat.",
         "statements": [
             {"statement": "Ana moved to Lisbon with 2 cats.", "change": "update", "known": 101, "messages": [1],
-             "type": "semantic", "confidence": 0.9},
+             "type": "semantic", "confidence": 0.9, "keywords": ["Lisbon", "cats"], "tags": ["home"], "category": "personal"},
             {"statement": "The rent is 1,200 euros.", "change": "contradiction", "known": 102, "messages": [3],
              "type": "episodic", "confidence": 1},
         ],
     },
     "segment": {"episodes": [{"topic": "moving", "first": 1, "last": 3}, {"topic": "door", "first": 4, "last": 4}]},
-    "narrate": {"title": "Ana moves to Lisbon", "story": "Ana moved to Lisbon with her 2 cats. The rent is 1,200 euros."},
+    "narrate": {
+        "episodes": [
+            {"episode": 1, "title": "Ana moves to Lisbon", "story": "Ana moved to Lisbon with her 2 cats."},
+            {"episode": 2, "title": "Rent and garden door", "story": "The rent is 1,200 euros, and a key is lost."},
+        ]
+    },
     "enrich": {
         "memories": [
             {"memory": 1, "summary": "Ana lives in Porto.", "keywords": ["Porto"], "tags": ["home"], "type": "semantic",
@@ -100,14 +105,20 @@ def _form(schema: Any, text: str) -> None:
 
 
 def _extraction(found: extracting.Extraction) -> None:
-    assert len(found.statements) <= 25
+    assert len(found.statements) <= extracting.MOST_STATEMENTS
+    assert found.unread <= {0, 1}
+    assert not {s.episode for s in found.statements} & found.unread
     keys = [" ".join(s.text.split()).casefold().rstrip(".") for s in found.statements]
     assert len(set(keys)) >= len(keys) - 1  # dates are worked out after they are told apart
     for statement in found.statements:
         assert statement.text
         assert statement.messages
         assert list(statement.messages) == sorted({*statement.messages})
-        assert set(statement.messages) <= set(range(len(TALK)))
+        assert statement.episode in (0, 1)
+        assert set(statement.messages) <= {0, 1}
+        assert len(statement.keywords) <= enriching.MOST_KEYWORDS
+        assert len(statement.tags) <= enriching.MOST_TAGS
+        assert statement.category in (None, *enriching.CATEGORIES)
         assert (statement.known is None) == (statement.change == "new")
         assert statement.known in (None, *range(len(KNOWN)))
         assert 0 <= statement.confidence <= 1
@@ -119,10 +130,13 @@ def _segmentation(found: segmenting.Segmentation) -> None:
     assert all(found.groups)
 
 
-def _narrative(found: narrating.Narrative) -> None:
-    assert found.title or found.story
-    assert found.title is None or 0 < len(found.title.split()) <= narrating.LONGEST_TITLE
-    assert found.story is None or 20 <= len(found.story) <= 2 * narrating.LONGEST_STORY
+def _narratives(found: narrating.Narratives) -> None:
+    assert len(found.items) == 2
+    assert any(found.items)
+    for item in filter(None, found.items):
+        assert item.title or item.story
+        assert item.title is None or 0 < len(item.title.split()) <= narrating.LONGEST_TITLE
+        assert item.story is None or 20 <= len(item.story) <= 2 * narrating.LONGEST_STORY
 
 
 def _enrichments(found: enriching.Enrichments) -> None:
@@ -165,6 +179,6 @@ def _queries(found: expanding.Expansion) -> None:
 
 
 _HOLDS: dict[str, Any] = {
-    "extract": _extraction, "segment": _segmentation, "narrate": _narrative, "enrich": _enrichments,
+    "extract": _extraction, "segment": _segmentation, "narrate": _narratives, "enrich": _enrichments,
     "decide": _decision, "link": _links, "expand": _queries,
 }  # fmt: skip

@@ -196,3 +196,27 @@ def test_a_story_is_left_out_where_only_the_words_fit():
 def test_nothing_fits_is_empty():
     assert group([MOVED], {"e1": STORY}, Replaced(), max_tokens=3, count=len, fence=FENCE) == ""
     assert group([], {}, Replaced(), max_tokens=300, count=len, fence=FENCE) == ""
+
+
+@pytest.mark.parametrize("kind", ["message", "memory"])
+def test_of_what_cannot_fit_only_the_beginning_is_looked_at(kind):
+    looked_at = 0
+
+    def count(text):
+        nonlocal looked_at
+        looked_at += len(text)
+        return approximate_tokens(text)
+
+    text = "The garden in Lisbon needs water. " * 29_000
+    story = Episode(
+        id="e", title="The garden", content=text, message_ids=("long",), started_at=DAY, ended_at=DAY, created_at=DAY
+    )
+    fact = replace(memory_record(text), id="long")
+    long = Hit(id="long", kind=kind, text=text, score=1.0, episode="e")
+    short = Hit(id="short", kind="message", text="Ana moved to Porto.", score=0.5, episode="e", superseded_by=("r",))
+    known = Replaced({"long": fact, "r": memory_record("Ana moved to Lisbon.")}, {})
+    told = group([long, short], {"e": story}, known, max_tokens=150, count=count, fence=FENCE)
+    assert looked_at < 100_000
+    assert "Ana moved to Porto." in told
+    assert "Ana moved to Lisbon." in told
+    assert told.count("The garden in Lisbon needs water.") == 1  # the story is its first sentence

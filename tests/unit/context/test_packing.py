@@ -205,3 +205,49 @@ def test_no_room_is_no_text(budget):
 def test_nothing_found_is_nothing():
     packed = pack([], max_tokens=100, count=len, fence=FENCE)
     assert (packed.text, packed.truncated, packed.evidence) == ("", False, "none")
+
+
+LONG = {
+    "prose": "The garden in Lisbon needs water. " * 30_000, "one word": "x" * 1_000_000, "white space": "a" + " " * 999_998 + "b",
+    "marks": "<" * 1_000_000, "lines": "tea\n" * 250_000,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("alone", [True, False])
+def test_of_a_text_that_cannot_fit_only_the_beginning_is_looked_at(name, alone):
+    looked_at = 0
+
+    def count(text):
+        nonlocal looked_at
+        looked_at += len(text)
+        return approximate_tokens(text)
+
+    long = Hit(
+        id="long", kind="message", text=LONG[name], score=1.0, summary=LONG[name] if alone else "All of it, in short"
+    )
+    short = Hit(id="short", kind="message", text="Ana moved to Lisbon.", score=0.5)
+    packed = pack([long] if alone else [long, short], max_tokens=200, count=count, fence=FENCE)
+    assert looked_at < 300_000
+    assert packed.token_count <= 200
+    assert packed.truncated == alone
+    if alone:
+        assert packed.text.count(LONG[name][0]) >= 1
+        assert packed.text.endswith(f" ...\n</memory {FENCE}>")
+    else:
+        assert "All of it, in short" in packed.text
+        assert "Ana moved to Lisbon." in packed.text
+
+
+@pytest.mark.parametrize("size", [3_000, 9_000, 40_000])
+def test_a_long_text_that_fits_is_told_whole(size):
+    """One that fits is never taken for one that does not, however many characters a token has."""
+    text = ("pneumonoultramicroscopicsilicovolcanoconiosis " * size)[:size].strip()
+    hit = Hit(id="long", kind="message", text=text, score=1.0)
+
+    def few(said):
+        return len(said) // 60 + 1
+
+    room = pack([hit], max_tokens=size // 60 + 20, count=few, fence=FENCE)
+    assert text in room.text
+    assert not room.truncated

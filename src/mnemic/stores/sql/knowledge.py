@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
 from mnemic.stores.sql import reading, rows
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.wording import wording
 from mnemic.types import Episode, Filters, MemoryRecord, Message, Waiting
 
 __all__ = ["Knowledge"]
@@ -139,6 +141,11 @@ class Knowledge:
             docs = {} if number is None else reading.docs_of(db, number, ids, None)
             found = {} if number is None else reading.fetch(db, number, list(docs.values()))
             return {id_: found[doc].value for id_, doc in docs.items()}
+
+    def wording(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
+        """The next records of all users as (number, id, what they say, at any time), by number."""
+        with self._db.read() as db, db:
+            return wording(db, after, limit)
 
 
 def _vector(blob: bytes) -> reading.Vector:

@@ -22,9 +22,10 @@ QUARANTINED = """SELECT e.doc FROM events e WHERE e.user = ? AND e.operation = '
     AND e.sequence = (SELECT max(f.sequence) FROM events f WHERE f.doc = e.doc
     AND f.operation IN ('absorb', 'archive', 'restore', 'undo'))"""
 """The quarantined docs of a user."""
-_DOWN = """WITH RECURSIVE down(doc) AS (SELECT value FROM json_each(?)
-    UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down ORDER BY doc"""
 _TABLES = ("messages", "episodes", "memories")
+_NAMED = " UNION ALL ".join(f"SELECT doc FROM {t} WHERE doc IN (SELECT value FROM json_each(?1))" for t in _TABLES)
+_DOWN = f"""WITH RECURSIVE named(doc) AS ({_NAMED}), down(doc) AS (SELECT doc FROM named
+    UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down ORDER BY doc"""
 
 
 def quarantined(db: Connection, user: int) -> list[str]:

@@ -21,6 +21,8 @@ __all__ = ["Erasure"]
 IN_RAM = 256 * 1024 * 1024
 """Bytes up to which a file is rewritten in memory; a larger one beside it, in the system's folder for such files."""
 CHUNK = 1 << 22
+DATABASES = {".db", ".sqlite", ".sqlite3"}
+"""How files of SQLite are called: others may keep one beside the record."""
 
 
 class Erasure(ErasedRows[Database]):
@@ -45,8 +47,9 @@ class Erasure(ErasedRows[Database]):
         found, scanned = self._search(needles)
         if not found:
             self._done(mark)
-        left = f"{found} of {len(needles)} texts and vectors are still in the files" if found else ""
-        return Purge(bytes_scanned=scanned, needles=len(needles), found=found, pending=left)
+        where = ", ".join(sorted({name for names in found.values() for name in names}))
+        left = f"{len(found)} of {len(needles)} texts and vectors are still in {where}" if found else ""
+        return Purge(bytes_scanned=scanned, needles=len(needles), found=len(found), pending=left)
 
     def _rewrite(self, db: SqliteConnection) -> None:
         db.execute("INSERT INTO fulltext(fulltext) VALUES('optimize')")
@@ -67,18 +70,20 @@ class Erasure(ErasedRows[Database]):
         with suppress(StoreError):
             self._db.checkpoint(0.0)
 
-    def _search(self, needles: Sequence[bytes]) -> tuple[int, int]:
-        """How many of the needles are in the files and not in a record that stays, and how many bytes were read."""
+    def _search(self, needles: Sequence[bytes]) -> tuple[dict[bytes, list[str]], int]:
+        """The files that each needle is in, if it is not in a record that stays; and how many bytes were read."""
+        found: dict[bytes, list[str]] = {}
         if self._db.path is None or not needles:
-            return 0, 0
-        found: set[bytes] = set()
+            return found, 0
         scanned = 0
         for path in _files(self._db.path.parent):
-            hits, size = scanning.found_in(_chunks(path, main=path == self._db.path), needles)
-            found |= hits
+            locked = path == self._db.path or path.suffix in DATABASES
+            hits, size = scanning.found_in(_chunks(path, locked=locked), needles)
+            for needle in hits:
+                found.setdefault(needle, []).append(path.name)
             scanned += size
         with self._db.read() as db, db:
-            return sum(not scanning.held(db, needle) for needle in found), scanned
+            return {needle: names for needle, names in found.items() if not scanning.held(db, needle)}, scanned
 
 
 def _files(folder: Path) -> list[Path]:
@@ -86,19 +91,24 @@ def _files(folder: Path) -> list[Path]:
     return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.endswith("-shm")]
 
 
-def _chunks(path: Path, *, main: bool) -> Generator[bytes]:
+def _chunks(path: Path, *, locked: bool) -> Generator[bytes]:
     """The bytes of a file in parts.
 
-    The file of the record is read by SQLite's own means: opening and closing it by others would release the locks that this
-    process holds on it.
+    A file of SQLite, the record's or that of another part beside it, is read by SQLite's own means: opening and closing it
+    by others would release the locks that this process holds on it.
     """
-    if not main:
+    if not locked:
         with suppress(FileNotFoundError), path.open("rb") as file:  # an index may be made anew meanwhile
             while part := file.read(CHUNK):
                 yield part
         return
     flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
-    file = apsw.VFSFile("", str(path), [flags, 0])
+    try:
+        file = apsw.VFSFile("", str(path), [flags, 0])
+    except apsw.CantOpenError:
+        if path.exists():
+            raise
+        return
     try:
         size = file.xFileSize()
         for at in range(0, size, CHUNK):

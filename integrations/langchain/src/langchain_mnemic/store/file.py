@@ -6,8 +6,9 @@ import os
 import random
 import threading
 import time
+import uuid
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -23,11 +24,15 @@ from mnemic import (
     StoreUnavailable,
 )
 
-__all__ = ["IN_MEMORY", "Db", "File", "now"]
+__all__ = ["IN_MEMORY", "REMOVED", "Db", "File", "mark_removed", "now", "rows_left"]
 
 IN_MEMORY = ":memory:"
 VERSION = 1
 BUSY_MS = 30_000
+PATIENCE_MS = 3_000
+"""How long readers of other processes are waited for, before what is left of rows is removed later."""
+IN_RAM = 256 * 1024 * 1024
+"""Bytes up to which a file is rewritten in memory."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS header (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -60,6 +65,9 @@ class Db(Protocol):
     close: Callable[[], None]
     in_transaction: bool
 
+
+REMOVED = "removed"
+"""Where the header tells that something may be left of removed rows."""
 
 _INHERITED: list[Db] = []
 """Connections of a parent process: closing one here would take away what the parent holds."""
@@ -141,10 +149,67 @@ class File:
                     self._db.execute("ROLLBACK")
                 raise
 
+    def purge(self) -> str:
+        """Rewrite the file and empty its log, so that nothing is left of removed rows; says why, when something may be.
+
+        Deleted cells are overwritten with zeros, but not the copies in the gaps that they left when they were moved.
+        """
+        try:
+            with self.transaction(write=False) as db:  # in a forked child this opens its own
+                marked = rows_left(db)
+            with self._lock, self._errors():
+                emptied = self._rewritten(self._db)
+            if emptied:
+                self._unmark(marked)
+                return ""
+        except StoreError as error:
+            return f"{error} Tried again when the store is closed."
+        return f"a reader of {self.file} still sees the state before: tried again when the store is closed"
+
+    def _rewritten(self, db: Db) -> bool:
+        """Whether the log could be emptied after the file was rewritten."""
+        db.set_busy_timeout(PATIENCE_MS)
+        try:
+            db.execute(f"PRAGMA temp_store={1 if self.size() > IN_RAM else 2}")
+            db.execute("VACUUM")
+            return not db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
+        finally:
+            db.set_busy_timeout(BUSY_MS)
+
+    def size(self) -> int:
+        """Bytes of the file without its log."""
+        pages, each = (self._db.execute(f"PRAGMA {name}").fetchall()[0][0] for name in ("page_count", "page_size"))
+        return int(pages) * int(each)
+
+    def _unmark(self, marked: str) -> None:
+        """What was removed before this purge is gone; somebody may have removed more meanwhile."""
+        with self.transaction() as db:
+            db.execute("DELETE FROM header WHERE name = ? AND value = ?", (REMOVED, marked))
+
     def close(self) -> None:
-        """Close the file. Closing twice is harmless."""
+        """Close the file, without anything of removed rows where nobody is in the way. Closing twice is harmless."""
+        if self._open_here():
+            with suppress(StoreError):
+                with self.transaction(write=False) as db:
+                    marked = rows_left(db)
+                if marked:
+                    self.purge()
         with self._lock, self._errors():
             self._db.close()
+
+    def _open_here(self) -> bool:
+        return self.file != IN_MEMORY and self._process == os.getpid()
+
+
+def mark_removed(db: Db) -> None:
+    """Note that rows were removed, until nothing is left of them in the file."""
+    db.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (REMOVED, uuid.uuid4().hex))
+
+
+def rows_left(db: Db) -> str:
+    """The mark of ``mark_removed``, or nothing."""
+    found = db.execute("SELECT value FROM header WHERE name = ?", (REMOVED,)).fetchall()
+    return str(found[0][0]) if found else ""
 
 
 def _version(db: Db) -> int:

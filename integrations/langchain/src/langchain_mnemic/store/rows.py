@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from langchain_mnemic.store.file import Db
+from langchain_mnemic.store.file import REMOVED, Db, mark_removed
 
 __all__ = [
-    "all_texts", "delete", "header", "item", "item_ids", "items", "items_by_id", "note",
+    "all_texts", "delete", "erase", "header", "item", "item_ids", "items", "items_by_id", "note",
     "paths", "postings", "put", "put_text", "put_vectors", "refresh", "sweep", "texts",
 ]  # fmt: skip
 
@@ -66,7 +66,7 @@ def all_texts(db: Db) -> list[tuple[int, str]]:
 def put_vectors(db: Db, made: Sequence[tuple[bytes, int, str]]) -> None:
     """Replace every vector by these (vector, id, text); a text that changed meanwhile has none."""
     db.execute("UPDATE texts SET vector = NULL")
-    db.execute("DELETE FROM header")
+    db.execute("DELETE FROM header WHERE name != ?", (REMOVED,))
     db.executemany("UPDATE texts SET vector = ? WHERE id = ? AND text = ?", made)
 
 
@@ -77,8 +77,8 @@ def paths(db: Db, at: int) -> list[str]:
 
 
 def header(db: Db) -> dict[str, str]:
-    """What is noted about the whole file."""
-    return dict(db.execute("SELECT name, value FROM header"))
+    """What is noted about the vectors of the whole file."""
+    return dict(db.execute("SELECT name, value FROM header WHERE name != ?", (REMOVED,)))
 
 
 def note(db: Db, **values: str) -> None:
@@ -95,6 +95,8 @@ def put(db: Db, path: str, key: str, value: str, at: int, ttl: float | None) -> 
     rows = db.execute(sql, (path, key, value, at, ttl, None if ttl is None else at + _micros(ttl))).fetchall()
     item = int(rows[0][0])
     db.execute("DELETE FROM texts WHERE item = ?", (item,))
+    if db.changes():
+        mark_removed(db)
     return item
 
 
@@ -107,15 +109,32 @@ def put_text(db: Db, item: int, text: str, counts: dict[str, int], vector: bytes
     db.executemany("INSERT INTO postings VALUES (?, ?, ?)", [(term, made, count) for term, count in counts.items()])
 
 
-def delete(db: Db, path: str, key: str) -> None:
-    """Remove an item with everything it is found by."""
+def delete(db: Db, path: str, key: str) -> bool:
+    """Remove an item with everything it is found by; whether there was one."""
     db.execute("DELETE FROM items WHERE path = ? AND key = ?", (path, key))
+    return _removed(db) > 0
+
+
+def erase(db: Db, span: tuple[str, str], key: str | None) -> dict[str, int]:
+    """Remove the items of a span of paths, or those of them with a key, live or not; how many items and texts."""
+    where, values = ("path >= ? AND path < ?", span) if key is None else ("path = ? AND key = ?", (span[0], key))
+    sql = f"SELECT count(*) FROM texts WHERE item IN (SELECT id FROM items WHERE {where})"  # noqa: S608 - constants
+    texts = int(db.execute(sql, values).fetchone()[0])
+    db.execute(f"DELETE FROM items WHERE {where}", values)  # noqa: S608 - constants
+    return {"items": _removed(db), "texts": texts}
 
 
 def sweep(db: Db, at: int) -> int:
     """Remove the items whose time is over; how many."""
     db.execute("DELETE FROM items WHERE expires_at <= ?", (at,))
-    return db.changes()
+    return _removed(db)
+
+
+def _removed(db: Db) -> int:
+    """How many items the statement before removed; marked, if any."""
+    if count := db.changes():
+        mark_removed(db)
+    return count
 
 
 def refresh(db: Db, ids: Sequence[int], at: int) -> None:
