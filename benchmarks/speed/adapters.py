@@ -1,8 +1,12 @@
 """What the adapters cost beyond the call of the core that they make: ``python -m benchmarks.speed.adapters [--json OUT]``.
 
-Each case calls an adapter the way its framework does, and the core the way the adapter does, in turns and in changing order,
-on one record of 1,000 messages; the overhead is the difference of the medians of CPU time, threads included. Where the framework
-does work of its own around an adapter, that is measured with one that has the same hooks and does nothing, and taken off. Importing is measured in fresh
+Each case calls an adapter the way its framework does, on one record of 1,000 messages. Two things are taken off: what the
+methods of ``Memory`` that the adapter calls take within that same call, and, where the framework does work of its own around an
+adapter, what it takes with one that has the same hooks and does nothing. The time is the CPU's, threads included.
+
+The core is timed within the adapter's call because it cannot be timed beside it: what a context costs depends on the
+question and on what was written since, by more than the adapters take. It is also called by itself, in turns with the
+adapter and in changing order: that says whether the adapter asks it for more than the task needs. Importing is measured in fresh
 processes, after everything that the package imports and that is not its own.
 """
 
@@ -19,19 +23,23 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
+from contextlib import ExitStack, contextmanager
+from functools import partial, wraps
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
 from benchmarks import reporting
-from benchmarks.speed.measuring import Timings, pin_threads
+from benchmarks.speed.measuring import pin_threads
 
 MESSAGES = 1_000
 TOKENS = 1_000
 """Of a context: what the adapters ask for when nothing is said."""
 ROUNDS = 200
+WARMING = 5
+"""Rounds before those that count: what is loaded or made at the first calls is no part of one."""
 REPEATS = 5
 BAR_MS, IMPORT_BAR_MS = 2.0, 30.0
 THINGS = "bridge lantern river violin ladder garden engine harbour window mountain".split()
@@ -44,11 +52,15 @@ PACKAGES = {
 VERSIONS = ("langchain", "langchain-core", "langgraph", "llama-index-core", "pydantic-ai-slim", "mcp")
 
 DEFINITIONS = {
-    "adapter": "CPU ms of one call through the adapter, median; a retriever or an agent: less one with an adapter that does nothing",
-    "core": "CPU ms of the calls of Memory that the adapter makes, median, on the same record and queries",
-    "overhead": "adapter less core, CPU ms; the bar is 2",
+    "adapter": "CPU ms of one call through the adapter, median",
+    "inside": "CPU ms of it within methods of Memory, median",
+    "core": "CPU ms of the same calls of Memory by themselves, median, on the same record and queries",
+    "alone": "CPU ms of the framework's call with an adapter that does nothing, median; 0 where the adapter is called directly",
+    "overhead": "CPU ms: the median of what one call takes outside Memory, less alone; the bar is 2",
     "import": "CPU ms of importing every public name of the package after all else that it imports, median of five processes",
 }
+
+COLUMNS = ("adapter_ms", "inside_ms", "core_ms", "alone_ms", "overhead_ms")
 
 Call = Callable[[int], object]
 Case = tuple[str, Call, Call, Call | None]
@@ -190,29 +202,27 @@ def pydantic_ai(memory: Any) -> Iterator[Case]:
         async def after_run(self, ctx: Any, *, result: Any) -> Any:
             return result
 
-    loop = asyncio.new_event_loop()
     plain = Agent(TestModel(custom_output_text="Noted."), capabilities=[Idle()])
     informed = Agent(
         TestModel(custom_output_text="Noted."), capabilities=[MnemicCapability(memory, tools=False, max_tokens=TOKENS)]
     )
     yield (
-        "capability, a run", lambda n: loop.run_until_complete(informed.run(question(n))),
+        "capability, a run", lambda n: informed.run(question(n)),
         lambda n: (
             memory.get_memory_context(question(n), max_tokens=TOKENS).to_prompt(),
             memory.add_exchange(question(n), "Noted.", session=f"core {n}"),
         ),
-        lambda n: loop.run_until_complete(plain.run(question(n))),
+        lambda n: plain.run(question(n)),
     )  # fmt: skip
-    loop.close()
 
 
 def mcp(memory: Any) -> Iterator[Case]:
     from mnemic_mcp import memory_server
 
-    server, loop = memory_server(memory), asyncio.new_event_loop()
+    server = memory_server(memory)
 
     def call(tool: str, **arguments: object) -> object:
-        return loop.run_until_complete(server.call_tool(tool, arguments))
+        return server.call_tool(tool, arguments)
 
     yield "recall", lambda n: call("recall", query=question(n)), lambda n: memory.search(question(n), k=8), None
     yield (
@@ -223,7 +233,6 @@ def mcp(memory: Any) -> Iterator[Case]:
         "remember", lambda n: call("remember", content=statement(n, "brass")),
         lambda n: memory.remember(statement(n, "wooden")), None,
     )  # fmt: skip
-    loop.close()
 
 
 CASES: Mapping[str, Callable[[Any], Iterator[Case]]] = {
@@ -234,25 +243,82 @@ CASES: Mapping[str, Callable[[Any], Iterator[Case]]] = {
 # Measuring
 
 
-def compared(adapter: Call, core: Call, alone: Call | None, warm: Call, rounds: int) -> dict[str, float | int]:
-    """The calls in turns, in changing order; ``warm`` fills the caches that the first of them would pay for."""
-    named: dict[str, Call] = {"adapter": adapter, "core": core, **({"alone": alone} if alone else {})}
-    times = {name: Timings() for name in named}
+async def _done(result: object) -> None:
+    """Wait for a call that is asynchronous."""
+    if isawaitable(result):
+        await result
+
+
+class Inside:
+    """CPU time within the methods of ``Memory`` that adapters call, of whichever thread; a method within another counts once."""
+
+    METHODS = ("add", "add_message", "add_exchange", "remember", "search", "get_memory_context")
+
+    def __init__(self) -> None:
+        self.ms, self._depth = 0.0, 0
+
+    def _timed(self, method: Callable[..., object]) -> Callable[..., object]:
+        @wraps(method)
+        def timed(*args: object, **kwargs: object) -> object:
+            self._depth += 1
+            began = time.process_time()
+            try:
+                return method(*args, **kwargs)
+            finally:
+                self._depth -= 1
+                if not self._depth:
+                    self.ms += (time.process_time() - began) * 1000
+
+        return timed
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Time the methods while this lasts."""
+        from mnemic import Memory, MemoryContext
+
+        watched = [(Memory, name) for name in self.METHODS] + [(MemoryContext, "to_prompt")]
+        before = [(owner, name, getattr(owner, name)) for owner, name in watched]
+        for owner, name, method in before:
+            setattr(owner, name, self._timed(method))
+        try:
+            yield
+        finally:
+            for owner, name, method in before:
+                setattr(owner, name, method)
+
+
+async def compared(adapter: Call, core: Call, alone: Call | None, warm: Call, rounds: int) -> dict[str, float | int]:
+    """The calls in turns, in changing order; ``warm`` fills the caches that the first of them would pay for.
+
+    All are made from one task, as in a server: worker threads, which end with the task they began for, are made once.
+    """
+    inside, within = Inside(), list[float]()
+
+    async def through(number: int) -> None:
+        inside.ms = 0.0
+        with inside.watching():
+            await _done(adapter(number))
+
+    named: dict[str, Call] = {"adapter": through, "core": core, **({"alone": alone} if alone else {})}
+    times: dict[str, list[float]] = {name: [] for name in named}
     order = [*named]
     chance = random.Random(7)
-    for number in range(-5, rounds):
+    for number in range(-WARMING, rounds):
         chance.shuffle(order)
         warm(number)
         for name in order:
-            if number < 0:
-                named[name](MESSAGES + number)  # what is loaded at the first call is no part of it
-            else:
-                times[name].of(named[name], number)
-    medians = {name: statistics.median(timings.cpu) for name, timings in times.items()}
-    through = medians["adapter"] - medians.get("alone", 0.0)
+            began = time.process_time()
+            await _done(named[name](number % MESSAGES))
+            times[name].append((time.process_time() - began) * 1000)
+        within.append(inside.ms)
+    times, within = {name: taken[WARMING:] for name, taken in times.items()}, within[WARMING:]
+    medians = {name: statistics.median(taken) for name, taken in times.items()}
+    outside = statistics.median(whole - part for whole, part in zip(times["adapter"], within, strict=True))
+    nothing = medians.get("alone", 0.0)
     return {
-        "adapter_ms": round(through, 3), "core_ms": round(medians["core"], 3),
-        "overhead_ms": round(through - medians["core"], 3), "calls": rounds,
+        "adapter_ms": round(medians["adapter"], 3), "inside_ms": round(statistics.median(within), 3),
+        "core_ms": round(medians["core"], 3), "alone_ms": round(nothing, 3), "overhead_ms": round(outside - nothing, 3),
+        "calls": rounds,
     }  # fmt: skip
 
 
@@ -270,11 +336,14 @@ def overheads(names: Sequence[str], rounds: int) -> dict[str, dict[str, dict[str
             folder = stack.enter_context(tempfile.TemporaryDirectory())
             memory = stack.enter_context(Memory(folder, embedder="hashing", idle=Idle(idle_seconds=3600)))
             fill(memory)
-            warm = partial(_searched, memory)
-            found[name] = {
-                case: compared(adapter, core, alone, warm, rounds) for case, adapter, core, alone in CASES[name](memory)
-            }
+            found[name] = asyncio.run(_measured(name, memory, rounds))
     return found
+
+
+async def _measured(name: str, memory: Any, rounds: int) -> dict[str, dict[str, float | int]]:
+    warm = partial(_searched, memory)
+    cases = CASES[name](memory)
+    return {case: await compared(adapter, core, alone, warm, rounds) for case, adapter, core, alone in cases}
 
 
 LISTED = """
@@ -336,11 +405,10 @@ def main(given: Sequence[str]) -> Mapping[str, Any]:
     for name, cases in figures["overhead"].items():
         for case, found in cases.items():
             over = "" if found["overhead_ms"] <= BAR_MS else "  over the bar"
-            print(
-                f"{name:<12} {case:<22} {found['adapter_ms']:>8} {found['core_ms']:>8} {found['overhead_ms']:>8}{over}"
-            )
+            columns = "".join(f"{found[part]:>9}" for part in COLUMNS)
+            print(f"{name:<12} {case:<22}{columns}{over}")
         over = "" if figures["import_ms"][name] <= IMPORT_BAR_MS else "  over the bar"
-        print(f"{name:<12} {'import':<22} {figures['import_ms'][name]:>26}{over}")
+        print(f"{name:<12} {'import':<22}{figures['import_ms'][name]:>45}{over}")
     if options.json:
         from importlib.metadata import version
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from importlib.metadata import version
 
 import pytest
+from mcp import MCPError
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreFull
 from mnemic_mcp import memory_server
@@ -250,6 +252,26 @@ async def test_the_prompt_of_a_session(memory, served):
         assert "Lisbon" in start.messages[0].content.text
         topic = await call.client.get_prompt("session_start", {"topic": "How long does the build take?"})
         assert "nine minutes" in topic.messages[0].content.text
+
+
+async def test_a_prompt_asked_for_wrongly_is_the_error_of_the_client(memory, served, caplog):
+    async with served(memory) as call:
+        with pytest.raises(MCPError, match="session_start") as unknown:
+            await call.client.get_prompt("start")
+        with pytest.raises(MCPError, match=r"\['topic'\], not \['about'\]") as argument:
+            await call.client.get_prompt("session_start", {"about": "the build"})
+        memory.close()
+        with pytest.raises(MCPError, match="closed") as broken:
+            await call.client.get_prompt("session_start")
+    assert [raised.value.code for raised in (unknown, argument, broken)] == [-32602, -32602, -32603]
+    assert not caplog.records
+
+
+@pytest.mark.skipif(version("mcp") < "2.3", reason="the SDK promises it whatever the server says")
+async def test_no_news_is_promised_that_never_comes(memory, served):
+    async with served(memory) as call:
+        able = call.client.server_capabilities
+    assert (able.resources.subscribe, able.logging, able.completions) == (False, None, None)
 
 
 async def test_quiet_moments_are_used_unless_they_are_not_to_be(memory, served):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
@@ -11,11 +12,13 @@ from io import TextIOWrapper
 from typing import Any
 
 import anyio
+from mcp import MCPError
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp.server.stdio import stdio_server
+from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
-from mnemic import AsyncMemory, Memory, NotFound, Project
+from mnemic import AsyncMemory, Memory, MnemicError, NotFound, Project
 from mnemic_mcp import __version__, actions
 from mnemic_mcp.desk import Desk
 from mnemic_mcp.profiles import tools_of
@@ -39,6 +42,15 @@ class MemoryServer(MCPServer[None]):
         server = self._lowlevel_server
         async with stdio_server(stdout=anyio.wrap_file(wire)) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
+
+    async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
+        """A prompt; one that does not exist, or an argument it does not know, is the client's error, not the server's."""
+        known = {prompt.name: {a.name for a in prompt.arguments or ()} for prompt in await self.list_prompts()}
+        if name not in known:
+            raise MCPError(INVALID_PARAMS, f"Unknown prompt: {name}. There is: {', '.join(known)}.")
+        if unknown := sorted({*(arguments or {})} - known[name]):
+            raise MCPError(INVALID_PARAMS, f"{name} knows {sorted(known[name])}, not {unknown}.")
+        return await super().get_prompt(name, arguments, context)
 
 
 def memory_server(
@@ -71,13 +83,20 @@ def memory_server(
         yield
 
     server = MemoryServer(
-        "mnemic", title="Mnemic", version=__version__, instructions=GUIDE, lifespan=lifespan, log_level="WARNING"
-    )
+        "mnemic", title="Mnemic", version=__version__, instructions=GUIDE, lifespan=lifespan, log_level="WARNING",
+        **_silent(),
+    )  # fmt: skip
     for tool in tools_of(profile, face, project):
         server.add_tool(desk.answering(tool.call), tool.name, description=tool.about, annotations=tool.hints)
     _add_resources(server, face)
     _add_prompt(server, desk, project)
     return server
+
+
+def _silent() -> dict[str, Any]:
+    """No promise to tell of changes, which other processes make too; before 2.3 the SDK cannot leave it out."""
+    accepted = inspect.signature(MCPServer).parameters["subscriptions"].annotation
+    return {"subscriptions": False} if "False" in str(accepted) else {}
 
 
 def _json(value: object) -> str:
@@ -116,7 +135,10 @@ def _add_prompt(server: MemoryServer, desk: Desk, project: Project | None) -> No
     @server.prompt(name="session_start", title="What I should know")
     async def session_start(topic: str = "") -> str:
         """What a session should begin with; with a topic, what bears on it."""
-        packed = await desk.memory.get_memory_context(topic.strip() or None)
+        try:
+            packed = await desk.memory.get_memory_context(topic.strip() or None)
+        except MnemicError as error:
+            raise MCPError(INTERNAL_ERROR, str(error)) from error
         about = actions.about(desk.memory, project)
         return "\n\n".join([*about, packed.to_prompt() or "Nothing is remembered yet."])
 

@@ -83,7 +83,8 @@ class MnemicCapability(AbstractCapability[Any]):
         self._options: Mapping[str, Any] = options
         self._toolset = mnemic_toolset(self._face, scope=scope) if tools else None
         self._store, self._idle = store, idle
-        self._contexts: dict[str, str] = {}  # of the runs under way
+        self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
+        self._contexts: dict[str, str] = {}
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -130,6 +131,8 @@ class MnemicCapability(AbstractCapability[Any]):
 
     def _here(self, ctx: RunContext[Any]) -> AsyncMemory:
         """The handle of this run: the user and project of the scope, the session of the conversation unless one is given."""
+        if (known := self._handles.get(ctx.run_id or "")) is not None:
+            return known
         handle = bound(self._face, self._scope, ctx)
         if handle.scope.session is not None or ctx.conversation_id is None:
             return handle
@@ -139,11 +142,15 @@ class MnemicCapability(AbstractCapability[Any]):
 
     async def wrap_run(self, ctx: RunContext[Any], *, handler: WrapRunHandler) -> AgentRunResult[Any]:
         """Quiet moments begin when no run is under way; what was recalled for a run is forgotten with it."""
+        handle, run = self._here(ctx), ctx.run_id or ""
+        if run:
+            self._handles[run] = handle
         try:
-            with self._here(ctx).idle.run() if self._idle else nullcontext():
+            with handle.idle.run() if self._idle else nullcontext():
                 return await handler()
         finally:
-            self._contexts.pop(ctx.run_id or "", None)
+            self._handles.pop(run, None)
+            self._contexts.pop(run, None)
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Store what was said."""
