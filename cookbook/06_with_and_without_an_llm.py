@@ -39,6 +39,11 @@ def found(text: str, *numbers: int) -> dict[str, object]:
     return {"statement": text, "messages": list(numbers), "confidence": 0.9}
 
 
+def told(story: str) -> dict[str, object]:
+    """A question may hold several episodes; here it holds one."""
+    return {"episodes": [{"episode": 1, "title": "Ana settles in Lisbon", "story": story}]}
+
+
 def describe(request: ScriptedRequest) -> dict[str, object]:
     """The script may look at what it is asked."""
     keywords = ["Ana", "budget", "walnuts", "Alfama"]
@@ -47,11 +52,10 @@ def describe(request: ScriptedRequest) -> dict[str, object]:
 
 SCRIPT = {
     "segment": {"episodes": [{"topic": "arrival in Lisbon", "first": 1, "last": 6}]},
-    "narrate": {
-        "title": "Ana settles in Lisbon",
-        "story": "Ana moved to Lisbon in the first week of March 2026; her flat is in Alfama. She is allergic to walnuts. "
-        "For the kitchen she has 4,500 euros.",
-    },
+    "narrate": told(
+        "Ana moved to Lisbon in the first week of March 2026; her flat is in Alfama. She is allergic to walnuts. "
+        "For the kitchen she has 4,500 euros."
+    ),
     "extract": {
         "prediction": "Ana says hello and asks for something.",
         "statements": [
@@ -66,7 +70,7 @@ SCRIPT = {
 }
 
 ANSWERS_TO_ONE = {
-    "narrate": {"title": "Ana settles in Lisbon", "story": "Ana moved to a flat in Alfama, Lisbon."},
+    "narrate": told("Ana moved to a flat in Alfama, Lisbon."),
     "extract": {"statements": [found("Ana's flat is in Alfama, Lisbon.", 1)]},
     "enrich": describe,
     "link": {"links": []},

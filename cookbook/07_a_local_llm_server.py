@@ -65,7 +65,11 @@ def by_hand(address: str, name: str) -> Model:
 
 ANSWERS = {
     "segment": {"episodes": [{"topic": "a new flat", "first": 1, "last": 4}]},
-    "narrate": {"title": "Ana settles in Lisbon", "story": "Ana moved to Lisbon; her flat is in Alfama. She has a cat, Pixel."},
+    "narrate": {
+        "episodes": [
+            {"episode": 1, "title": "Ana settles in Lisbon", "story": "Ana moved to Lisbon, to Alfama. She has a cat, Pixel."}
+        ]
+    },
     "extract": {
         "prediction": "Ana tells how she is.",
         "statements": [

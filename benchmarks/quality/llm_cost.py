@@ -3,10 +3,12 @@
     python -m benchmarks.quality.llm_cost --data FILE [--messages 600] [--episode 6] [--json OUT]
 
 The first messages of a LoCoMo file go through ``process`` with a scripted model that answers at the length a real one would:
-episodes of so many messages, a story for each, a statement for every three messages, a description for each statement, and one
+episodes of so many messages, a story for each, a statement with its description for every three messages, and one
 link for each question about links. It understands nothing, and the figures say nothing of quality. Beside it, on paper, the
-plain way: one question for each message alone, with the same instructions and answer schema as the extraction of an episode,
-and one statement in the answer.
+plain way: one question for each message alone, with the instructions and answer schema of an extraction but for what describes
+a statement, and one statement in the answer. And the way of memory layers that compare as they extract: for each exchange of two
+messages one such question, and a second one that holds its two statements against ten that are known, with the instructions
+and schema of a question about links.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from typing import Any
 from benchmarks import reporting
 from benchmarks.conversations import load
 from benchmarks.vectors import default_embedder
-from mnemic import LanguageModel, Memory, Message
-from mnemic.llm import extracting
+from mnemic import LanguageModel, Memory, MemoryRecord, Message
+from mnemic.llm import extracting, linking
 from mnemic.llm.schema import json_schema
+from mnemic.testing import memory_record
 from mnemic.testing.language_models import ScriptedModel, ScriptedRequest
 from mnemic.text.tokens import token_counter
 
@@ -33,10 +36,17 @@ BARS = {"calls_share": 1 / 3, "tokens_share": 1 / 3}
 DEFINITIONS = {
     "calls_a_message": "requests to the model during process(), over messages",
     "tokens_a_message": "tokens of instructions, prompt, answer schema and answer, by cl100k_base, over messages",
-    "everything": "one extraction request for each message alone: the same instructions and schema, one statement as the answer",
+    "everything": "one extraction request for each message alone: the same instructions and schema without the description "
+    "of a statement, one statement as the answer",
     "calls_share": "calls over those of everything; tokens_share likewise",
+    "exchanges": "for each two messages one such extraction request, two statements as the answer, and one request that judges "
+    "the two against the ten statements before them, one link for each as the answer: a call a message",
+    "exchanges_calls_share": "calls over those of exchanges; exchanges_tokens_share likewise",
 }
 WORD = re.compile(r"\b[a-z]{4,}\b")
+EPISODE = re.compile(r"^episode (\d+): messages (\d+) to (\d+)$", re.MULTILINE)
+DESCRIPTION = {"keywords": ["life", "family", "plans", "work"], "tags": ["life", "plans"], "category": "personal"}
+PAIR = re.compile(r"^memory (\d+): candidates (\d+)", re.MULTILINE)
 LINE = re.compile(r"^\[(\d+)\] (?:\d\d:\d\d )?([^:\n]+): (.+)$", re.MULTILINE)
 
 
@@ -44,29 +54,46 @@ def script(episode: int) -> dict[str, Any]:
     """Answers of the length that a real model gives."""
 
     def segment(request: ScriptedRequest) -> dict[str, Any]:
-        last = max(request.numbers)
-        spans = [(first, min(first + episode - 1, last)) for first in range(1, last + 1, episode)]
-        return {"episodes": [{"topic": "What they spoke of then", "first": a, "last": b} for a, b in spans]}
+        lines = LINE.findall(request.prompt)
+        spans = [(first, min(first + episode, len(lines) + 1)) for first in range(1, len(lines) + 1, episode)]
+        topic = "What they spoke of then"
+        return {
+            "episodes": [
+                {"first": a, "last": b - 1, "topic": topic, "story": story(lines[a - 1 : b - 1])} for a, b in spans
+            ]
+        }
 
     def narrate(request: ScriptedRequest) -> dict[str, Any]:
         lines = LINE.findall(request.prompt)
-        story = " ".join(f"{who} spoke of {', '.join(WORD.findall(text)[:9])}." for _, who, text in lines[:4])
-        return {"title": "What they spoke of then", "story": story}
+        parts = [(int(n), lines[int(a) - 1 : int(b)]) for n, a, b in EPISODE.findall(request.prompt)]
+        return {
+            "episodes": [{"episode": n, "title": "What they spoke of then", "story": story(part)} for n, part in parts]
+        }
 
     def extract(request: ScriptedRequest) -> dict[str, Any]:
         lines = LINE.findall(request.prompt.split("<conversation")[1])
-        return {"prediction": "They go on about what is known of them.", "statements": list(map(statement, lines[::3]))}
+        parts = [lines[int(a) - 1 : int(b)] for _, a, b in EPISODE.findall(request.prompt)]
+        prediction = " ".join("They go on about what is known of them." for _ in parts)
+        found = [statement(line) | DESCRIPTION for part in parts for line in part[::3]]
+        return {"prediction": prediction, "statements": found}
 
     def enrich(request: ScriptedRequest) -> dict[str, Any]:
         return {"memories": [described(number) for number in request.numbers]}
 
     def link(request: ScriptedRequest) -> dict[str, Any]:
-        candidate = min(number for number in request.numbers if number > 100)
+        memory, candidate = map(int, PAIR.findall(request.prompt)[0])
         return {
-            "links": [{"memory": 1, "candidate": candidate, "type": "extends", "strength": 0.5, "reason": "the same"}]
+            "links": [
+                {"memory": memory, "candidate": candidate, "type": "extends", "strength": 0.5, "reason": "the same"}
+            ]
         }
 
     return {"segment": segment, "narrate": narrate, "extract": extract, "enrich": enrich, "link": link}
+
+
+def story(lines: Sequence[tuple[str, str, str]]) -> str:
+    """A story of four sentences."""
+    return " ".join(f"{who} spoke of {', '.join(WORD.findall(text)[:9])}." for _, who, text in lines[:4])
 
 
 def statement(line: tuple[str, str, str]) -> dict[str, Any]:
@@ -89,13 +116,53 @@ def described(number: int) -> dict[str, Any]:
 
 def plain(messages: Sequence[Message]) -> Iterator[int]:
     """Tokens of a question about each message alone."""
-    count = token_counter(None)
     for message in messages:
-        task = extracting.task("", [message])
-        found = {"prediction": "", "statements": [statement(("1", str(message.name), message.content))]}
-        yield count(f"{task.instructions}\n{task.prompt}\n{json.dumps(json_schema(task.schema))}") + count(
-            json.dumps(found)
-        )
+        yield extraction([message])
+
+
+def extraction(messages: Sequence[Message]) -> int:
+    """Tokens of a question about messages alone, with a statement of each."""
+    task = extracting.task([("", messages)])
+    found = [statement((str(number), str(m.name), m.content)) for number, m in enumerate(messages, 1)]
+    answer = {"prediction": "", "statements": found}
+    return tokens(undescribed(task.instructions), task.prompt, bare(task.schema), json.dumps(answer))
+
+
+def tokens(*texts: str) -> int:
+    """Tokens of the parts of a question and its answer."""
+    return sum(map(token_counter(None), texts))
+
+
+def exchanges(messages: Sequence[Message]) -> Iterator[int]:
+    """Tokens of the two questions about each exchange."""
+    known: list[MemoryRecord] = []
+    for start in range(0, len(messages), 2):
+        exchange = messages[start : start + 2]
+        new = [memory_record(f"{m.name} said: {m.content[:120]}") for m in exchange]
+        spent = extraction(exchange)
+        if known:
+            task = linking.task([(record, known[-10:]) for record in new])
+            link = {"candidate": 101, "type": "extends", "strength": 0.5, "reason": "the same"}
+            answer = {"links": [{"memory": number, **link} for number, _ in enumerate(new, 1)]}
+            schema = json.dumps(json_schema(task.schema))
+            spent += tokens(task.instructions, task.prompt, schema, json.dumps(answer))
+        known += new
+        yield spent
+
+
+def undescribed(instructions: str) -> str:
+    """The instructions of an extraction without what concerns the description of a statement."""
+    before, _, rest = instructions.partition("keywords: ")
+    return before + rest.partition("or null.\n")[2]
+
+
+def bare(schema: Any) -> str:
+    """The schema of an extraction without the description of a statement."""
+    form = json_schema(schema)
+    item = form["properties"]["statements"]["items"]
+    item["properties"] = {name: part for name, part in item["properties"].items() if name not in DESCRIPTION}
+    item["required"] = list(item["properties"])
+    return json.dumps(form)
 
 
 def measured(messages: Sequence[Message], episode: int, embedder: Any) -> dict[str, Any]:
@@ -107,16 +174,17 @@ def measured(messages: Sequence[Message], episode: int, embedder: Any) -> dict[s
         stages = memory.stats().llm
     if report.fallbacks:
         raise RuntimeError(f"{report.fallbacks} answers of the script were refused; the count would be too low.")
-    tokens = {name: stage.input_tokens + stage.output_tokens for name, stage in stages.items()}
+    used = {name: stage.input_tokens + stage.output_tokens for name, stage in stages.items()}
     calls = {name: stage.calls for name, stage in stages.items()}
-    everything = list(plain(messages))
+    spent, everything, compared = sum(used.values()), sum(plain(messages)), sum(exchanges(messages))
     size = len(messages)
     return {
-        "messages": size, "episodes": report.episodes, "memories": report.memories, "calls": calls, "tokens": tokens,
-        "calls_a_message": round(sum(calls.values()) / size, 3), "tokens_a_message": round(sum(tokens.values()) / size, 1),
-        "everything_tokens_a_message": round(sum(everything) / size, 1),
-        "calls_share": round(sum(calls.values()) / size, 3),
-        "tokens_share": round(sum(tokens.values()) / sum(everything), 3),
+        "messages": size, "episodes": report.episodes, "memories": report.memories, "calls": calls, "tokens": used,
+        "calls_a_message": round(sum(calls.values()) / size, 3), "tokens_a_message": round(spent / size, 1),
+        "everything_tokens_a_message": round(everything / size, 1),
+        "calls_share": round(sum(calls.values()) / size, 3), "tokens_share": round(spent / everything, 3),
+        "exchanges_tokens_a_message": round(compared / size, 1),
+        "exchanges_calls_share": round(sum(calls.values()) / size, 3), "exchanges_tokens_share": round(spent / compared, 3),
     }  # fmt: skip
 
 

@@ -14,7 +14,9 @@ DESCRIBED = {
 
 
 def linked(type, candidate=101):
-    return {"links": [{"memory": 1, "candidate": candidate, "type": type, "strength": 0.75, "reason": "the same bicycle"}]}
+    return {
+        "links": [{"memory": 1, "candidate": candidate, "type": type, "strength": 0.75, "reason": "the same bicycle"}]
+    }
 
 
 def remembered(model):

@@ -43,10 +43,18 @@ def descriptions(request):
 
 
 def story(request):
-    if "Miso" in request.prompt:
+    said = {int(number): words for number, words in re.findall(r"\[(\d+)\] (?:[\d:]+ )?\w+: (.+)", request.prompt)}
+    episodes = re.findall(r"^episode (\d+): messages (\d+) to (\d+)$", request.prompt, re.MULTILINE)
+    return {
+        "episodes": [{"episode": int(n), **told([said[i] for i in range(int(a), int(b) + 1)])} for n, a, b in episodes]
+    }
+
+
+def told(lines):
+    """A story speaks of what was said."""
+    if "Miso" in "".join(lines):
         return {"title": TITLE, "story": STORY}
-    words = re.search(r"\[1\] [\d:]+ \w+: (.+)", request.prompt)[1]  # a story speaks of what was said
-    return {"title": f"They said: {words}", "story": f"One of them said: {words}"}
+    return {"title": f"They said: {lines[0]}", "story": f"One of them said: {lines[0]}"}
 
 
 def statements(request):
@@ -349,3 +357,128 @@ def test_without_and_with_a_model_every_message_is_in_one_episode(opened):
         talk(memory, TALK * 20)
         memory.process()
         sound(memory, len(TALK) * 20)
+
+
+PETS = ("Miso sleeps on the sofa.", "Rita keeps 3 hens.", "Bruno the dog barks a lot.")
+
+
+def one_by_one(request):
+    return {"episodes": [{"topic": "pets", "first": n, "last": n} for n in request.numbers]}
+
+
+def told_of(*left_out):
+    """A record of each episode but some."""
+
+    def narrate(request):
+        found = story(request)
+        return {"episodes": [one for one in found["episodes"] if one["episode"] not in left_out]}
+
+    return narrate
+
+
+def facts_of(lines):
+    return {"prediction": "", "statements": [{"statement": text, "messages": [n]} for n, text in lines.items()]}
+
+
+def pets(opened, model):
+    memory = opened(model, processing=Processing(enable_episode_merging=False))
+    talk(memory, [("user", text) for text in PETS])
+    return memory, memory.process()
+
+
+class TestSeveralEpisodesInOneQuestion:
+    def test_each_is_told_and_learned_from(self, opened):
+        facts = {1: "Miso sleeps on a sofa.", 2: "Rita has 3 hens.", 3: "Bruno is a dog."}
+        model = ScriptedModel({**SCRIPT, "segment": one_by_one, "narrate": told_of(), "extract": facts_of(facts)})
+        memory, report = pets(opened, model)
+        assert (report.episodes, report.fallbacks) == (3, 0)
+        assert model.calls["narrate"] == model.calls["extract"] == 1
+        assert {record.content: record.source_ids for record in memory.list()} == {
+            text: (f"m{number - 1}",) for number, text in facts.items()
+        }
+        assert [one.content for one in memory.episodes() if "m1" in one.message_ids] == [f"One of them said: {PETS[1]}"]
+
+    def test_only_what_is_left_out_is_told_by_rule(self, opened):
+        narrate = [told_of(2), told_of()]
+        model = ScriptedModel(
+            {**SCRIPT, "segment": one_by_one, "narrate": lambda r: narrate.pop(0)(r), "extract": {"statements": []}}
+        )
+        memory, report = pets(opened, model)
+        assert (report.fallbacks, memory.stats().pending["refine"]) == (1, 1)
+        by_model = {one.message_ids: one.content.startswith("One of them said") for one in memory.episodes()}
+        assert by_model == {("m0",): False, ("m1",): False, ("m2",): True}  # the first has a story of its own
+        assert memory.process().fallbacks == 0
+        assert memory.stats().pending == {}
+        assert [one.content for one in memory.episodes() if "m1" in one.message_ids] == [f"One of them said: {PETS[1]}"]
+
+    def test_only_what_breaks_the_rules_is_learned_by_rule(self, opened):
+        facts = {1: "Miso sleeps on a sofa.", 2: "Rita has 44 hens.", 3: "Bruno is a dog."}
+        answers = [facts_of(facts), {"prediction": "all of it", "statements": []}]
+        model = ScriptedModel({**SCRIPT, "segment": one_by_one, "narrate": told_of(), "extract": answers})
+        memory, report = pets(opened, model)
+        assert (report.fallbacks, memory.stats().pending["refine"]) == (1, 1)
+        known = {record.content for record in memory.list()}
+        assert known >= {facts[1], facts[3]}
+        assert any("3 hens" in text for text in known)
+        assert not any("44" in text for text in known)
+        memory.process()
+        assert memory.stats().pending == {}
+        model.check()
+
+    def test_trusted_and_untrusted_are_never_read_together(self, opened):
+        def cut(request):
+            told = {
+                "topic": "Somebody speaks of pets",
+                "story": "One of them speaks of the dog, the sofa and the hens.",
+            }
+            return {"episodes": [one | told for one in one_by_one(request)["episodes"]]}
+
+        model = ScriptedModel({**SCRIPT, "segment": cut, "narrate": told_of(), "extract": {"statements": []}})
+        memory = opened(model, processing=Processing(enable_episode_merging=False))
+        sources = ("direct_user", "document", "direct_user")
+        memory.add(
+            [
+                Message(role="user", content=text, id=f"m{n}", sent_at=DAY, source=source)
+                for n, (text, source) in enumerate(zip(PETS, sources, strict=True))
+            ]
+        )
+        memory.process()
+        for stage in ("narrate", "extract"):
+            asked = [request.prompt for request in model.requests if request.stage == stage]
+            assert len(asked) == 2  # what the model told with both in view does not count
+            assert not any("hens" in prompt and "sofa" in prompt for prompt in asked)
+
+
+def test_a_story_told_while_cutting_is_not_asked_for_again(opened):
+    def cut(request):
+        return {"episodes": [{"first": 1, "last": request.numbers[-1], "topic": TITLE, "story": STORY}]}
+
+    model = ScriptedModel({**SCRIPT, "segment": cut})
+    memory = opened(model)
+    talk(memory)
+    assert memory.process().fallbacks == 0
+    (episode,) = memory.episodes()
+    assert (episode.title, episode.content) == (TITLE, STORY)
+    assert "narrate" not in model.calls
+    # what is said next belongs to the episode, which is then told as a whole
+    talk(memory, [("user", "Miso is a tabby cat.")], DAY + timedelta(minutes=7), "n")
+    memory.process()
+    (episode,) = memory.episodes()
+    assert episode.message_ids[-1] == "n0"
+    assert model.calls["narrate"] == 1
+
+
+def test_a_statement_that_comes_with_keywords_is_described_no_second_time(opened):
+    fact = {"statement": FACT, "messages": [1], "keywords": ["cat name"], "tags": ["Pets"], "category": "personal"}
+    model = ScriptedModel({**SCRIPT, "extract": {"prediction": "", "statements": [fact]}})
+    memory = opened(model)
+    talk(memory)
+    memory.process()
+    (record,) = memory.list()
+    assert (record.keywords, record.tags, record.category) == (("cat name",), ("pets",), "personal")
+    assert "enrich" not in model.calls
+    assert memory.stats().pending == {}
+    memory.remember(REMEMBERED)
+    memory.process()
+    (asked,) = [request.prompt for request in model.requests if request.stage == "enrich"]
+    assert FACT not in asked

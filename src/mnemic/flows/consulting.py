@@ -15,12 +15,34 @@ if TYPE_CHECKING:
 
     A = TypeVar("A", bound=Answer)
 
-__all__ = ["Consultant"]
+__all__ = ["Consultant", "together"]
 
 THREADS = 8
 """Questions waited for at a time; how many of them are under way is the model's own setting."""
 PATIENCE = 3
 """Questions in a row that a model may leave unanswered because it cannot be reached; then it is left alone for this run."""
+
+
+QUESTION = 60
+"""Messages of one question that read well, unless one episode alone has more."""
+
+
+def together(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Places of neighbouring episodes that are asked about in one question.
+
+    Args:
+        sizes: messages of each episode.
+        most: episodes of one question.
+    """
+    parts: list[list[int]] = []
+    left = 0
+    for place, size in enumerate(sizes):
+        if not parts or size > left or len(parts[-1]) == most:
+            parts.append([])
+            left = QUESTION
+        parts[-1].append(place)
+        left -= size
+    return parts
 
 
 def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:
@@ -32,7 +54,7 @@ class Consultant:
     """The language model during one run of a flow.
 
     Attributes:
-        failed: how many questions the rules had to answer.
+        failed: how many questions, or parts that the answer to one lacked, were left to the rules.
     """
 
     def __init__(self, engine: Engine) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from itertools import pairwise
@@ -32,7 +32,7 @@ __all__ = ["enrich_pending"]
 BATCH = 60
 NEAREST = 10
 """Memories that another one may be linked to."""
-CANDIDATES, LIKE = 8, 0.45
+CANDIDATES, LIKE = 4, 0.6
 """How many of them a language model is asked about, and how like it they are at least, as a cosine."""
 UNJUDGED = 0.5
 """Salience of a memory that nobody has weighed."""
@@ -46,10 +46,12 @@ def enrich_pending(
     *,
     limit: int | None = None,
     halted: Callable[[], bool] = lambda: False,
+    described: Collection[str] = (),
 ) -> int:
     """Enrich the memories that wait for it now, at most ``limit`` of them; returns how many were.
 
-    What is remembered meanwhile waits for the next call, so that this one ends however much others write.
+    ``described`` holds the ids of what the language model described when it found it: that is only linked. What is remembered
+    meanwhile waits for the next call, so that this one ends however much others write.
     """
     done = 0
     waiting = engine.store.knowledge.left(scope.user, "enrich")[:limit]
@@ -59,16 +61,25 @@ def enrich_pending(
         found = engine.store.knowledge.records(scope.user, waiting[start : start + BATCH]).values()
         batch = [record for record in found if isinstance(record, MemoryRecord) and record.status != "archived"]
         try:
-            done += _enrich(engine, consultant, scope, zone, batch)
+            done += _enrich(engine, consultant, scope, zone, batch, described)
         except (Conflict, NotFound):  # one was erased meanwhile: the others wait for the next call
             continue
     return done
 
 
-def _enrich(engine: Engine, consultant: Consultant, scope: Scope, zone: tzinfo, batch: Sequence[MemoryRecord]) -> int:
+def _enrich(
+    engine: Engine,
+    consultant: Consultant,
+    scope: Scope,
+    zone: tzinfo,
+    batch: Sequence[MemoryRecord],
+    already: Collection[str],
+) -> int:
     """Enrich a few memories; returns how many are better than they were."""
     moment = now().astimezone(zone)
-    described = _described(consultant, batch)
+    left = [place for place, record in enumerate(batch) if record.id not in already]
+    asked = dict(zip(left, _described(consultant, [batch[place] for place in left]), strict=True))
+    described = [asked.get(place, (record, True)) for place, record in enumerate(batch)]
     records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in described]
     embedder = engine.embedder
     indexing = engine.indexing(records, embedder)

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from mnemic.extraction.resolving import Resolution, said_when
 from mnemic.extraction.resolving import resolve as resolved
 from mnemic.extraction.salience import salience
 from mnemic.extraction.statements import Statement, statements
-from mnemic.flows.consulting import Consultant
+from mnemic.flows.consulting import Consultant, together
 from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
 from mnemic.flows.known import Known, Neighbours
@@ -59,11 +60,16 @@ Vector = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class New:
-    """A candidate for a memory; ``verdict`` is what the language model holds it to be, with the id it concerns."""
+    """A candidate for a memory.
+
+    ``verdict`` is what the language model holds it to be, with the id it concerns; ``described`` says whether the model gave
+    keywords with it.
+    """
 
     record: MemoryRecord
     slots: tuple[str, ...]
     verdict: tuple[Literal["update", "contradiction"], str] | None = None
+    described: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,35 +171,49 @@ def _title(messages: Sequence[Message], told: Told) -> str:
     return told.episode.title if trusted else ingestion.title(messages)
 
 
-def _extracted(
-    engine: Engine,
-    consultant: Consultant,
-    told: Sequence[tuple[Sequence[Message], Told, Vector | None]],
-    known: Known,
-) -> list[list[New] | None]:
+def _extracted(engine: Engine, consultant: Consultant, told: Sequence[Part], known: Known) -> list[list[New] | None]:
     """What the language model finds in each episode beyond what it would have predicted; None where it gave no answer."""
+    found: list[list[New] | None] = [None] * len(told)
     if not consultant.there:
-        return [None] * len(told)
+        return found
     from mnemic.llm import extracting
 
-    most = engine.settings.max_statements_for_prediction
-    around = [records for records, _ in known.near([vector for *_, vector in told], [()] * len(told), most)]
-    around = [
-        [r for r in records if r.expired_at is None and (is_trusted(r.trust) or not is_trusted(messages[0].trust))]
-        for records, (messages, *_) in zip(around, told, strict=True)
+    said = [messages[-extracting.MOST_MESSAGES :] for messages, *_ in told]
+    trusts = [is_trusted(messages[0].trust) if messages else None for messages in said]
+    parts = [
+        [places[i] for i in part]
+        for places in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
+        for part in together([len(said[place]) for place in places], extracting.MOST_EPISODES)
     ]
-    around = [records[: extracting.MOST_KNOWN] for records in around]
+    around = [
+        _around(engine, [told[p] for p in part], known, trusts[part[0]] is True, extracting.MOST_KNOWN)
+        for part in parts
+    ]
     answers = consultant.ask_all(
         [
-            lambda m=messages, t=one, k=records: extracting.task(_title(m, t), m[-extracting.MOST_MESSAGES :], k)
-            for (messages, one, _), records in zip(told, around, strict=True)
+            lambda p=part, k=records: extracting.task([(_title(said[i], told[i][1]), said[i]) for i in p], k)
+            for part, records in zip(parts, around, strict=True)
         ]
     )
-    found: list[list[New] | None] = []
-    for (messages, one, _), records, answer in zip(told, around, answers, strict=True):
-        cited = messages[-extracting.MOST_MESSAGES :]
-        found.append(None if answer is None else [_from_model(s, one, cited, records) for s in answer.statements])
+    for part, records, answer in zip(parts, around, answers, strict=True):
+        if answer is None:
+            continue
+        consultant.failed += len(answer.unread)
+        for number, place in enumerate(part):
+            if number not in answer.unread:
+                own = [one for one in answer.statements if one.episode == number]
+                found[place] = [_from_model(one, told[place][1], said[place], records) for one in own]
     return found
+
+
+def _around(engine: Engine, told: Sequence[Part], known: Known, trusted: bool, most: int) -> list[MemoryRecord]:  # noqa: FBT001
+    """What is known about episodes that are asked about together: of each the nearest first, each memory once."""
+    near = known.near([vector for *_, vector in told], [()] * len(told), engine.settings.max_statements_for_prediction)
+    ranked = (
+        record for rank in zip_longest(*(records for records, _ in near)) for record in rank if record is not None
+    )
+    held = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
+    return list(held.values())[:most]
 
 
 def _from_model(
@@ -204,18 +224,19 @@ def _from_model(
     source, trust = least_trusted(cited)
     said = cited[0].sent_at
     assert said is not None
-    record = _record(
-        Statement(
-            text=found.text, message_ids=tuple(str(m.id) for m in cited), said_at=said, valid_at=None, type=found.type,
-            speaker="", weight=1.0, source=source, trust=trust,
-        ),
-        told,
+    statement = Statement(
+        text=found.text, message_ids=tuple(str(m.id) for m in cited), said_at=said, valid_at=None, type=found.type,
+        speaker="", weight=1.0, source=source, trust=trust,
     )  # fmt: skip
-    record = replace(record, confidence=found.confidence)
+    ruled = _record(statement, told)
+    record = replace(
+        ruled, confidence=found.confidence, keywords=found.keywords or ruled.keywords, tags=found.tags or ruled.tags,
+        category=found.category or ruled.category,
+    )  # fmt: skip
     verdict = None
     if found.change != "new" and found.known is not None:
         verdict = (found.change, known[found.known].id)
-    return New(record, slots_of(record.content), verdict)
+    return New(record, slots_of(record.content), verdict, described=bool(found.keywords))
 
 
 def _record(statement: Statement, told: Told) -> MemoryRecord:
@@ -348,7 +369,8 @@ def _said_again(
         since = other.valid_at or said_when(other)
         later = replace(other, said_at=record.said_at, valid_at=since, version=other.version + 1, updated_at=now())
         (index,) = engine.indexing([later], engine.embedder)
-        found.changes.append(Revise(record=later, indexing=replace(index, slots=slots_of(later.content))))
+        slots = slots_of(later.content)
+        found.changes.append(Revise(record=later, indexing=replace(index, slots=slots), weighs=False))
         known.revise(later)
 
 
@@ -392,6 +414,7 @@ def rest_of(engine: Engine, old: MemoryRecord, replaced: Sequence[str]) -> AddMe
         old,
         id=_id(old.project, rest, (*old.source_ids, old.id)),
         content=rest,
+        source_ids=old.source_ids or (old.id,),
         summary=None,
         keywords=(),
         version=1,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,9 @@ from mnemic.types import (
     Settle,
     Waiting,
 )
+
+if TYPE_CHECKING:
+    from mnemic.llm.narrating import Narrative
 
 __all__ = ["Progress", "process"]
 
@@ -57,6 +61,7 @@ class _Run:
     consultant: Consultant
     counts: dict[str, int] = field(default_factory=dict[str, int])
     known: dict[str | None, Known] = field(default_factory=dict[str | None, Known])
+    described: set[str] = field(default_factory=set[str])
 
     def count(self, **more: int) -> None:
         for name, number in more.items():
@@ -92,7 +97,10 @@ def process(
         _steps(run, halted)
         if not halted():
             _refine(run, left_before)
-        run.count(enriched=enriching.enrich_pending(engine, consultant, scope, zone, limit=limit, halted=halted))
+        done = enriching.enrich_pending(
+            engine, consultant, scope, zone, limit=limit, halted=halted, described=run.described
+        )
+        run.count(enriched=done)
     left = sum(count for *_, count in engine.store.knowledge.conversations(scope.user))
     seconds = time.monotonic() - began
     return ProcessReport(**run.counts, fallbacks=consultant.failed, waiting=left, seconds=seconds)
@@ -123,10 +131,13 @@ def _step(run: _Run, level: Level, size: int) -> bool:
     groups = telling.groups(run.engine, run.consultant, [w.message for w in said], _matrix(said))
     if len(batch) == size and len(groups) > 1:
         groups = groups[:-1]  # its end is not in sight yet: it waits for the next step
-    taken = [[said[place] for place in group] for group in groups]
+    taken = [[said[place] for place in group.places] for group in groups]
+    records = [group.record for group in groups]
+    if records and opening:
+        records[0] = None  # it goes on with an episode, which is told again as a whole
     last = max((w.doc for group in taken for w in group), default=-1)
     try:
-        _store(run, level, taken, previous if opening else None, _silent(batch, said, taken, last))
+        _store(run, level, taken, records, previous if opening else None, _silent(batch, said, taken, last))
     except (Conflict, NotFound):  # another process took or erased them: it counts what became of them
         run.known.clear()
         return False
@@ -168,14 +179,18 @@ def _open_episode(run: _Run, level: Level, said: Sequence[Waiting]) -> tuple[Epi
 
 
 def _store(
-    run: _Run, level: Level, groups: Sequence[Sequence[Waiting]], previous: Episode | None, silent: Sequence[str]
+    run: _Run,
+    level: Level,
+    groups: Sequence[Sequence[Waiting]],
+    records: Sequence[Narrative | None],
+    previous: Episode | None,
+    silent: Sequence[str],
 ) -> None:
     """Make episodes and memories of groups of messages and store them, all or nothing."""
     engine, user, project = run.engine, run.scope.user, level[0]
     messages = [[w.message for w in group] for group in groups]
-    told = (
-        telling.episodes(run.consultant, [_whole(run, previous, messages[0]), *messages[1:]], level) if messages else []
-    )
+    whole = [_whole(run, previous, messages[0]), *messages[1:]] if messages else []
+    told = telling.episodes(run.consultant, whole, level, records)
     if previous and told:
         told[0] = replace(told[0], episode=_continued(previous, told[0].episode))
     embedder = engine.embedder
@@ -184,6 +199,7 @@ def _store(
     vectors = [index.vector for index in indexing]
     learned = learning.learn(engine, run.consultant, user, list(zip(messages, told, vectors, strict=True)), known)
     resolved = learning.resolve(engine, learned, known)
+    run.described |= {new.record.id for new in learned.new if new.described}
     changes: list[Change] = []
     joined = {one.episode.id for one in told}  # those that go on are no longer what is stored of them
     for place, (one, index) in enumerate(zip(told, indexing, strict=True)):
@@ -241,6 +257,7 @@ def _refine(run: _Run, left: Sequence[Episode]) -> None:
         if told.unrefined or learned.unrefined:
             continue
         resolved = learning.resolve(run.engine, learned, known)
+        run.described |= {new.record.id for new in learned.new if new.described}
         changes = [AddEpisode(record=told.episode, indexing=index), *resolved.changes]
         try:
             run.engine.store.apply(user, changes, model=embedder.id)

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import ingestion
-from mnemic.flows.consulting import Consultant
+from mnemic.flows.consulting import Consultant, together
 from mnemic.flows.engine import Engine
-from mnemic.safety.trust import least
+from mnemic.safety.trust import is_trusted, least
 from mnemic.text.clock import now
 from mnemic.types import Episode, Message, Source
 
-__all__ = ["SILENT", "Told", "episodes", "groups", "least_trusted", "merged"]
+if TYPE_CHECKING:
+    from mnemic.llm.narrating import Narrative
+
+__all__ = ["SILENT", "Group", "Told", "episodes", "groups", "least_trusted", "merged"]
 
 SILENT = frozenset({"system", "developer", "tool", "function"})
 """Roles whose messages are kept and found, but are no part of a conversation's story."""
@@ -33,10 +37,18 @@ class Told:
     unrefined: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The places of the messages of one episode, in order, with its record where the language model told one at once."""
+
+    places: Sequence[int]
+    record: Narrative | None = None
+
+
 def groups(
     engine: Engine, consultant: Consultant, messages: Sequence[Message], vectors: NDArray[np.float32] | None
-) -> list[list[int]]:
-    """Places of the messages of each episode, in order."""
+) -> list[Group]:
+    """The messages of each episode, in order."""
     if not messages:
         return []
     if consultant.there:
@@ -44,21 +56,19 @@ def groups(
     return _cut(engine, messages, vectors, 0)
 
 
-def _cut(
-    engine: Engine, messages: Sequence[Message], vectors: NDArray[np.float32] | None, offset: int
-) -> list[list[int]]:
+def _cut(engine: Engine, messages: Sequence[Message], vectors: NDArray[np.float32] | None, offset: int) -> list[Group]:
     starts = ingestion.boundaries(messages, vectors, time_gap=engine.settings.time_gap)
     ends = [*starts[1:], len(messages)]
-    return [list(range(offset + start, offset + end)) for start, end in zip(starts, ends, strict=True)]
+    return [Group(range(offset + start, offset + end)) for start, end in zip(starts, ends, strict=True)]
 
 
 def _cut_by_model(
     engine: Engine, consultant: Consultant, messages: Sequence[Message], vectors: NDArray[np.float32] | None
-) -> list[list[int]]:
+) -> list[Group]:
     """Windows of messages, each beginning with the last episode of the one before, whose end was not in sight."""
     from mnemic.llm import segmenting
 
-    found: list[list[int]] = []
+    found: list[Group] = []
     start = 0
     while start < len(messages):
         window = messages[start : start + WINDOW]
@@ -67,20 +77,26 @@ def _cut_by_model(
             part = None if vectors is None else vectors[start : start + WINDOW]
             groups = _cut(engine, window, part, start)
         else:
-            groups = [[start + place for place in group] for group in answer.groups]
+            # a story that was told with trusted and untrusted messages in view may mix them
+            told = answer.records if len({is_trusted(m.trust) for m in window}) == 1 else [None] * len(answer.groups)
+            cut = zip(answer.groups, told, strict=True)
+            groups = [Group([start + place for place in group], record) for group, record in cut]
         last = start + len(window) == len(messages)
         found += groups if last or len(groups) == 1 else groups[:-1]
-        start = found[-1][-1] + 1
+        start = found[-1].places[-1] + 1
     return found
 
 
 def episodes(
-    consultant: Consultant, groups: Sequence[Sequence[Message]], level: tuple[str | None, str | None]
+    consultant: Consultant,
+    groups: Sequence[Sequence[Message]],
+    level: tuple[str | None, str | None],
+    records: Sequence[Narrative | None] = (),
 ) -> list[Told]:
-    """Tell one episode of each group of messages."""
+    """Tell one episode of each group of messages; ``records`` are those that were told already."""
     return [
         _episode(messages, title, story, level, unrefined=failed)
-        for messages, (title, story, failed) in zip(groups, _stories(consultant, groups), strict=True)
+        for messages, (title, story, failed) in zip(groups, _stories(consultant, groups, records), strict=True)
     ]
 
 
@@ -97,19 +113,42 @@ def _episode(
     return Told(record, messages, unrefined)
 
 
-def _stories(consultant: Consultant, groups: Sequence[Sequence[Message]]) -> list[tuple[str, str, bool]]:
+def _stories(
+    consultant: Consultant, groups: Sequence[Sequence[Message]], records: Sequence[Narrative | None] = ()
+) -> list[tuple[str, str, bool]]:
     """Title, story and whether the model failed, for each group."""
     if not consultant.there:
         return [(ingestion.title(messages), ingestion.narrative(messages), False) for messages in groups]
     from mnemic.llm import narrating
 
-    last = narrating.MOST_MESSAGES
-    answers = consultant.ask_all([lambda m=messages: narrating.task(m[-last:]) for messages in groups])
+    found = {place: record for place, record in enumerate(records) if record is not None}
+    left = [place for place in range(len(groups)) if place not in found]
+    read = {place: groups[place][-narrating.MOST_MESSAGES :] for place in left}
+    parts = _parts(read, narrating.MOST_EPISODES)
+    answers = consultant.ask_all([lambda p=part: narrating.task([read[place] for place in p]) for part in parts])
+    for part, answer in zip(parts, answers, strict=True):
+        items = () if answer is None else zip(part, answer.items, strict=True)
+        found |= {place: item for place, item in items if item is not None}
+        consultant.failed += 0 if answer is None else answer.items.count(None)
     told: list[tuple[str, str, bool]] = []
-    for messages, answer in zip(groups, answers, strict=True):
-        title, story = (None, None) if answer is None else (answer.title, answer.story)
-        told.append((title or ingestion.title(messages), story or ingestion.narrative(messages), answer is None))
+    for place, messages in enumerate(groups):
+        one = found.get(place)
+        title, story = (None, None) if one is None else (one.title, one.story)
+        told.append((title or ingestion.title(messages), story or ingestion.narrative(messages), one is None))
     return told
+
+
+def _parts(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]]:
+    """Places of episodes that are told in one question: never those that are trusted with those that are not.
+
+    An episode that holds both is told alone.
+    """
+    kinds = {place: {is_trusted(message.trust) for message in messages} for place, messages in groups.items()}
+    found = [[place] for place, kind in kinds.items() if len(kind) == 2]
+    for trusted in (True, False):
+        places = [place for place, kind in kinds.items() if kind == {trusted}]
+        found += [[places[i] for i in part] for part in together([len(groups[place]) for place in places], most)]
+    return found
 
 
 def merged(consultant: Consultant, first: Episode, second: Episode, messages: Sequence[Message]) -> Told:

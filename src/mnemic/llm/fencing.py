@@ -10,7 +10,7 @@ from mnemic.llm.reading import plain
 from mnemic.text.markup import unmarked
 from mnemic.types import MemoryRecord, Message
 
-__all__ = ["DATA_RULE", "fenced", "moment", "numbered", "speaker", "spoken"]
+__all__ = ["DATA_RULE", "fenced", "moment", "numbered", "ranges", "speaker", "spoken"]
 
 LONGEST_MESSAGE = 4_000
 """Characters of one message in a prompt."""
@@ -38,16 +38,20 @@ def fenced(**parts: str) -> str:
 
 
 def spoken(messages: Sequence[Message], first: int = 1) -> str:
-    """Messages as numbered lines, ``[1] 14:03 Ana: text``, each day under a line of its own: ``Monday 2024-05-06``."""
+    """Messages as numbered lines, ``[1] 14:03 Ana: text``, each day under a line of its own: ``Monday 2024-05-06``.
+
+    Of lines of one minute only the first has the time.
+    """
     limit = min(LONGEST_MESSAGE, LONGEST_PROMPT // max(1, len(messages)))
     lines: list[str] = []
-    day = ""
+    day = minute = ""
     for number, message in enumerate(messages, first):
         at = message.sent_at
         if (today := f"{at:%A %Y-%m-%d}" if at else "undated") != day:
             lines.append(today)
-            day = today
-        clock = f"{at:%H:%M} " if at else ""
+            day, minute = today, ""
+        clock = f"{at:%H:%M} " if at and f"{at:%H:%M}" != minute else ""
+        minute = f"{at:%H:%M}" if at else ""
         lines.append(numbered([f"{clock}{speaker(message)}: {_cut(plain(message.content), limit)}"], number))
     return "\n".join(lines)
 
@@ -57,6 +61,16 @@ def numbered(items: Sequence[str | MemoryRecord], first: int = 1) -> str:
     texts = [item if isinstance(item, str) else item.content for item in items]
     lines = (_cut(plain(text), LONGEST_MESSAGE * 2).replace("\n", "\n    ") for text in texts)
     return "\n".join(f"[{number}] {line}" for number, line in enumerate(lines, first))
+
+
+def ranges(episodes: Sequence[Sequence[Message]]) -> str:
+    """Which messages each episode has, where they are numbered through from 1: ``episode 2: messages 7 to 12``."""
+    lines: list[str] = []
+    last = 0
+    for number, messages in enumerate(episodes, 1):
+        first, last = last + 1, last + len(messages)
+        lines.append(f"episode {number}: messages {first} to {last}")
+    return "\n".join(lines)
 
 
 def speaker(message: Message) -> str:

@@ -18,11 +18,11 @@ __all__ = ["MOST_CANDIDATES", "MOST_LINKS", "MOST_MEMORIES", "Pair", "ProposedLi
 Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
 """A memory, and the candidates it may be related to."""
 
-MOST_MEMORIES = 10
+MOST_MEMORIES = 15
 MOST_CANDIDATES = 20
 MOST_LINKS = 100
 FIRST_CANDIDATE = 101
-"""Candidates are numbered from here, each once, so that none can be taken for one of the memories."""
+"""Candidates are numbered from here, each once; one that is a memory of the question itself has its number as a memory."""
 LONGEST_REASON = 200
 
 INSTRUCTIONS = f"""\
@@ -78,7 +78,7 @@ def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
     """Ask how memories are related to their candidates.
 
     Raises:
-        InvalidInput: there are no memories or more than 10, or one has no candidates or more than 20.
+        InvalidInput: there are no memories or more than 15, or one has no candidates or more than 20.
     """
     if not 0 < len(pairs) <= MOST_MEMORIES or not all(0 < len(others) <= MOST_CANDIDATES for _, others in pairs):
         raise InvalidInput(
@@ -97,10 +97,12 @@ def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
 
 
 def prompt(pairs: Sequence[Pair]) -> str:
-    """The memories (numbered from 1), all candidates (from 101), and which of them may go together."""
+    """The memories (numbered from 1), all other candidates (from 101), and which of them may go together."""
     names = _numbers(pairs)
-    candidates = list({other.id: other for _, others in pairs for other in others}.values())
-    texts = fenced(memories=numbered([memory for memory, _ in pairs]), candidates=numbered(candidates, FIRST_CANDIDATE))
+    known = {other.id: other for _, others in pairs for other in others}
+    candidates = [other for id_, other in known.items() if names[id_] >= FIRST_CANDIDATE]
+    parts = {"memories": numbered([memory for memory, _ in pairs]), "candidates": numbered(candidates, FIRST_CANDIDATE)}
+    texts = fenced(**{name: text for name, text in parts.items() if text})
     lines = [
         f"memory {number}: candidates {', '.join(str(names[other.id]) for other in others)}"
         for number, (_, others) in enumerate(pairs, 1)
@@ -110,8 +112,9 @@ def prompt(pairs: Sequence[Pair]) -> str:
 
 def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
     """The number of each candidate by its id."""
+    memories = {memory.id: number for number, (memory, _) in enumerate(pairs, 1)}
     ids = dict.fromkeys(other.id for _, others in pairs for other in others)
-    return {id_: number for number, id_ in enumerate(ids, FIRST_CANDIDATE)}
+    return {id_: number for number, id_ in enumerate((i for i in ids if i not in memories), FIRST_CANDIDATE)} | memories
 
 
 def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:

@@ -1,4 +1,4 @@
-"""The messages of an episode to a title and a story."""
+"""The messages of episodes to a title and a story of each."""
 
 from __future__ import annotations
 
@@ -10,74 +10,116 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.checks import borne_out, founded, shortened, told_by
-from mnemic.llm.fencing import DATA_RULE, fenced, spoken
-from mnemic.llm.schema import Schema
+from mnemic.llm.fencing import DATA_RULE, fenced, ranges, spoken
+from mnemic.llm.schema import Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.text.absolute import absolute_dates
 from mnemic.types import Message
 
-__all__ = ["MOST_MESSAGES", "Narrative", "prompt", "task"]
+__all__ = [
+    "LONGEST_STORY", "MOST_EPISODES", "MOST_MESSAGES", "STORY_RULE", "TITLE_RULE", "Narrative", "Narratives", "narrative",
+    "prompt", "task",
+]  # fmt: skip
 
 MOST_MESSAGES = 100
+MOST_EPISODES = 12
 SHORTEST_TITLE, LONGEST_TITLE = 3, 7
 MOST_SENTENCES = 12
 LONGEST_STORY = 1_500
 SHORTEST_STORY = 20
 
-INSTRUCTIONS = f"""\
-Write the record of one episode of a conversation, so that it can be understood years later without the
-conversation.
-title: 3 to 7 words that name its subject, not "conversation" or "chat".
-story: the third person, past tense, 2 to 8 sentences. Keep every name, number, date, place, decision, plan and
+TITLE_RULE = """\
+3 to 7 words that name its subject, not "conversation" or "chat"."""
+STORY_RULE = """\
+the third person, past tense, 2 to 8 sentences. Keep every name, number, date, place, decision, plan and
 reason; say who said or did what. Turn relative dates into absolute ones, counted from the date of the message:
-"yesterday" said on Monday 2024-05-06 is 5 May 2024. Leave out greetings. Add nothing that was not said.
+"yesterday" said on Monday 2024-05-06 is 5 May 2024. Leave out greetings. Add nothing that was not said."""
+INSTRUCTIONS = f"""\
+Write a record of each episode of a conversation, so that it can be understood years later without the conversation.
+Which messages an episode has stands below the texts; its record tells of those alone.
+title: {TITLE_RULE}
+story: {STORY_RULE}
 {DATA_RULE}"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Narrative(Answer):
+class Narrative:
     """A title of 3 to 7 words and a story; one of them may be None when only the other kept the rules."""
 
     title: str | None
     story: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narratives(Answer):
+    """One entry per episode that was given, in its order; None where the model wrote nothing that can be used."""
+
+    items: tuple[Narrative | None, ...]
+
+
 class EpisodeRecord(Schema):
     """The record of an episode."""
 
+    episode: Number
     title: str = Field(default="", max_length=100)
     story: str = Field(default="", max_length=LONGEST_STORY * 2)
 
 
-def task(messages: Sequence[Message]) -> Task[Narrative]:
-    """Ask for the title and the story of one episode.
+class EpisodeRecords(Schema):
+    """All episodes of a question."""
+
+    episodes: list[EpisodeRecord] = Field(min_length=1, max_length=MOST_EPISODES)
+
+
+def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
+    """Ask for the titles and the stories of episodes.
 
     Raises:
-        InvalidInput: there are no messages, or more than 100.
+        InvalidInput: there are no episodes or more than 12, one is empty, or they have more than 100 messages together.
     """
-    if not 0 < len(messages) <= MOST_MESSAGES:
-        raise InvalidInput(f"{len(messages)} messages cannot be told in one question; give 1 to {MOST_MESSAGES}.")
-    told = tuple(messages)
+    sizes = [len(messages) for messages in episodes]
+    if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES:
+        raise InvalidInput(
+            f"Episodes of {sizes} messages cannot be told in one question; give 1 to {MOST_EPISODES} episodes with at most "
+            f"{MOST_MESSAGES} messages together, none without any."
+        )
+    told = tuple(map(tuple, episodes))
     return Task(
         stage="narrate",
         instructions=INSTRUCTIONS,
         prompt=prompt(told),
-        schema=EpisodeRecord,
+        schema=EpisodeRecords,
         read=lambda answer: _read(answer, told),
     )
 
 
-def prompt(messages: Sequence[Message]) -> str:
-    """The messages of the episode."""
-    return f"{fenced(conversation=spoken(messages))}\n\nWrite the record of this episode."
+def prompt(episodes: Sequence[Sequence[Message]]) -> str:
+    """The messages, numbered through from 1, and which of them are an episode."""
+    said = [message for messages in episodes for message in messages]
+    return f"{fenced(conversation=spoken(said))}\n\n{ranges(episodes)}\n\nWrite the record of each episode."
 
 
-def _read(answer: EpisodeRecord, messages: Sequence[Message]) -> Narrative:
+def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narratives:
+    found: dict[int, Narrative] = {}
+    for record in answer.episodes:
+        place = record.episode - 1
+        if 0 <= place < len(episodes) and place not in found:
+            one = narrative(record.title, record.story, episodes[place])
+            if one is not None:
+                found[place] = one
+    if not found:
+        raise LanguageModelError("The language model's titles and stories break the rules.")
+    missing = sum((one.title is None) + (one.story is None) for one in found.values())
+    return Narratives(
+        items=tuple(map(found.get, range(len(episodes)))), dropped=len(answer.episodes) - len(found) + missing
+    )
+
+
+def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:
+    """What of the record of an episode keeps the rules; None when nothing does."""
     sources = told_by(messages)
-    title, story = _title(answer.title, sources), _story(answer.story, messages, sources)
-    if title is None and story is None:
-        raise LanguageModelError("The language model's title and story break the rules.")
-    return Narrative(title=title, story=story, dropped=(title is None) + (story is None))
+    kept = Narrative(title=_title(title, sources), story=_story(story, messages, sources))
+    return None if kept.title is None and kept.story is None else kept
 
 
 def _title(text: str, sources: Sequence[str]) -> str | None:

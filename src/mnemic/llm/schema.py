@@ -18,6 +18,8 @@ LONGEST_LIST = 500
 
 MOST_ROUNDS = 8
 _DROP = object()
+_UNSENT = frozenset({"title", "default", "description", "$defs", "minimum", "maximum", "minLength"})
+"""What only costs tokens; numbers and empty texts are checked when the answer is read."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
@@ -40,21 +42,24 @@ class Schema(BaseModel):
 
 
 def json_schema(schema: type[Schema]) -> dict[str, Any]:
-    """The JSON schema of an answer, without the titles and defaults that only cost tokens."""
-    return _lean(schema.model_json_schema(mode="serialization"))
+    """The JSON schema of an answer, without the titles, defaults, references and limits of numbers that only cost tokens."""
+    made = schema.model_json_schema(mode="serialization")
+    return _lean(made, made.get("$defs", {}))
 
 
-def _lean(node: dict[str, Any]) -> dict[str, Any]:
-    """`node` is a schema; the keys of "properties" and "$defs" are names, not keywords."""
+def _lean(node: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+    """`node` is a schema, `parts` what it refers to; the keys of "properties" are names, not keywords."""
+    if reference := node.get("$ref"):
+        return _lean(parts[reference.rpartition("/")[2]], parts)
     kept: dict[str, Any] = {}
     for key, value in node.items():
-        if key in {"properties", "$defs"}:
-            kept[key] = {name: _lean(inner) for name, inner in value.items()}
+        if key == "properties":
+            kept[key] = {name: _lean(inner, parts) for name, inner in value.items()}
         elif key in {"items", "additionalProperties"} and isinstance(value, dict):
-            kept[key] = _lean(cast("dict[str, Any]", value))
+            kept[key] = _lean(cast("dict[str, Any]", value), parts)
         elif key == "anyOf":
-            kept[key] = [_lean(inner) for inner in value]
-        elif key not in {"title", "default", "description"}:
+            kept[key] = [_lean(inner, parts) for inner in value]
+        elif key not in _UNSENT:
             kept[key] = value
     return kept
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
-from mnemic.flows.consulting import PATIENCE, Consultant
+from mnemic.flows.consulting import PATIENCE, QUESTION, Consultant, together
 from mnemic.safety.secrets import SecretPolicy
 
 
@@ -111,3 +111,18 @@ def test_counting_loses_nothing_between_threads():
 def test_other_errors_are_not_swallowed(error, count):
     with pytest.raises(type(error)):
         consultant(Model()).ask_all(asking(*[error] * count))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "parts"),
+    [
+        ([], []),
+        ([5], [[0]]),
+        ([QUESTION - 5, 5, 1], [[0, 1], [2]]),
+        ([QUESTION + 40, 1, 2], [[0], [1, 2]]),
+        ([1, QUESTION + 40, 1], [[0], [1], [2]]),
+        ([1] * 5, [[0, 1, 2], [3, 4]]),
+    ],
+)
+def test_episodes_that_fit_one_question(sizes, parts):
+    assert together(sizes, 3) == parts

@@ -56,26 +56,32 @@ CASES = (
     ),
     Case(
         "narrate",
-        narrating.task(messages()),
+        narrating.task([messages()]),
         {
-            "title": "Ana moves to Lisbon",
-            "story": "Ana said that she moved to Lisbon on 5 May 2024, where her flat costs 1,250 euros. She keeps her job.",
+            "episodes": [
+                {
+                    "episode": 1, "title": "Ana moves to Lisbon",
+                    "story": "Ana said that she moved to Lisbon on 5 May 2024, where her flat costs 1,250 euros. She keeps "
+                    "her job.",
+                }
+            ]
         },
-        has_ids=False,
     ),
     Case(
         "extract",
-        extracting.task("Ana moves to Lisbon", messages(), KNOWN),
+        extracting.task([("Ana moves to Lisbon", messages())], KNOWN),
         {
             "prediction": "Ana tells how she arrived in Lisbon.",
             "statements": [
                 {
                     "statement": "Ana lives in Lisbon since 5 May 2024.", "change": "update", "known": 101,
-                    "messages": [1], "type": "semantic", "confidence": 0.9,
+                    "messages": [1], "type": "semantic", "confidence": 0.9, "keywords": ["home", "Lisbon"], "tags": ["home"],
+                    "category": "personal",
                 },
                 {
                     "statement": "Ana works remotely.", "change": "new", "known": None,
-                    "messages": [2, 3], "type": "semantic", "confidence": 0.8,
+                    "messages": [2, 3], "type": "semantic", "confidence": 0.8, "keywords": ["remote work"], "tags": ["work"],
+                    "category": "work",
                 },
             ],
         },

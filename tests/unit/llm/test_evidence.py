@@ -16,7 +16,7 @@ def found(turns, cited, statement=GUESS):
         Message(role=role, name=name, content=text, id=f"m{n}", sent_at=DAY + timedelta(minutes=n))
         for n, (role, name, text) in enumerate(turns)
     ]
-    task = extracting.task("Allergies", messages)
+    task = extracting.task([("Allergies", messages)])
     answer = extracting.Findings(
         prediction="", statements=[extracting.FoundStatement(statement=statement, messages=cited)]
     )

@@ -19,7 +19,7 @@ from mnemic.types import Message
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 SCHEMAS = [
-    segmenting.EpisodeSpans, narrating.EpisodeRecord, extracting.Findings, enriching.Descriptions, linking.Relations,
+    segmenting.EpisodeSpans, narrating.EpisodeRecords, extracting.Findings, enriching.Descriptions, linking.Relations,
     expanding.Queries, deciding.Decision,
 ]  # fmt: skip
 

@@ -64,9 +64,9 @@ def llm(address):
 
 def test_every_answer_keeps_the_rules_or_is_a_typed_error(llm, talk):
     tasks = [
-        narrating.task(talk(2)),
+        narrating.task([talk(2)]),
         segmenting.task(talk(4)),
-        extracting.task("Ana moves to Lisbon", talk(2)),
+        extracting.task([("Ana moves to Lisbon", talk(2))]),
         enriching.task(["Ana moved to Lisbon on 5 May 2024."]),
     ]
     for task in tasks:

@@ -55,6 +55,20 @@ def test_every_message_is_in_one_episode(talk, given, groups, dropped):
     assert len(found.topics) == len(groups)
 
 
+def test_what_is_told_of_an_episode_while_it_is_cut(talk):
+    told = {"first": 1, "last": 4, "topic": "Ana moves to Lisbon", "story": "Ana moved to Lisbon."}
+    invented = {"first": 5, "last": 6, "topic": "A visit", "story": "Rita pays 77 euros for a room."}
+    found = answered(segmenting.task(talk()), {"episodes": [told, invented]})
+    assert [record and (record.title, record.story) for record in found.records] == [
+        ("Ana moves to Lisbon", "Ana moved to Lisbon."), None,
+    ]  # fmt: skip
+    # a group that is not what the model told of has no record
+    for ends in ({"first": 2}, {"last": 5}):
+        repaired = answered(segmenting.task(talk()), {"episodes": [told | ends, invented]})
+        assert repaired.records[0] is None
+    assert answered(segmenting.task(talk()), spans((1, 6))).records == (None,)
+
+
 @pytest.mark.parametrize("given", [spans((1, 2)), spans((7, 9)), {"episodes": []}, {"episodes": [{"first": 1}]}, {}])
 def test_episodes_that_leave_most_out_are_refused(talk, given):
     refused(segmenting.task(talk()), given)
@@ -67,6 +81,12 @@ def test_how_many_messages_fit(talk, count):
 
 
 # narrating
+
+
+def narrated(messages, **record):
+    (found,) = answered(narrating.task([messages]), {"episodes": [{"episode": 1, **record}]}).items
+    return found
+
 
 STORY = "Ana told that she moved to Lisbon. The flat costs 1250 euros."
 
@@ -84,7 +104,7 @@ STORY = "Ana told that she moved to Lisbon. The flat costs 1250 euros."
     ],
 )
 def test_titles(talk, title, kept):
-    assert answered(narrating.task(talk()), {"title": title, "story": STORY}).title == kept
+    assert narrated(talk(), title=title, story=STORY).title == kept
 
 
 @pytest.mark.parametrize(
@@ -100,8 +120,9 @@ def test_titles(talk, title, kept):
     ],
 )
 def test_stories(talk, story, kept):
-    found = answered(narrating.task(talk()), {"title": "Ana moves to Lisbon", "story": story})
-    assert (found.story, found.dropped) == (kept, int(kept is None))
+    task = narrating.task([talk()])
+    found = answered(task, {"episodes": [{"episode": 1, "title": "Ana moves to Lisbon", "story": story}]})
+    assert (found.items[0].story, found.dropped) == (kept, int(kept is None))
 
 
 def test_a_relative_date_in_a_story_of_several_days_cannot_be_resolved(talk):
@@ -110,19 +131,46 @@ def test_a_relative_date_in_a_story_of_several_days_cannot_be_resolved(talk):
         *told,
         Message(role="user", name="Ana", content="Hello again.", sent_at=told[0].sent_at + timedelta(days=3)),
     ]
-    found = answered(narrating.task(later), {"title": "Ana moves to Lisbon", "story": "Ana moved to Lisbon yesterday."})
+    found = narrated(later, title="Ana moves to Lisbon", story="Ana moved to Lisbon yesterday.")
     assert found.story is None
-    assert answered(narrating.task(later), {"title": "", "story": STORY}).story == STORY
+    assert narrated(later, title="", story=STORY).story == STORY
 
 
 def test_neither_title_nor_story(talk):
-    refused(narrating.task(talk()), {"title": "x", "story": "y"})
-    refused(narrating.task(talk()), {})
+    refused(narrating.task([talk()]), {"episodes": [{"episode": 1, "title": "x", "story": "y"}]})
+    refused(narrating.task([talk()]), {"episodes": [{"episode": 2, "title": "Ana moves to Lisbon", "story": STORY}]})
+    refused(narrating.task([talk()]), {})
+
+
+def test_episodes_of_one_question_are_told_apart(talk):
+    first, second = talk()[:4], talk()[4:]
+    task = narrating.task([first, second])
+    assert "episode 1: messages 1 to 4\nepisode 2: messages 5 to 6\n" in task.prompt
+    title, visit = (
+        {"title": "Ana moves to Lisbon"},
+        {"title": "Rita visits on Friday", "story": "Rita visits on Friday."},
+    )
+    found = answered(task, {"episodes": [{"episode": 2, **visit}, {"episode": 1, **title, "story": STORY}]})
+    assert [item.title for item in found.items] == ["Ana moves to Lisbon", "Rita visits on Friday"]
+    assert found.dropped == 0
+    # what belongs to another episode is borne out by that one only
+    found = answered(task, {"episodes": [{"episode": 1, **title, "story": STORY}, {"episode": 2, "story": STORY}]})
+    assert [item and item.title for item in found.items] == ["Ana moves to Lisbon", None]
+    assert found.dropped == 1
+    assert answered(task, {"episodes": [{"episode": 2, **visit}]}).items[0] is None
+
+
+@pytest.mark.parametrize("sizes", [[], [1, 0], [1] * 13, [60, 41]])
+def test_how_many_episodes_fit(talk, sizes):
+    with pytest.raises(InvalidInput):
+        narrating.task([talk(1) * size for size in sizes])
+    with pytest.raises(InvalidInput):
+        extracting.task([("t", talk(1) * size) for size in sizes])
 
 
 def test_a_title_of_the_right_length_in_a_script_without_spaces():
     messages = [Message(role="user", content="先月リスボンに引っ越しました。")]
-    assert answered(narrating.task(messages), {"title": "リスボンへの引っ越し"}).title == "リスボンへの引っ越し"
+    assert narrated(messages, title="リスボンへの引っ越し").title == "リスボンへの引っ越し"
 
 
 # extracting
@@ -136,7 +184,7 @@ KNOWN = [memory_record("Ana lives in Porto."), memory_record("Ana works at Acme.
 
 
 def extracted(talk, *statements):
-    return answered(extracting.task("A move", talk(), KNOWN), {"prediction": "p", "statements": list(statements)})
+    return answered(extracting.task([("A move", talk())], KNOWN), {"prediction": "p", "statements": list(statements)})
 
 
 def test_nothing_beyond_the_prediction_is_an_answer(talk):
@@ -179,7 +227,7 @@ def test_statements_that_cannot_stand(talk, text):
     found = extracted(talk, statement("Ana moved to Lisbon."), statement(text))
     assert [one.text for one in found.statements] == ["Ana moved to Lisbon."]
     assert found.dropped >= 1
-    refused(extracting.task("A move", talk()), {"statements": [statement(text)]})
+    refused(extracting.task([("A move", talk())]), {"statements": [statement(text)]})
 
 
 def test_the_known_and_the_repeated_are_left_out(talk):
@@ -202,17 +250,47 @@ def test_a_confidence_that_is_none_is_the_middle(talk, confidence):
 def test_too_many_messages_or_statements(talk):
     for messages, known in (([], []), (talk(1) * 101, []), (talk(1), KNOWN * 11)):
         with pytest.raises(InvalidInput):
-            extracting.task("t", messages, known)
+            extracting.task([("t", messages)], known)
     found = extracted(
-        talk, *[statement(f"Ana works remotely, case {chr(97 + n % 26) * (1 + n // 26)}.") for n in range(30)]
+        talk, *[statement(f"Ana works remotely, case {chr(97 + n % 26) * (1 + n // 26)}.") for n in range(50)]
     )
-    assert (len(found.statements), found.dropped) == (25, 5)
+    assert (len(found.statements), found.dropped) == (40, 10)
 
 
 def test_known_statements_and_messages_have_numbers_of_their_own(talk):
-    text = extracting.prompt("A move", talk(), KNOWN)
+    text = extracting.prompt([("A move", talk())], KNOWN)
     assert "[101] Ana lives in Porto.\n[102] Ana works at Acme." in text
     assert "Monday 2024-05-06\n[1] 14:01 Ana: I moved to Lisbon yesterday" in text
+
+
+def test_statements_find_their_episode(talk):
+    task = extracting.task([("A move", talk()[:4]), ("A visit", talk()[4:])], KNOWN)
+    assert "episode 1: A move\nepisode 2: A visit" in task.prompt
+    assert "episode 1: messages 1 to 4\nepisode 2: messages 5 to 6\n" in task.prompt
+    visit, move = "Ana's sister is called Rita.", "Ana moved to Lisbon."
+    given = [statement(visit, messages=[5]), statement(move, messages=[1, 6])]
+    found = answered(task, {"prediction": "p", "statements": given})
+    assert [(one.text, one.episode, one.messages) for one in found.statements] == [(visit, 1, (0,)), (move, 0, (0,))]
+    assert found.unread == frozenset()
+    assert answered(task, {"statements": given[:1]}).unread == frozenset()  # nothing new is an answer
+
+
+def test_an_episode_whose_statements_break_the_rules_is_unread(talk):
+    task = extracting.task([("A move", talk()[:4]), ("A visit", talk()[4:])])
+    kept, broken = statement("Ana moved to Lisbon.", messages=[1]), statement("Rita is 44 years old.", messages=[5])
+    found = answered(task, {"statements": [kept, broken]})
+    assert ([one.episode for one in found.statements], found.unread, found.dropped) == ([0], {1}, 1)
+    # said in another episode than the one it rests on
+    assert answered(task, {"statements": [kept, statement("The flat costs 1,250 euros.", messages=[5])]}).unread == {1}
+
+
+def test_statements_bring_what_describes_them(talk):
+    fields = {"keywords": ["remote work", "Remote work", "job 77"], "tags": ["#Work"], "category": "Work"}
+    plain, described = extracted(talk, statement(messages=[3]), statement("Ana moved to Lisbon.", **fields)).statements
+    assert (described.keywords, described.tags, described.category) == (("remote work",), ("work",), "work")
+    assert (plain.keywords, plain.tags, plain.category) == ((), (), None)
+    (odd,) = extracted(talk, statement(keywords="remote", tags=[7, None], category="gossip")).statements
+    assert (odd.keywords, odd.tags, odd.category) == ((), ("7",), None)
 
 
 # enriching
@@ -330,7 +408,18 @@ def test_memories_of_one_question_keep_their_candidates_apart():
     assert found.dropped == 1
 
 
-@pytest.mark.parametrize(("memories", "candidates"), [(0, 1), (11, 1), (1, 0), (1, 21)])
+def test_a_candidate_that_is_a_memory_of_the_question_stands_there_once():
+    first, second = memory_record("Ana moved to Lisbon."), memory_record("Ana sold the flat.")
+    task = linking.task([(first, KNOWN[:1]), (second, [first, KNOWN[0]])])
+    assert task.prompt.count(first.content) == 1
+    assert "memory 1: candidates 101\nmemory 2: candidates 1, 101\n" in task.prompt
+    found = answered(task, {"links": [{"memory": m, "candidate": 1, "type": "extends"} for m in (1, 2)]})
+    assert [(link.memory, link.candidate) for link in found.links] == [(1, 0)]
+    alone = linking.task([(second, [first]), (first, [second])])
+    assert "<candidates" not in alone.prompt
+
+
+@pytest.mark.parametrize(("memories", "candidates"), [(0, 1), (16, 1), (1, 0), (1, 21)])
 def test_how_many_candidates_fit(memories, candidates):
     with pytest.raises(InvalidInput):
         linking.task([(KNOWN[0], KNOWN[:1] * candidates)] * memories)
