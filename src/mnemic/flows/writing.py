@@ -126,7 +126,7 @@ def _complete(value: Message | Mapping[str, Any], scope: Scope, session: str | N
     role = _text("role", m.role, limit=MAX_ID)
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
-    source = m.source or SOURCE_OF_ROLE.get(role, "tool_external")
+    source = _optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external")
     if source not in SOURCES:
         raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(source)}.")
     id_ = _optional("id", m.id)
