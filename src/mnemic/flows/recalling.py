@@ -346,10 +346,9 @@ def _named(
     ids = engine.store.relations.ids(view.user, sorted(wanted)) if wanted else {}
     for id_, hit in hits.items():
         row, episode = rows.get(id_, -1), docs[id_][1]
-        via = (ids[doc] for doc in behind.via.get(row, ()) if doc in ids)
-        yield replace(
-            hit,
-            via=tuple(dict.fromkeys((*hit.via, *via))),
-            superseded_by=tuple(ids[doc] for doc in behind.replaced.get(row, ()) if doc in ids),
-            episode=ids.get(episode) if episode else None,
-        )
+        via = [ids[doc] for doc in behind.via.get(row, ()) if doc in ids]
+        after = tuple(ids[doc] for doc in behind.replaced.get(row, ()) if doc in ids)
+        of = ids.get(episode) if episode else None
+        if via or after or of != hit.episode:  # mostly there is nothing behind a hit
+            hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=after, episode=of)  # noqa: PLW2901
+        yield hit

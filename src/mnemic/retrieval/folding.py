@@ -35,7 +35,7 @@ class Folded:
 
     def __init__(self) -> None:
         self.hits: dict[str, Hit] = {}
-        self._vectors: list[NDArray[np.float32]] = []
+        self._vectors = np.empty((0, 0), np.float32)
 
     def take(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> None:
         """Add a hit, or attach it to one that carries it."""
@@ -47,16 +47,26 @@ class Folded:
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
             self.hits[leader.id] = replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence)
         else:
+            self._keep(vector)
             self.hits[hit.id] = hit
-            self._vectors.append(vector)
 
     def _said_before(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
         """The best hit that this one restates."""
         if not self.hits:
             return None
-        leaders = list(self.hits.values())
-        close = np.flatnonzero(dot(np.array(self._vectors), vector) >= SAME)
+        close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME)
+        leaders = list(self.hits.values()) if len(close) else ()
         return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
+
+    def _keep(self, vector: NDArray[np.float32]) -> None:
+        """The vector of the next hit beside those of the others."""
+        held = len(self.hits)
+        if held == len(self._vectors):
+            grown = np.empty((max(64, 2 * held), len(vector)), np.float32)
+            if held:
+                grown[:held] = self._vectors
+            self._vectors = grown
+        self._vectors[held] = vector
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
