@@ -108,7 +108,9 @@ def recipe_named(recipe: str | Recipe) -> Recipe:
     if isinstance(recipe, Recipe):
         return recipe
     if not isinstance(recipe, str) or recipe not in RECIPES:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput(f"There is no recipe {shown(recipe)}; there are {sorted(RECIPES)}, or pass a Recipe of your own.")
+        raise InvalidInput(
+            f"There is no recipe {shown(recipe)}; there are {sorted(RECIPES)}, or pass a Recipe of your own."
+        )
     return RECIPES[recipe]
 
 
