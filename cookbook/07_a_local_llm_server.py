@@ -83,6 +83,7 @@ ANSWERS = {
             {"memory": 2, "keywords": ["cat Pixel"], "tags": ["pets"], "importance": 0.6},
         ]
     },
+    "link": {"links": []},
 }  # fmt: skip
 
 
