@@ -131,7 +131,7 @@ class KnowledgeWork(Protocol):
         ...
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
-        """Records by id; those that are missing are left out."""
+        """Records by id, in the order of the ids; those that are missing are left out."""
         ...
 
     def wording(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:

@@ -162,6 +162,12 @@ class WorkPromises:
         assert memory_of(store, "a").importance == 0.5
         assert store.verify().ok
 
+    def test_records_come_in_the_order_of_the_ids(self, store: Store) -> None:
+        store.apply("ana", [add_memory(text) for text in ("one", "two", "three", "four")])
+        for wanted in (["four", "one", "three", "two"], ["two", "none", "one", "two"]):
+            found = store.knowledge.records("ana", wanted)
+            assert list(found) == [id_ for id_ in dict.fromkeys(wanted) if id_ != "none"]
+
     def test_what_is_forgotten_is_not_enriched(self, store: Store) -> None:
         store.apply("ana", [replace(add_memory("one"), enrich=True), Archive(id="one")])
         assert store.knowledge.left("ana", "enrich") == []

@@ -135,12 +135,12 @@ class Knowledge:
             return [by_id[id_] for id_ in episode.message_ids if id_ in by_id]
 
     def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
-        """Records by id; those that are missing are left out."""
+        """Records by id, in the order of the ids; those that are missing are left out."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             docs = {} if number is None else reading.docs_of(db, number, ids, None)
             found = {} if number is None else reading.fetch(db, number, list(docs.values()))
-            return {id_: found[doc].value for id_, doc in docs.items()}
+            return {id_: found[docs[id_]].value for id_ in dict.fromkeys(ids) if id_ in docs}
 
     def wording(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
         """The next records of all users as (number, id, what they say, at any time), by number."""
