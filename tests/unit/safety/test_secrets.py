@@ -132,3 +132,9 @@ def test_hostile_characters_take_seconds_and_not_hours(part):
     size = 1_000_000 if os.environ.get("MNEMIC_BATTERY") == "1" else 100_000
     here = str(Path(__file__).parent)
     subprocess.run([sys.executable, "-c", SLOW.format(here=here, part=part, size=size)], check=True, timeout=900)
+
+
+def test_secrets_without_anything_between_them():
+    key = next(secret for kind, secret in TOKENS if kind == "age-secret-key")
+    once, kinds = POLICY.redacted(key * 9)
+    assert (once, kinds) == ("[redacted: age-secret-key]" * 9, ("age-secret-key",))

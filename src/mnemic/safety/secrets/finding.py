@@ -17,7 +17,7 @@ KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *NUMBERS))
 
 LEAST = 16
 """Characters without a space from which on a piece of text may be a token."""
-PASSES = 4
+PASSES = 20
 """Times a text is looked at while there is still something to redact."""
 
 _DIGITS = re.compile(r"\d(?:[ .-]?\d){8}")
