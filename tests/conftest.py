@@ -7,6 +7,8 @@ import warnings
 
 import pytest
 
+pytest.register_assert_rewrite("mnemic.testing")
+
 
 @pytest.fixture(scope="session")
 def postgres_server():

@@ -14,7 +14,7 @@ from mnemic.indexes.vector.chroma import shelf
 from mnemic.indexes.vector.chroma.client import closed, embedded_client, server_client
 from mnemic.testing import VectorIndexSuite
 from mnemic.testing.chroma_servers import ChromaServer, chroma_server
-from mnemic.testing.vector_indexes import files_with
+from mnemic.testing.vector_indexes import files_with, said
 from mnemic.types import Revise
 
 pytest.importorskip("chromadb")
@@ -232,6 +232,26 @@ class TestOwners:
             assert "missing in Chroma: 1 (number 3)" in findings
             memory.flush(process=False)
             assert memory.verify().ok
+
+
+class TestGraph:
+    def test_a_text_unlike_all_others_is_found_by_its_vector(self, tmp_path, server):
+        """Chroma's graph leaves it without a link in one of eight collections that were read before it came."""
+        with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
+            memory.add(said(20))
+            memory.add_message("A zebra ran away", id="zebra")
+            memory.flush(process=False)
+            worker = memory._engine.index._worker()
+            entries = worker._feed.entries(range(1, 22)).entries
+            zebra = entries[20].vector[None]
+            with worker.place.using() as shelf:
+                for _ in range(40):
+                    shelf.begin(worker.state)
+                    shelf.put(entries[:20])
+                    assert shelf.finds("short_term", zebra) > 0.5
+                    shelf.put(entries[20:])
+                    assert shelf.finds("short_term", zebra) < 0.01
+                assert shelf.held("short_term", [21])[21][0] == entries[20].user
 
 
 class TestServers:

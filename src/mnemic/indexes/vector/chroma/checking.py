@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemic.indexes.vector.chroma.shelf import APART, ChromaShelf, alike
+from mnemic.indexes.vector.chroma.shelf import APART, ChromaShelf, alike, has_direction
 from mnemic.indexes.vector.following import State
 from mnemic.protocols import Entry, RecordFeed
 
@@ -76,7 +76,7 @@ def _late(feed: RecordFeed, state: State) -> set[int]:
 
 def _unfound(shelf: ChromaShelf, tier: str, vectors: Sequence[NDArray[np.float32]]) -> list[str]:
     """Entries that their own vector does not find: a damaged graph gives answers, but wrong ones."""
-    sample = [vector for vector in vectors if np.linalg.norm(vector) > 0.5]
+    sample = [vector for vector in vectors if has_direction(vector)]
     sample = sample[:: max(1, len(sample) // SAMPLE)]
     lost = int((shelf.finds(tier, np.stack(sample)) > APART).sum()) if sample else 0
     few = lost <= MISSED * len(sample)

@@ -48,7 +48,13 @@ class Collection(Protocol):
         metadatas: list[dict[str, str | int | float | bool | None]],
         documents: list[str],
     ) -> None: ...
-    def update(self, ids: list[str], *, metadatas: list[dict[str, str | int | float | bool | None]]) -> None: ...  # noqa: D102
+    def update(  # noqa: D102
+        self,
+        ids: list[str],
+        *,
+        embeddings: NDArray[np.float32] | None = None,
+        metadatas: list[dict[str, str | int | float | bool | None]] | None = None,
+    ) -> None: ...
     def delete(self, ids: list[str]) -> object: ...  # noqa: D102
     def get(  # noqa: D102
         self,

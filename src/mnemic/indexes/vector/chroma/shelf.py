@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["APART", "ChromaShelf", "alike"]
+__all__ = ["APART", "ChromaShelf", "alike", "has_direction"]
 
 TIERS = {"short_term": "short_term_memory", "long_term": "long_term_memory"}
 COSINE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
@@ -29,6 +29,8 @@ SPARE = 1.2
 """How many times more is asked for where other users' results come along: shares differ from place to place."""
 WALK = 10
 """What one more result costs, in rows that a filter would have to look at instead (measured at 100,000 rows)."""
+ATTEMPTS = 3
+"""How often an entry that cannot be found is written again; once was enough in 32 of 32 cases."""
 COUNTED = 30.0
 """Seconds for which the sizes of users are believed."""
 
@@ -147,6 +149,17 @@ class ChromaShelf:
         known = [entry for entry in entries if entry.doc in same]
         _each(known, lambda some: _describe(collection, some))
         _each(fresh, lambda some: _write(collection, some), lambda one: _write(collection, [one], whole=False))
+        self._link_anew(collection, [entry for entry in fresh if has_direction(entry.vector)])
+
+    def _link_anew(self, collection: Collection, entries: Sequence[Entry]) -> None:
+        """Write those again that their own vector does not find: Chroma's graph now and then links to a new one from nowhere.
+
+        Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others.
+        """
+        for _ in range(ATTEMPTS):
+            entries = _unfound(collection, entries)
+            for entry in entries:
+                collection.update(ids=[str(entry.doc)], embeddings=entry.vector[None])
 
     def _unchanged(self, collection: Collection, entries: Sequence[Entry]) -> set[int]:
         """The docs of those that are kept with this very text and vector."""
@@ -242,11 +255,8 @@ class ChromaShelf:
 
     def finds(self, tier: str, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """For each of some vectors the distance of the nearest entry."""
-        import numpy as np
-
         with translated("Searching Chroma"):
-            found = self._tiers[tier].query(query_embeddings=vectors, n_results=10, include=["distances"])
-        return np.array([min(near, default=2.0) for near in found["distances"]], np.float32)
+            return _distances(self._tiers[tier], vectors)
 
 
 def alike(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
@@ -257,6 +267,31 @@ def alike(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
         return False
     units = [one / max(float(np.linalg.norm(one)), 1e-9) for one in (held, vector)]
     return bool(np.abs(units[0] - units[1]).max() <= APART)
+
+
+def has_direction(vector: NDArray[np.float32]) -> bool:
+    """Whether a vector is near to itself: that of a text without a word is zero."""
+    import numpy as np
+
+    return float(np.linalg.norm(vector)) > 0.5
+
+
+def _distances(collection: Collection, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+    """For each vector the distance of the nearest entry."""
+    import numpy as np
+
+    found = collection.query(query_embeddings=vectors, n_results=10, include=["distances"])
+    return np.array([min(near, default=2.0) for near in found["distances"]], np.float32)
+
+
+def _unfound(collection: Collection, entries: Sequence[Entry]) -> Sequence[Entry]:
+    """Those that their own vector does not lead to."""
+    import numpy as np
+
+    if not entries:
+        return ()
+    distances = _distances(collection, np.stack([entry.vector for entry in entries]))
+    return [entry for entry, distance in zip(entries, distances, strict=True) if distance > APART]
 
 
 def _each(
