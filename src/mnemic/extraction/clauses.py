@@ -81,8 +81,7 @@ _TRAILING_TIME = re.compile(
 _CUE = re.compile(
     r"\b(?:now|nowadays|currently|these days|at the moment|at present|as of (?:now|today|this \w+)|from now on|"
     r"from here on|"
-    r"going forward|instead|henceforth|presently|anymore|any more|any longer|no longer|no more|not any)\b",
-    re.IGNORECASE,
+    r"going forward|instead|henceforth|presently|anymore|any more|any longer|no longer|no more|not any)\b"
 )
 _CHANGED = re.compile(
     r"\b(?:new|changed|switched|moved|updated|became|replaced|swapped|upgraded|downgraded|renamed|rescheduled|"
@@ -91,8 +90,7 @@ _CHANGED = re.compile(
     r"reassigned|reset|rewrote|rewritten|cancelled|"
     r"canceled|migrated|relocated|promoted|bumped|ditched|traded|slipped|shortened|took over|taken over|(?:up|"
     r"down) to|converted|"
-    r"transitioned|shifted|adjusted|revised|went (?:up|down|from|vegan|to (?=\d))|gone (?:up|down|from|vegan|to)|no longer)\b",
-    re.IGNORECASE,
+    r"transitioned|shifted|adjusted|revised|went (?:up|down|from|vegan|to (?=\d))|gone (?:up|down|from|vegan|to)|no longer)\b"
 )
 _FILLER = re.compile(
     r"(?<![\w-])(?:now|nowadays|currently|these days|at the moment|at present|as of (?:now|today|this \w+)|from now on|"
@@ -199,7 +197,8 @@ def is_short(text: str) -> bool:
 @lru_cache(maxsize=4096)
 def tells_of_change(text: str) -> bool:
     """Whether its words say that something is new: now, no longer, instead, changed."""
-    return _CUE.search(text[:_LONGEST_TEXT]) is not None or _CHANGED.search(text[:_LONGEST_TEXT]) is not None
+    lowered = text[:_LONGEST_TEXT].lower()
+    return _CUE.search(lowered) is not None or _CHANGED.search(lowered) is not None
 
 
 def clauses(text: str) -> Iterator[Clause]:

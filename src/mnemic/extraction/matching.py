@@ -30,8 +30,7 @@ _TURN = re.compile(
     r"agreed on|(?:fell|fallen|rose|risen|climbed|jumped|went|gone|came|come|grown|grew|shrunk|cut|put|brought|taken) (?:up |"
     r"down |back |over )?(?:to|on|from)|stepped (?:in|down|up)|handed over|took up|taken up|substituted|exchanged|"
     r"lately|by now|turned out|instead|signed (?:up |on )?with|swapped|shifted|"
-    r"this (?:week|month|term|season|semester|quarter) (?:on|it))\b",
-    re.IGNORECASE,
+    r"this (?:week|month|term|season|semester|quarter) (?:on|it))\b"
 )
 """Weaker signs of a change than those of ``tells_of_change``."""
 _MORE = re.compile(r"\b(?:also|too|as well|another|besides|in addition|additionally|on top of|both)\b", re.IGNORECASE)
@@ -73,7 +72,7 @@ def frame_of(text: str) -> frozenset[str]:
 @lru_cache(maxsize=4096)
 def turns(text: str) -> bool:
     """Whether its words tell of a change, strongly or weakly."""
-    return tells_of_change(text) or _TURN.search(text) is not None
+    return tells_of_change(text) or _TURN.search(text.lower()) is not None
 
 
 def contrast(first: str, second: str) -> bool:

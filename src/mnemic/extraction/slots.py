@@ -50,6 +50,9 @@ _UNITS = frozenset(
 )
 
 
+_SORTS = ("time", "date", "number", "name", "plain")
+
+
 @dataclass(frozen=True, slots=True)
 class Read:
     """The terms of a sentence by what they are: numbers, times, dates, names, and the words that tell what it is
@@ -96,14 +99,15 @@ def read(text: str) -> Read:
     whose = {term for word, _ in owners if word for term in content_terms(word)} & called
     first = {term for _, word in owners if word for term in content_terms(word)} & called
     terms = frozenset(content_terms(canonical(text)))
-    sorts = {term: _sort_of(term, called) for term in terms}
-    dates = frozenset(t for t in terms if sorts[t] == "date")
-    numbers = frozenset(t for t in terms if sorts[t] == "number")
+    sorted_: dict[str, set[str]] = {sort: set() for sort in _SORTS}
+    for term in terms:
+        sorted_[_sort_of(term, called)].add(term)
+    dates, numbers = frozenset(sorted_["date"]), frozenset(sorted_["number"])
     return Read(
-        terms=terms, times=frozenset(t for t in terms if sorts[t] == "time"),
+        terms=terms, times=frozenset(sorted_["time"]),
         dates=dates | numbers if dates else dates, numbers=frozenset() if dates else numbers,
-        named=frozenset(t for t in terms if sorts[t] == "name"),
-        topic=frozenset(t for t in terms if sorts[t] == "plain") - light_terms() - _UNITS,
+        named=frozenset(sorted_["name"]),
+        topic=frozenset(sorted_["plain"]) - light_terms() - _UNITS,
         owned=frozenset(whose | (terms & _KIN)), leading=frozenset(first),
         ours=_OURS.search(text) is not None,
     )  # fmt: skip
@@ -157,10 +161,19 @@ def same_slot(first: str, second: str) -> bool:
 
 
 def _sort_of(term: str, named: set[str]) -> str:
+    sort = _plain_sort(term)
+    if term not in named or sort in ("date", "time") or (sort == "number" and not term[0].isalpha()):
+        return sort
+    return "name"
+
+
+@lru_cache(maxsize=16_384)
+def _plain_sort(term: str) -> str:
+    """The sort of a term that is not written as a name."""
     if term in _DATES:
         return "date"
     if ":" in term:
         return "time"
     if any(c.isdigit() for c in term):
-        return "name" if term in named and term[0].isalpha() else "number"
-    return "name" if term in named or word_kind(term) else "plain"
+        return "number"
+    return "name" if word_kind(term) else "plain"

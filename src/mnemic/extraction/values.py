@@ -38,6 +38,7 @@ _ISO = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
 _UNIT = re.compile(
     r"(\d)\s?(s|secs?|m|mins?|h|hrs?|ms|kgs?|k)\b|([$\u20ac\u00a3])\s?(\d[\d.,]*k?)|(\d)\s?([%$\u20ac\u00a3])"
 )
+_ARTICLES = re.compile(r"^(?:(?:a|an|the|my|our|his|her|their|some)\s+)+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _DATE = re.compile(
     rf"\b\d{{1,2}} (?:{_ANY_MONTH})\b|\b(?:{'|'.join(m for m in MONTHS if m not in ('may', 'march'))})\b"
@@ -127,15 +128,17 @@ def canonical(value: str) -> str:
     """The value in one spelling: numbers, times, dates and units alike, in lower case, without articles at its ends."""
     text = " ".join(value.lower().replace("\u2019", "'").split())
     words = [_DIGITS.get(word, word) for word in text.split(" ")]
-    text = _THOUSANDS.sub("", " ".join(words))
-    text = _ISO.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1]} {m[1]}" if 1 <= int(m[2]) <= 12 else m[0], text)
-    text = _CLOCK.sub(_clock, text)
-    text = _DAY_MONTH.sub(lambda m: f"{int(m[1])} {_month(m[2])}", text)
-    text = _MONTH_DAY.sub(lambda m: f"{int(m[2])} {_month(m[1])}", text)
-    text = _UNIT.sub(_unit, text)
+    text = " ".join(words)
+    if _NUMBER.search(text):
+        text = _THOUSANDS.sub("", text)
+        text = _ISO.sub(lambda m: f"{int(m[3])} {MONTHS[int(m[2]) - 1]} {m[1]}" if 1 <= int(m[2]) <= 12 else m[0], text)
+        text = _CLOCK.sub(_clock, text)
+        text = _DAY_MONTH.sub(lambda m: f"{int(m[1])} {_month(m[2])}", text)
+        text = _MONTH_DAY.sub(lambda m: f"{int(m[2])} {_month(m[1])}", text)
+        text = _UNIT.sub(_unit, text)
     text = _PLURAL_DAY.sub(r"\1", text)
     text = " ".join(_UNITS.get(word, word) if i else word for i, word in enumerate(text.split(" ")))
-    return re.sub(r"^(?:(?:a|an|the|my|our|his|her|their|some)\s+)+", "", text.strip(" .,;:!\"'()\u201c\u201d")).strip()
+    return _ARTICLES.sub("", text.strip(" .,;:!\"'()\u201c\u201d")).strip()
 
 
 @lru_cache(maxsize=8192)

@@ -33,7 +33,7 @@ _NOT_NAMES = frozenset(
     "i ok okay tv diy asap fyi btw lol omg id vs pm am etc eta imo idk tbh ps mom dad mum god".split()
 )
 _BEGINS = frozenset('.!?:;\n\u2026\u2022"\u201c(-*>\u3002\uff01\uff1f')
-_SHOUTED = re.compile(r"[A-Z]{2,}")
+_CAMEL, _NUMBERED = re.compile(r"[a-z][A-Z]"), re.compile(r"[A-Z].*\d")
 
 
 def names(text: str) -> list[str]:
@@ -57,6 +57,8 @@ def _names(text: str) -> tuple[str, ...]:
     quoted = [(at, at + len(title)) for at, title in found]
     run: list[tuple[str, int]] = []
     for word, at in [*tokens, ("", len(text))]:
+        if not run and word.islower():  # nothing begins with it, and nothing goes on
+            continue
         free = not any(start <= at < end for start, end in quoted)
         if free and _continues(run, word, at, text):
             run.append((word, at))
@@ -73,14 +75,16 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _is_shouted(text: str) -> bool:
-    letters = sum(map(str.isalpha, text))
-    return letters > 12 and sum(map(str.isupper, text)) > 0.7 * letters
+    capitals = sum(map(str.isupper, text))
+    return capitals > 8 and capitals > 0.7 * max(sum(map(str.isalpha, text)), 13)
 
 
 def _is_marked(word: str) -> bool:
     """Capitals or digits inside the word tell a name whatever stands before it: iPhone, GitHub, GPT-4, utf8 is not one."""
+    if word.isalpha() and (word[1:].islower() or len(word) < 2):
+        return False
     bare = _POSSESSIVE.sub("", word)
-    return bool(re.search(r"[a-z][A-Z]", bare) or (re.search(r"[A-Z].*\d", bare) and len(bare) > 1))
+    return bool(_CAMEL.search(bare) or (_NUMBERED.search(bare) and len(bare) > 1))
 
 
 def _is_capitalised(word: str, at: int, text: str, inside: set[str]) -> bool:
@@ -123,6 +127,8 @@ _STARTERS = frozenset(
 
 def _begins(text: str, at: int) -> bool:
     """Whether this place begins a sentence, a quotation or a list item."""
+    if at > 1 and text[at - 1] == " " and (text[at - 2].isalnum() or text[at - 2] == ","):
+        return False
     before = text[max(at - 80, 0) : at]
     bare = before.rstrip(" \t")
     if not bare or bare[-1] == "\n":

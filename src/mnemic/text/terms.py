@@ -26,8 +26,9 @@ _CONTRACTION = re.compile("'(?:s|re|ve|ll|d|m|t)$")
 _WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
-SENTENCE = 400
-"""Characters of a text whose terms are remembered: a sentence is read many times, a book once."""
+WORD, SENTENCE = 16, 400
+"""Characters of texts whose terms are remembered: of many words, which come again, and of some sentences, which are read many
+times at once; a book is read once."""
 
 STOP_WORDS = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between both
@@ -86,10 +87,16 @@ def _uncontracted(piece: str) -> str:
     return _WHOLE.get(piece) or _CONTRACTION.sub("", piece).replace("'", "")
 
 
+def _plain(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    return unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
+
+
 def _words(text: str) -> list[str]:
     """Lower-case words without their contractions (don't is don), numbers, pairs of characters for unspaced scripts."""
     words: list[str] = []
-    for piece in _PIECES.findall(unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")):
+    for piece in _PIECES.findall(_plain(text)):
         if _IS_UNSPACED.match(piece):
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
@@ -118,12 +125,17 @@ def analysed(text: str) -> tuple[tuple[str, ...], int]:
 
 def content_terms(text: str) -> tuple[str, ...]:
     """The terms that carry meaning, in order and with repeats: stop words left out. Their number is a text's length."""
-    return _content(text) if len(text) <= SENTENCE else _content.__wrapped__(text)
+    if len(text) <= WORD:
+        return _of_word(text)
+    return _of_sentence(text) if len(text) <= SENTENCE else _content(text)
 
 
-@lru_cache(maxsize=4_096)
 def _content(text: str) -> tuple[str, ...]:
-    return tuple(_stem(word) for word in _words(text) if word not in STOP_WORDS)
+    return tuple([_stem(word) for word in _words(text) if word not in STOP_WORDS])
+
+
+_of_word = lru_cache(maxsize=32_768)(_content)
+_of_sentence = lru_cache(maxsize=4_096)(_content)
 
 
 def query_terms(text: str) -> tuple[str, ...]:
