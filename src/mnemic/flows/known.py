@@ -29,8 +29,14 @@ LATE = 512
 
 def base_of(view: View) -> float:
     """The cosine that a user's records have when they have nothing to do with each other."""
-    rows = np.unique(np.linspace(0, len(view.columns) - 1, SAMPLE).astype(np.intp)) if len(view.columns) else ()
-    return base_cosine(view.vectors.of(np.array(rows, np.intp))) if view.vectors.dimension and len(rows) else 0.0
+    if not len(view.columns) or not view.vectors.dimension:
+        return 0.0
+    key = ("base", view.model)
+    base = view.columns.memo.get(key)
+    if base is None:
+        rows = np.unique(np.linspace(0, len(view.columns) - 1, SAMPLE).astype(np.intp))
+        base = view.columns.memo[key] = np.array(base_cosine(view.vectors.of(rows)))
+    return float(base)
 
 
 class Known:

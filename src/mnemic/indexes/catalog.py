@@ -136,21 +136,23 @@ class Columns:
         What was made from messages does not count beside them: processing must not change how messages are ranked.
         """
         key = ("corpus", *kinds)
-        if key not in self.memo:
+        found = self.memo.get(key)
+        if found is None:
             found = (self.status != STATUSES["archived"]) & _among(self.kind, (KINDS[kind] for kind in kinds))
             if "message" in kinds:
                 found[self.rows_of(self.beliefs.pairs[0])] = False
             self.memo[key] = found
-        return self.memo[key]
+        return found
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and of the records they were made from, one column for each pair. Not to be changed."""
-        if ("derived",) not in self.memo:
+        found = self.memo.get(("derived",))
+        if found is None:
             docs = self.beliefs.pairs
             rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
             held = (self.doc[rows] == docs).all(axis=0) if len(self) else np.zeros(0, np.bool_)
-            self.memo["derived",] = rows[:, held]
-        return self.memo["derived",]
+            found = self.memo["derived",] = rows[:, held]
+        return found
 
     def mean_length(self, rows: NDArray[np.bool_]) -> float:
         """Mean length of the records that a mask selects; 0 for none."""
@@ -160,11 +162,12 @@ class Columns:
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
         """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
         key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False, min_trust=None)
-        if key not in self.memo:
+        found = self.memo.get(key)
+        if found is None:
             if len(self.memo) > MEMO:
                 self.memo.clear()
-            self.memo[key] = self._mask(filters)
-        return self.memo[key].copy()
+            found = self.memo[key] = self._mask(filters)
+        return found.copy()
 
     def _mask(self, filters: Filters) -> NDArray[np.bool_]:
         statuses = filters.status if filters.status is not None else LIVE
