@@ -616,7 +616,7 @@ class Memory(Handle):
         budget = asking.whole("max_tokens", max_tokens, 1, 10_000_000)
         asked = None
         if query is not None:
-            k = max(20, min(400, budget // 8))
+            k = contexts.hits_for(budget)
             asked = asking.query(query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now)
         return contexts.recall(self._engine, self._scope, asked, filters=filters, max_tokens=budget)
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
+from functools import lru_cache
 
 from mnemic.text.markup import unlinked, unmarked, visible
 from mnemic.types import Episode, Hit, MemoryRecord
@@ -20,7 +21,9 @@ _NO_HEADING = re.compile(r"^[\s\-*#>\u2022\u2013\u2014]+")
 
 def inert(text: str, fence: str) -> str:
     """The text as data: nothing in it can end the fence, begin an item, move the cursor or pass for a chat token."""
-    safe = re.sub(re.escape(fence), "*" * len(fence), visible(text), flags=re.IGNORECASE) if fence else visible(text)
+    safe = visible(text)
+    if fence and fence.lower() in safe.lower():
+        safe = re.sub(re.escape(fence), "*" * len(fence), safe, flags=re.IGNORECASE)
     return unmarked(safe).strip().replace("\n", "\n  ")
 
 
@@ -35,7 +38,12 @@ def heading_of(title: str, fence: str) -> str:
 
 def day_of(moment: datetime | None) -> str:
     """The heading of a day, such as ``Monday 8 May 2023``."""
-    return f"{moment:%A} {moment.day} {moment:%B} {moment.year:04d}" if moment else UNDATED
+    return _day(moment.date()) if moment else UNDATED
+
+
+@lru_cache(maxsize=1_024)
+def _day(day: date) -> str:
+    return f"{day:%A} {day.day} {day:%B} {day.year:04d}"
 
 
 def date_of(moment: datetime | None) -> str:

@@ -17,10 +17,19 @@ from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
-__all__ = ["recall"]
+__all__ = ["hits_for", "recall"]
 
+FEWEST, MOST = 20, 400
+"""Hits that are looked at for a context."""
+LONG, SHORT = 16, 8
+"""Tokens of a usual hit, and of a short one: where the budget is not filled by the first, more are taken."""
 RECENT = 10
 """Newest memories, the summaries of the last sessions among them, that a new session begins with."""
+
+
+def hits_for(max_tokens: int, tokens: int = LONG) -> int:
+    """How many hits fill a budget."""
+    return max(FEWEST, min(MOST, max_tokens // tokens))
 
 
 def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int) -> MemoryContext:
@@ -37,6 +46,9 @@ def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filter
     else:
         result = _with_preferences(engine, scope, query, search(engine, scope, query))
     packed = context.pack(result.hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    more = hits_for(max_tokens, SHORT)
+    if query is not None and not packed.truncated and query.k <= len(result.hits) and query.k < more:
+        return recall(engine, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
     engine.given.note(scope, [hit.id for hit in packed.hits])
     prompt = _grouped(engine, scope, result.hits, max_tokens) if packed.hits else ""
     return replace(packed, evidence=result.evidence if packed.hits else "none", prompt=prompt)

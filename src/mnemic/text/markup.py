@@ -36,11 +36,15 @@ def visible(text: str) -> str:
 
     Line feeds and tabs stay; every other end of a line becomes a line feed.
     """
+    if text.isascii() and text.isprintable():
+        return text
     return _SELECTORS.sub("", _UNSAFE.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))))
 
 
 def unmarked(text: str) -> str:
     """The text with what models take for the end of a turn, a role, a tool call or a fence made unlike it."""
+    if text.isascii() and "<" not in text and "[" not in text:
+        return text
     return _TAG.sub("\u2039", text)
 
 
