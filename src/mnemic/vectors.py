@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["dot"]
+__all__ = ["base_cosine", "dot", "eased"]
+
+_USUAL_BASE, _HIGHEST_BASE, _FEWEST = 0.15, 0.95, 4
+"""Base of the default embedder, the highest that is believed, and from how many records one is told."""
 
 
 def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
@@ -18,3 +21,25 @@ def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """
     with np.errstate(all="ignore"):
         return left @ right
+
+
+def base_cosine(vectors: NDArray[Any]) -> float:
+    """The cosine of texts that have nothing to do with each other: what a quarter of all pairs stay below.
+
+    Args:
+        vectors: of some of somebody's records, shape (n, d); rows of zeros are left out, and 4 others are needed.
+
+    Returns:
+        The cosine, at least that of the default embedder, for which the thresholds are made.
+    """
+    lengths = np.linalg.norm(vectors, axis=1)
+    rows = np.asarray(vectors, np.float32)[lengths > 0] / lengths[lengths > 0][:, None]
+    if len(rows) < _FEWEST:
+        return _USUAL_BASE
+    cosines = dot(rows, rows.T)[np.triu_indices(len(rows), 1)]
+    return min(max(float(np.quantile(cosines, 0.25)), _USUAL_BASE), _HIGHEST_BASE)
+
+
+def eased(cosines: NDArray[np.float64], base: float) -> NDArray[np.float64]:
+    """Cosines as the default embedder would give them: some embedders hold all texts to be alike, from a base of .7 to 1."""
+    return cosines if base <= _USUAL_BASE else 1 - (1 - cosines) * ((1 - _USUAL_BASE) / (1 - base))

@@ -18,12 +18,10 @@ from mnemic.extraction.values import same_value
 from mnemic.text.terms import content_terms
 from mnemic.vectors import dot
 
-__all__ = ["Novelty", "base_cosine", "distinct_terms", "eased", "novelty", "similarities"]
+__all__ = ["Novelty", "distinct_terms", "novelty", "similarities"]
 
 _SEMANTIC = 0.5
 """The weight of the meaning in the error; the rest is that of the words."""
-_USUAL_BASE, _HIGHEST_BASE, _FEWEST = 0.15, 0.95, 4
-"""Base of the default embedder, the highest that is believed, and from how many records one is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,28 +56,6 @@ def similarities(vector: NDArray[Any] | None, vectors: NDArray[Any] | None, coun
     sizes = np.linalg.norm(rows, axis=1) * np.linalg.norm(one)
     products = np.asarray(dot(rows, one), np.float64)  # pyright: ignore[reportArgumentType] - float64 on purpose
     return np.clip(np.divide(products, sizes, out=np.zeros(count), where=sizes > 0), -1.0, 1.0)
-
-
-def base_cosine(vectors: NDArray[Any]) -> float:
-    """The cosine of texts that have nothing to do with each other: what a quarter of all pairs stay below.
-
-    Args:
-        vectors: of some of somebody's records, shape (n, d); rows of zeros are left out, and 4 others are needed.
-
-    Returns:
-        The cosine, at least that of the default embedder, for which the thresholds are made.
-    """
-    lengths = np.linalg.norm(vectors, axis=1)
-    rows = np.asarray(vectors, np.float32)[lengths > 0] / lengths[lengths > 0][:, None]
-    if len(rows) < _FEWEST:
-        return _USUAL_BASE
-    cosines = dot(rows, rows.T)[np.triu_indices(len(rows), 1)]
-    return min(max(float(np.quantile(cosines, 0.25)), _USUAL_BASE), _HIGHEST_BASE)
-
-
-def eased(cosines: NDArray[np.float64], base: float) -> NDArray[np.float64]:
-    """Cosines as the default embedder would give them: some embedders hold all texts to be alike, from a base of .7 to 1."""
-    return cosines if base <= _USUAL_BASE else 1 - (1 - cosines) * ((1 - _USUAL_BASE) / (1 - base))
 
 
 def novelty(text: str, known: Sequence[str], cosines: NDArray[np.float64] | None = None) -> Novelty:

@@ -15,12 +15,13 @@ from mnemic.extraction.attributes import PERSONAL, cardinality
 from mnemic.extraction.clauses import is_short, standing, tells_of_change
 from mnemic.extraction.facts import Fact, facts
 from mnemic.extraction.matching import comparable, replacing
-from mnemic.extraction.novelty import distinct_terms, eased, novelty, similarities
+from mnemic.extraction.novelty import distinct_terms, novelty, similarities
 from mnemic.extraction.slots import mentions, people, replaced_values, same_slot
 from mnemic.extraction.values import kind, same_value
 from mnemic.text.clock import aware
 from mnemic.text.differs import differs
 from mnemic.types import MemoryRecord
+from mnemic.vectors import eased
 
 __all__ = ["Resolution", "Resolved", "resolve", "said_when"]
 

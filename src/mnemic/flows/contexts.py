@@ -11,11 +11,11 @@ from mnemic.context import Replaced
 from mnemic.flows.engine import Engine
 from mnemic.flows.preferences import KEY
 from mnemic.flows.recalling import search
-from mnemic.flows.sessions import CATEGORY as SUMMARY
 from mnemic.retrieval import hit_from
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
+from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["hits_for", "recall"]
 
@@ -166,6 +166,6 @@ def _sources(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> set[str]:
     return {
         id_
         for record in records.values()
-        if isinstance(record, MemoryRecord) and record.category != SUMMARY
+        if isinstance(record, MemoryRecord) and record.category != SESSION_SUMMARY
         for id_ in record.source_ids
     }

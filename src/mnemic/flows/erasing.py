@@ -31,6 +31,7 @@ from mnemic.types import (
     Revise,
     Scope,
 )
+from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["decide", "erase", "erase_user", "finish"]
 
@@ -197,7 +198,7 @@ def _summarised(engine: Engine, scope: Scope, gone: Sequence[Kin], zone: tzinfo)
     """Summaries of sessions that told of something erased, told again of what is left."""
     found: list[str] = []
     for kin in gone:
-        if kin.category == sessions.CATEGORY and kin.kind == "memory" and kin.live and kin.session is None:
+        if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live and kin.session is None:
             for session in _sessions(engine, scope, kin):
                 place = Scope(user=scope.user, project=kin.project, session=session)
                 receipt = sessions.summarise(engine, place, zone)

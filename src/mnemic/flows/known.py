@@ -9,11 +9,10 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.extraction.novelty import base_cosine
 from mnemic.flows.engine import Engine, View
 from mnemic.indexes.catalog import KINDS, STATUSES
 from mnemic.types import MemoryRecord
-from mnemic.vectors import dot
+from mnemic.vectors import base_cosine, dot
 
 __all__ = ["Known", "Neighbours", "base_of"]
 

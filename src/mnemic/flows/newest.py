@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.extraction import contending
-from mnemic.extraction.novelty import eased
+from mnemic.extraction.questions import asks_what_holds
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.known import base_of
 from mnemic.text.clock import aware, now
 from mnemic.types import Episode, Message, Query, Stored
-from mnemic.vectors import dot
+from mnemic.vectors import dot, eased
+
+if TYPE_CHECKING:
+    from mnemic.extraction.contending import Said
 
 __all__ = ["LOOKED_AT", "newest_first"]
 
-LOOKED_AT = 10
+LOOKED_AT = 8
 """Places within which hits change their order: what is found does not change, only what of it comes first."""
 
 
@@ -41,8 +44,10 @@ def newest_first(
         cosines: of the hits with the question.
     """
     same = list(range(len(docs)))
-    if len(docs) < 2 or not contending.asks_what_holds(query.text):
+    if len(docs) < 2 or not asks_what_holds(query.text):
         return same
+    from mnemic.extraction.contending import later_first  # its patterns take a tenth of a second, once
+
     stored = engine.store.fetch(view.user, list(docs))
     places = [place for place, doc in enumerate(docs) if doc in stored and not isinstance(stored[doc].value, Episode)]
     if len(places) < 2:
@@ -52,18 +57,20 @@ def newest_first(
     said = [_said(stored[docs[place]], float(cosine)) for place, cosine in zip(places, meant, strict=True)]
     own = vectors[places]
     alike = eased(np.asarray(dot(own, own.T), np.float64), base)
-    order = [places[at] for at in contending.later_first(query.text, said, alike)]
+    order = [places[at] for at in later_first(query.text, said, alike)]
     for place, other in zip(places, order, strict=True):
         same[place] = other
     return same
 
 
-def _said(stored: Stored, cosine: float) -> contending.Said:
+def _said(stored: Stored, cosine: float) -> Said:
+    from mnemic.extraction.contending import Said
+
     value = stored.value
     assert not isinstance(value, Episode)
     if isinstance(value, Message):
         when = value.sent_at or now()
         agent = value.role == "assistant" and value.name is None
-        return contending.Said(value.content, aware(when, UTC), value.name or "", agent=agent, cosine=cosine)
+        return Said(value.content, aware(when, UTC), value.name or "", agent=agent, cosine=cosine)
     when = value.valid_at or value.said_at or value.created_at
-    return contending.Said(value.content, aware(when, UTC), "", agent=False, cosine=cosine)
+    return Said(value.content, aware(when, UTC), "", agent=False, cosine=cosine)

@@ -70,7 +70,7 @@ def candidates(view: View, question: Question, allowed: NDArray[np.bool_], size:
     leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
     near = retrieval.neighbours(leaders, c.previous, c.following)[:, HERE - 2 : HERE + 3].ravel()
     near = near[near >= 0]
-    return np.unique(np.concatenate([*best, near[allowed[near]]]))
+    return retrieval.ascending(len(c), *best, near[allowed[near]])
 
 
 def pooled(
@@ -97,7 +97,7 @@ def pooled(
     around = retrieval.neighbours(rows, c.previous, c.following)
     at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
     if question.cosines is not None:
-        question.cosines.sharpen(np.union1d(rows, around[:, HERE - 1][around[:, HERE - 1] >= 0]))
+        question.cosines.sharpen(np.concatenate([rows, around[:, HERE - 1][around[:, HERE - 1] >= 0]]))
     asked = _asked_periods(c, query)
     counts, in_session, idf = _counted(view, question, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))

@@ -125,7 +125,7 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
     standing = stand(view, allowed)
     rows = candidates(view, question, standing.shown, query.recipe.candidates)
     behind = standing.behind(view, question, rows)
-    rows = np.union1d(rows, behind.rows())
+    rows = retrieval.ascending(len(view.columns), rows, behind.rows())
     if not len(rows):
         return SearchResult()
     scale = query.recipe.weights.get("dense", 1.0)
@@ -139,7 +139,7 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
     if depth and (
         near := nearby(engine, view, standing, pool.rows[first.order].tolist(), behind.via, depth, query.now)
     ):
-        rows = np.union1d(rows, np.array(sorted(near)))
+        rows = retrieval.ascending(len(view.columns), rows, list(near))
         felt = _felt(engine, view, query, rows, mood)
         pool = pooled(view, question, rows, lifted=behind.lifted, graph=near, mood=felt)
         first = _ranking(view, question, pool)

@@ -14,10 +14,10 @@ from mnemic.flows.telling import SILENT
 from mnemic.safety.trust import least
 from mnemic.text.clock import now
 from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
+from mnemic.types.words import SESSION_SUMMARY
 
-__all__ = ["CATEGORY", "look", "summarise"]
+__all__ = ["look", "summarise"]
 
-CATEGORY = "session_summary"
 TOPICS = 5
 TOOL_ROLES = frozenset({"tool", "function"})
 SUMMARY_IMPORTANCE = 0.4
@@ -89,7 +89,7 @@ def _record(
         parts.append("Tools: " + ", ".join(f"{name} ({count})" for name, count in tools.items()) + ".")
     named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
     return MemoryRecord(
-        id=f"sum_{named}", content=" ".join(parts), type="episodic", category=CATEGORY, importance=SUMMARY_IMPORTANCE,
+        id=f"sum_{named}", content=" ".join(parts), type="episodic", category=SESSION_SUMMARY, importance=SUMMARY_IMPORTANCE,
         salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in sources),
         metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
         project=scope.project, source="tool_internal", trust=least(m.trust for m in sources),

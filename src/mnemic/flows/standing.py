@@ -38,10 +38,9 @@ class Behind:
     replaced: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     instead: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
 
-    def rows(self) -> Rows:
+    def rows(self) -> list[int]:
         """Rows that have to be in the pool."""
-        found = {*self.via, *(row for rows in self.instead.values() for row in rows)}
-        return np.array(sorted(found), np.intp)
+        return list({*self.via, *(row for rows in self.instead.values() for row in rows)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ class Standing:
     def behind(self, view: View, question: Question, rows: Rows) -> Behind:
         """What stands behind the rows of a pool."""
         via, lifted = self._via(view, question)
-        replaced, instead = self._replaced(view, question, np.union1d(rows, np.array(sorted(via), np.intp)))
+        replaced, instead = self._replaced(view, question, retrieval.ascending(len(view.columns), rows, list(via)))
         return Behind(via, lifted, replaced, instead)
 
     def _via(self, view: View, question: Question) -> tuple[dict[int, list[int]], dict[int, float]]:

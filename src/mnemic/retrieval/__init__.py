@@ -3,7 +3,7 @@
 from mnemic.retrieval.evidence import Grade, grade
 from mnemic.retrieval.folding import Folded
 from mnemic.retrieval.hits import hit_from
-from mnemic.retrieval.pool import HERE, Pool, neighbours, top
+from mnemic.retrieval.pool import HERE, Pool, ascending, neighbours, top
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "Grade",
     "Pool",
     "Recipe",
+    "ascending",
     "grade",
     "hit_from",
     "neighbours",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from mnemic.text.dates import Period
 
-__all__ = ["HERE", "Pool", "neighbours", "top"]
+__all__ = ["HERE", "Pool", "ascending", "neighbours", "top"]
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -81,6 +81,14 @@ def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> 
         threshold = np.partition(values, len(rows) - k)[len(rows) - k]
         rows = np.concatenate([rows[values > threshold], rows[values == threshold]])[:k]
     return rows[np.lexsort((rows, -scores[rows]))]
+
+
+def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:
+    """The rows in any of several lists, each once, ascending; all are below ``size``."""
+    among = np.zeros(size, np.bool_)
+    for rows in parts:
+        among[rows] = True
+    return np.flatnonzero(among)
 
 
 def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.int32]) -> Rows:

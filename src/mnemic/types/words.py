@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Literal
 
-__all__ = ["UNTRUSTED", "Evidence", "Kind", "LinkType", "MemoryType", "Outcome", "Reach", "Source", "Status"]
+__all__ = [
+    "SESSION_SUMMARY",
+    "UNTRUSTED",
+    "Evidence",
+    "Kind",
+    "LinkType",
+    "MemoryType",
+    "Outcome",
+    "Reach",
+    "Source",
+    "Status",
+]
 
 Kind = Literal["message", "episode", "memory"]
 
@@ -30,6 +41,9 @@ LinkType = Literal["extends", "contradicts", "implements", "references", "supers
 
 Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]
 
+
+SESSION_SUMMARY = "session_summary"
+"""The category of memories that sum up a session."""
 
 UNTRUSTED = 0.5
 """Trust below which a text is not believed: it is found and shown as what it is, and decides nothing."""

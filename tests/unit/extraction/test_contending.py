@@ -3,8 +3,9 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from mnemic.extraction.contending import Said, asks_what_holds, later_first
-from mnemic.extraction.novelty import base_cosine, eased
+from mnemic.extraction.contending import Said, later_first
+from mnemic.extraction.questions import asks_what_holds
+from mnemic.vectors import base_cosine, eased
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.extraction import Statement, statements
+from mnemic.extraction.statements import Statement, statements
 from mnemic.types import Message
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday

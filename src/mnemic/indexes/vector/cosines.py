@@ -99,7 +99,7 @@ class HeldCosines:
         """Multiply rows that have not been multiplied yet."""
         if self._exact is None:
             return
-        rows = rows[~self._exact[rows]]
+        rows = np.unique(rows[~self._exact[rows]])
         if len(rows):
             chosen = self._matrix[rows]
             self.values[rows] = nearest_wording([dot(chosen, one) for one in self._wordings])

@@ -169,7 +169,7 @@ class FoundCosines:
 
     def sharpen(self, rows: Rows) -> None:
         """Fetch and multiply rows that were not yet."""
-        rows = rows[~self._exact[rows]]
+        rows = np.unique(rows[~self._exact[rows]])
         if len(rows):
             chosen = self._vectors.of(rows)
             self.values[rows] = nearest_wording([dot(chosen, one) for one in self._wordings])
