@@ -11,7 +11,7 @@ OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index 
 SOURCES := src integrations tests benchmarks cookbook docs/generate.py docs/faults.py
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -43,6 +43,9 @@ battery: $(VENV)/.dev  ## hours of faults, fuzzing, load and erasure; goes on wh
 
 test-installs:  ## the core alone, and each integration with only its own framework
 	$(PYTHON) tests/installs.py
+
+test-frameworks: $(VENV)/.dev  ## the suite of each integration with the oldest and the newest framework of its ranges [ONLY=name]
+	$(BIN)/python tests/frameworks.py $(ONLY)
 
 test-cookbook:   ## each file of the cookbook in an environment made by the install line it names
 	$(PYTHON) tests/cookbook_installs.py

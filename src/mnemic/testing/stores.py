@@ -75,6 +75,15 @@ class _Writing:
         store.apply("ana", [change])
         assert store.get("ana", "r1").value == change.record
 
+    def test_what_matches_tags_and_metadata(self, store: Store) -> None:
+        store.apply("ana", [add_message("m", id="m", metadata={"k": 1}), add_memory("r", id="r", tags=("x",))])
+        user = store.user("ana")
+        assert user is not None
+        docs = store.docs_of("ana", ["m", "r"])
+        assert store.matching(user, replace(ALL, metadata={"k": 1})) == [docs["m"]]
+        assert store.matching(user, replace(ALL, tags=("x",))) == [docs["r"]]
+        assert sorted(store.matching(user, ALL)) == sorted(docs.values())
+
     def test_the_same_list_twice_changes_nothing(self, store: Store) -> None:
         changes = [add_message("one"), add_memory("two"), Archive(id="one"), add_memory("three")]
         store.apply("ana", changes)

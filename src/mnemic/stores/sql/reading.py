@@ -216,7 +216,7 @@ def matching(db: Connection, user: int, filters: Filters) -> list[int]:
         ("memories",) if filters.tags is not None else ("messages", "episodes", "memories")
     ):  # others have no tags
         clauses, values = _marks(db.dialect, table, filters)
-        sql = f"SELECT doc FROM {table} WHERE user = ? AND " + " AND ".join(clauses)
+        sql = f"SELECT doc FROM {table} WHERE " + " AND ".join(["user = ?", *clauses])
         found += [row[0] for row in db.execute(sql, (user, *values))]
     return found
 
