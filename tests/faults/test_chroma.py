@@ -34,6 +34,13 @@ def checked(folder, stored=()):
     return told
 
 
+def rest_of(process):
+    """What a killed process had said besides; ``communicate`` would drop what stands in the buffer, and begin within a line."""
+    rest = process.stdout.read().splitlines(keepends=True)
+    process.communicate(timeout=60)
+    return rest
+
+
 def acknowledged(lines):
     return [tuple(line.rstrip("\n").split("\t")) for line in lines if line.count("\t") == 1 and line.endswith("\n")]
 
@@ -53,8 +60,8 @@ def test_killed_with_a_writer_and_a_consolidator(tmp_path):
         for worker in workers:
             worker.kill()
         for worker in workers:
-            rest = worker.communicate(timeout=60)[0]
-            lines += rest.splitlines(keepends=True) if worker is writer else []
+            rest = rest_of(worker)
+            lines += rest if worker is writer else []
         stored += acknowledged(lines)
         checked(folder, stored[-400:])
     assert len(stored) > KILLS
@@ -67,7 +74,7 @@ def test_two_processes_on_one_folder(tmp_path):
     lines = [writer.stdout.readline() for _ in range(150) for writer in writers]
     for writer in writers:
         writer.kill()
-    stored = acknowledged([*lines, *(line for w in writers for line in w.communicate()[0].splitlines(keepends=True))])
+    stored = acknowledged([*lines, *(line for writer in writers for line in rest_of(writer))])
     assert len(stored) >= 300
     checked(folder, stored)
 
