@@ -88,9 +88,8 @@ class Fts5Index:
         found = known.base.get(term)
         if found is not None:
             return found
-        docs = np.sort(
-            np.array(self._read(term), np.int64), kind="stable"
-        )  # it comes sorted, which costs next to nothing
+        docs = np.array(self._read(term), np.int64)
+        docs.sort(kind="stable")  # as a rule it is sorted, and then this costs next to nothing
         docs = docs[: np.searchsorted(docs, known.last, "right")]
         starts = np.flatnonzero(np.diff(docs, prepend=-1))
         distinct, counts = docs[starts], np.diff(starts, append=len(docs))
