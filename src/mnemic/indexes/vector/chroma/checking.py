@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from mnemic.indexes.vector.chroma.shelf import APART, ChromaShelf, alike, has_direction
+from mnemic.indexes.vector.chroma.shelf import ChromaShelf, alike, has_direction
 from mnemic.indexes.vector.following import State
 from mnemic.protocols import Entry, RecordFeed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["compared"]
 
 PAGE = 500
-SAMPLE = 100
-MISSED = 0.05
-"""Share of a sample that an approximate search may miss."""
+SAMPLE, OF_A_PAGE = 100, 50
+"""Entries that are searched for by their own vector, and of each page; of a small record all."""
+MISSED, FEW = 0.05, 2
+"""Share of a sample, or number, that an approximate search may miss; these are linked anew, more are a damaged graph."""
 
 
 def compared(feed: RecordFeed, shelf: ChromaShelf, state: State) -> list[str]:
@@ -41,13 +36,13 @@ def compared(feed: RecordFeed, shelf: ChromaShelf, state: State) -> list[str]:
             held |= {entry.doc for entry in own}
             if own:
                 _compare(shelf, tier, own, wrong)
-                samples[tier] += own[:: PAGE // 8]
+                samples[tier] += own[:: max(1, len(own) // OF_A_PAGE)]
     for tier, held in seen.items():
         wrong.setdefault("in Chroma, not in the record", set()).update(shelf.docs(tier) - held)
     late |= _late(feed, state)  # also what changed while this was read
     found = [_told(what, sorted(docs - late)) for what, docs in wrong.items() if docs - late]
     for tier, entries in samples.items():
-        found += _unfound(shelf, tier, [entry.vector for entry in entries if entry.doc not in late])
+        found += _unfound(shelf, tier, [entry for entry in entries if entry.doc not in late])
     return found
 
 
@@ -74,13 +69,15 @@ def _late(feed: RecordFeed, state: State) -> set[int]:
     return docs
 
 
-def _unfound(shelf: ChromaShelf, tier: str, vectors: Sequence[NDArray[np.float32]]) -> list[str]:
+def _unfound(shelf: ChromaShelf, tier: str, entries: Sequence[Entry]) -> list[str]:
     """Entries that their own vector does not find: a damaged graph gives answers, but wrong ones."""
-    sample = [vector for vector in vectors if has_direction(vector)]
+    sample = [entry for entry in entries if has_direction(entry.vector)]
     sample = sample[:: max(1, len(sample) // SAMPLE)]
-    lost = int((shelf.finds(tier, np.stack(sample)) > APART).sum()) if sample else 0
-    few = lost <= MISSED * len(sample)
-    return [] if few else [f"Chroma does not find {lost} of {len(sample)} entries by their own vector"]
+    lost = shelf.unfound(tier, sample)
+    if len(lost) <= max(FEW, MISSED * len(sample)):
+        shelf.link_anew(tier, lost)
+        return []
+    return [f"Chroma does not find {len(lost)} of {len(sample)} entries by their own vector"]
 
 
 def _told(what: str, docs: Sequence[int]) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -28,6 +29,8 @@ PROBE_SECONDS = 1800.0
 LOADED = ("chroma.sqlite3", "header.bin", "data_level0.bin", "length.bin", "link_lists.bin", "index_metadata.pickle")
 """The files Chroma reads; side files of SQLite come and go."""
 
+_START = struct.Struct("<i3Q")
+
 Left: TypeAlias = Literal["nothing", "sound", "changed", "open"]
 """How the last owner left it: there is none; as it was closed; files changed since; not closed at all."""
 
@@ -37,6 +40,7 @@ class GenerationFolder:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self._cleared: set[Path] = set()
 
     @property
     def current(self) -> Path | None:
@@ -87,6 +91,25 @@ class GenerationFolder:
         if path is not None:
             self._point({"generation": path.name, "files": _hashes(path)})
 
+    def clear_unused(self) -> None:
+        """Zeros in the place of what was in RAM: Chroma begins a graph with a file of memory that it has not written to.
+
+        Whatever the process held may stand there, an erased text too. The first numbers of a header are its version and an
+        offset, then the entries there is room for and those that there are; while these are none, nothing in the file counts.
+        """
+        path = self.current
+        for header in path.rglob("header.bin") if path is not None else ():
+            if header in self._cleared:
+                continue
+            try:
+                start = header.read_bytes()[: _START.size]
+                if len(start) == _START.size and _START.unpack(start)[3] == 0:
+                    for name in ("data_level0.bin", "length.bin"):
+                        _fill_with_zeros(header.with_name(name))
+                self._cleared.add(header)
+            except OSError as error:
+                raise StoreUnavailable(f"The folder of the Chroma index cannot be written: {error}.") from error
+
     def renewed(self) -> Path:
         """A new, empty generation in the place of the one in use, of which nothing stays."""
         try:
@@ -125,6 +148,13 @@ class GenerationFolder:
                     shutil.rmtree(path)
                 except OSError as error:
                     raise StoreUnavailable(f"An old Chroma index cannot be removed: {error}.") from error
+
+
+def _fill_with_zeros(path: Path) -> None:
+    if path.is_file() and any(path.read_bytes()):
+        with path.open("r+b") as file:
+            file.write(bytes(path.stat().st_size))
+            os.fsync(file.fileno())
 
 
 def _number(name: str) -> int:

@@ -48,6 +48,10 @@ class Place(Protocol):
         """The shelf if it is open; it stays open meanwhile."""
         ...
 
+    def clear_unused(self) -> None:
+        """Leave nothing in the files that was never an entry."""
+        ...
+
     def abandon(self) -> None:
         """What is there cannot be used: the next opening begins anew."""
         ...
@@ -153,6 +157,11 @@ class FolderPlace:
         with self._gate.using() as shelf:
             yield shelf
 
+    def clear_unused(self) -> None:
+        """Leave nothing in the files that was never an entry."""
+        if self._client is not None:
+            self._folder.clear_unused()
+
     def abandon(self) -> None:
         """Remove what is there."""
         self._shut()
@@ -166,6 +175,7 @@ class FolderPlace:
         self._shut()
         if opened:
             with suppress(StoreError):
+                self._folder.clear_unused()
                 self._folder.closed()
         self._lock.release()
 
@@ -211,6 +221,9 @@ class ServerPlace:
         """The shelf if the server was reached."""
         with self._gate.using() as shelf:
             yield shelf
+
+    def clear_unused(self) -> None:
+        """The files are the server's own."""
 
     def abandon(self) -> None:
         """Reach it anew next time; its collections are made anew by whoever feeds."""

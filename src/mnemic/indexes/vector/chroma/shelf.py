@@ -149,17 +149,7 @@ class ChromaShelf:
         known = [entry for entry in entries if entry.doc in same]
         _each(known, lambda some: _describe(collection, some))
         _each(fresh, lambda some: _write(collection, some), lambda one: _write(collection, [one], whole=False))
-        self._link_anew(collection, [entry for entry in fresh if has_direction(entry.vector)])
-
-    def _link_anew(self, collection: Collection, entries: Sequence[Entry]) -> None:
-        """Write those again that their own vector does not find: Chroma's graph now and then links to a new one from nowhere.
-
-        Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others.
-        """
-        for _ in range(ATTEMPTS):
-            entries = _unfound(collection, entries)
-            for entry in entries:
-                collection.update(ids=[str(entry.doc)], embeddings=entry.vector[None])
+        _link_anew(collection, [entry for entry in fresh if has_direction(entry.vector)])
 
     def _unchanged(self, collection: Collection, entries: Sequence[Entry]) -> set[int]:
         """The docs of those that are kept with this very text and vector."""
@@ -253,10 +243,15 @@ class ChromaShelf:
                 found |= {int(id_) for id_ in ids}
         return found
 
-    def finds(self, tier: str, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-        """For each of some vectors the distance of the nearest entry."""
+    def unfound(self, tier: str, entries: Sequence[Entry]) -> Sequence[Entry]:
+        """Those of a tier that their own vector does not lead to."""
         with translated("Searching Chroma"):
-            return _distances(self._tiers[tier], vectors)
+            return _unfound(self._tiers[tier], entries)
+
+    def link_anew(self, tier: str, entries: Sequence[Entry]) -> None:
+        """Make those of a tier found that their own vector does not lead to."""
+        with translated("Writing into Chroma"):
+            _link_anew(self._tiers[tier], entries)
 
 
 def alike(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
@@ -276,22 +271,29 @@ def has_direction(vector: NDArray[np.float32]) -> bool:
     return float(np.linalg.norm(vector)) > 0.5
 
 
-def _distances(collection: Collection, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
-    """For each vector the distance of the nearest entry."""
-    import numpy as np
-
-    found = collection.query(query_embeddings=vectors, n_results=10, include=["distances"])
-    return np.array([min(near, default=2.0) for near in found["distances"]], np.float32)
-
-
 def _unfound(collection: Collection, entries: Sequence[Entry]) -> Sequence[Entry]:
     """Those that their own vector does not lead to."""
     import numpy as np
 
     if not entries:
         return ()
-    distances = _distances(collection, np.stack([entry.vector for entry in entries]))
-    return [entry for entry, distance in zip(entries, distances, strict=True) if distance > APART]
+    vectors = np.stack([entry.vector for entry in entries])
+    found = collection.query(query_embeddings=vectors, n_results=10, include=["distances"])
+    return [entry for entry, near in zip(entries, found["distances"], strict=True) if min(near, default=2.0) > APART]
+
+
+def _link_anew(collection: Collection, entries: Sequence[Entry]) -> None:
+    """Write those again that their own vector does not find: Chroma's graph now and then links to a new one from nowhere.
+
+    Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others. Linking one anew can
+    cost another its links, so all are looked at again.
+    """
+    for _ in range(ATTEMPTS):
+        lost = _unfound(collection, entries)
+        if not lost:
+            return
+        for entry in lost:
+            collection.update(ids=[str(entry.doc)], embeddings=entry.vector[None])
 
 
 def _each(

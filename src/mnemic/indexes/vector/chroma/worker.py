@@ -181,6 +181,7 @@ class Worker:
                 self._check()
                 assert self._follower is not None
                 more = self._follower.step()
+                self.place.clear_unused()
                 self.state = self._follower.state
             if not more:
                 self._left = False
