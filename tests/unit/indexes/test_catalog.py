@@ -162,7 +162,8 @@ def allowed(stored, filters):
     is_message = stored.kind == "message"
     moment = to_micros(value.sent_at if is_message else value.created_at)
     in_reach = {
-        "session": value.session == filters.session,
+        "session": value.session == filters.session
+        and (filters.project is None or stored.project in (None, filters.project)),
         "project": stored.project == filters.project,
         "project+global": filters.project is None or stored.project in (None, filters.project),
         "user": True,
