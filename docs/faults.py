@@ -31,6 +31,7 @@ poison        | 200 poisoned texts: none promoted, no fence broken; every kind o
 load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact from all at a barrier, 10,000 users, an hour | small forms | all
 chroma        | processes that own an embedded Chroma killed, its files damaged: made anew from the record | 5 kills (`make test-engines`) | 50
 engines       | the suites of all stores on PostgreSQL and Chroma; two workers with mixed work on one record, of which two are killed | 250 operations (`make test-engines`) | 5,000
+properties    | laws of the text, the ranking, the packing, the rules and the indexes hold for made-up input | the same examples each time | other examples, 25 times
 """  # noqa: E501 - a table
 
 COUNTED = frozenset(

@@ -39,8 +39,11 @@ PARTS = {
     "load": ["tests/faults/test_load.py"],
     "chroma": ["tests/faults/test_chroma.py", "tests/stores/test_chroma.py", "-m", "engine"],
     "engines": ["tests/stores", "-m", "engine"],
+    "properties": ["tests/unit", "tests/end_to_end", "-m", "hypothesis"],
 }
 """What is run, in this order."""
+ROUNDS = {"properties": 25}
+"""Parts that look at other random examples each time."""
 
 
 def long() -> bool:
@@ -110,8 +113,8 @@ def run(name: str, state: dict[str, Any]) -> bool:
     began = time.monotonic()
     environment = {**os.environ, "MNEMIC_BATTERY": "1", "MNEMIC_BATTERY_PART": name}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments, *mark]
-    code = subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
-    passed = code == 0
+    rounds = range(ROUNDS.get(name, 1))
+    passed = all(subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode == 0 for _ in rounds)
     state[name] = {"passed": passed, "sources": sources(paths), "seconds": round(time.monotonic() - began)}
     _write(state)
     return passed

@@ -58,7 +58,7 @@ def test_what_each_reach_sees(handle, reach):
     # a list is not ranked, so that there is nothing to widen for
     assert listed == {*MEMORIES["project+global" if reach == "auto" else reach]}
     context = handle.get_memory_context("Which port does the proxy listen on?", reach=reach, max_tokens=5_000)
-    assert "9999" not in context.text
+    assert "port 9999" not in context.text
     for place in PLACES:
         assert (f"Somebody of the {place} asked" in context.text) == (place in MESSAGES[reach])
 

@@ -237,9 +237,9 @@ class TestTrust:
         extracting = [request.prompt for request in model.requests if request.stage == "extract"]
         assert extracting
         assert not [
-            prompt for prompt in extracting if "bought a red" in prompt.split("<conversation")[1] and "900" in prompt
+            prompt for prompt in extracting if "bought a red" in prompt.split("<conversation")[1] and "900 euros" in prompt
         ]
-        assert [prompt for prompt in extracting if "900" in prompt.split("<conversation")[1]]
+        assert [prompt for prompt in extracting if "900 euros" in prompt.split("<conversation")[1]]
 
     @pytest.mark.parametrize("share", [-0.1, 1.1, "all"])
     def test_arguments_are_checked(self, memory, share):

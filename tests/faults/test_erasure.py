@@ -89,7 +89,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
             (term,) = index_terms(item.canaries[0])
             assert docs[item.id] in memory._engine.store.postings(number, term), item.state
         alive = next(item for item in others if item.state == "message")
-        assert memory.search(alive.content, k=3, kinds=["message"])[0].id == alive.id
+        assert alive.id in {hit.id for hit in memory.search(alive.content, k=3, kinds=["message"])}
         assert set(scan(folder, side, kept_bytes)) == kept_bytes
         again = next(item for item in victims if item.state == "message")
         assert memory.add([Message(role="user", content="anew", id=again.id)])[0].outcome == "stored"

@@ -275,18 +275,13 @@ class _Standing(_Fixtures):
             settled(memory)
             memory.update(held.id, content="The vault opens with nothing")
             settled(memory)
-            pending = ""
             for id_ in ("secret", held.id):
-                pending = memory.forget(ids=[id_], hard=True).purge.pending
+                memory.forget(ids=[id_], hard=True)
                 assert id_ not in {hit.id for hit in memory.search("password of the vault", recipe="vector", k=30)}
             settled(memory)
             assert set(named(memory, "The password of the vault", 50)) <= {f"m{n}" for n in range(20)}
-            left = self.traces(folder, ["xyzzy-4711", "plugh-0815"])
-            assert not left or pending, (
-                left
-            )  # what could not be cleared while others read is said, and cleared at the end
-        left = self.traces(folder, ["xyzzy-4711", "plugh-0815"])
-        assert not left, left
+            assert self.traces(folder, ["xyzzy-4711", "plugh-0815"]) == []
+        assert self.traces(folder, ["xyzzy-4711", "plugh-0815"]) == []
         with closing(opened()) as memory:
             settled(memory)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["APART", "ChromaShelf", "alike", "has_direction"]
+__all__ = ["ChromaShelf", "alike", "has_direction"]
 
 TIERS = {"short_term": "short_term_memory", "long_term": "long_term_memory"}
 COSINE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
