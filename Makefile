@@ -22,7 +22,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(TESTS) -n 2 --durations=15 --durations-min=5 -m "not torch and not llm and not engine"
+	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not engine"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
