@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mnemic import InvalidInput, Message, NotFound, StoreClosed
+from mnemic.flows import contexts
 from mnemic.retrieval import RECIPES, Recipe
 from mnemic.testing import FailingEmbedder
 
@@ -337,6 +338,12 @@ class TestContext:
         assert text.count(f"</memory {fence}>") == text.count("</memory") == 1
         assert text.endswith(f"</memory {fence}>")
         assert "<|" not in text
+
+    def test_short_messages_fill_a_budget_as_long_ones_do(self, memory):
+        conversation(memory, *(f"Ana: tea {n}" for n in range(80)))
+        context = memory.get_memory_context("tea", max_tokens=480)
+        assert len(context.hits) > contexts.hits_for(480) == 30
+        assert context.token_count <= 480
 
     def test_too_small_a_budget_cuts_and_says_so(self, memory):
         conversation(memory, "Ana: " + "Lisbon is sunny and " * 60)
