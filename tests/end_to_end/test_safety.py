@@ -237,7 +237,9 @@ class TestTrust:
         extracting = [request.prompt for request in model.requests if request.stage == "extract"]
         assert extracting
         assert not [
-            prompt for prompt in extracting if "bought a red" in prompt.split("<conversation")[1] and "900 euros" in prompt
+            prompt
+            for prompt in extracting
+            if "bought a red" in prompt.split("<conversation")[1] and "900 euros" in prompt
         ]
         assert [prompt for prompt in extracting if "900 euros" in prompt.split("<conversation")[1]]
 
