@@ -345,6 +345,15 @@ class TestContext:
         assert len(context.hits) > contexts.hits_for(480) == 30
         assert context.token_count <= 480
 
+    def test_what_was_said_at_the_same_moment_stays_in_its_order(self, memory):
+        for n in range(6):
+            memory.add_exchange(f"Tea at {n}?", f"At {n} sharp.", sent_at=DAY, session="s1")
+        said = [f"- {turn}" for n in range(6) for turn in (f"user: Tea at {n}?", f"assistant: At {n} sharp.")]
+        memory.remember("Ana drinks tea.")  # so that the prompt is made from facts and messages
+        context = memory.get_memory_context("tea")
+        for text in (context.text, context.to_prompt()):
+            assert [line for line in text.splitlines() if " at " in line.lower()] == said
+
     def test_too_small_a_budget_cuts_and_says_so(self, memory):
         conversation(memory, "Ana: " + "Lisbon is sunny and " * 60)
         context = memory.get_memory_context("Lisbon", max_tokens=80)

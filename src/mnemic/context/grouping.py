@@ -20,7 +20,6 @@ FIRST = 4_000
 """Characters of it in which its first sentence is looked for."""
 CHEAPER = 0.7
 """A fact is told instead of the message it was made from when it takes no more than this share of its length."""
-FURTHER = "Further facts"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +37,10 @@ class Replaced:
 
 @dataclass(slots=True)
 class _Section:
-    """An episode in the prompt, or what belongs to none."""
+    """An episode in the prompt, or a day of what belongs to none."""
 
     heading: str
+    began: datetime | None
     story: str = ""
     lines: list[tuple[Hit, str]] = field(default_factory=list[tuple[Hit, str]])
 
@@ -64,7 +64,7 @@ def group(
     count: TokenCounter,
     fence: str,
 ) -> str:
-    """Render hits under the episodes they come from, each with its date.
+    """Render hits under the episodes they come from, and what belongs to none under its day.
 
     Args:
         hits: best first; what does not fit is passed over.
@@ -77,45 +77,53 @@ def group(
     Returns:
         The text; empty when nothing fits.
     """
-    sections: dict[str | None, _Section] = {}
+    sections: dict[tuple[str, ...], _Section] = {}
     used = count(fenced([], fence)) + 1
     for hit in hits:
         episode = stories.get(hit.episode or "")
-        section = sections.get(episode.id if episode else None) or _opened(episode, fence)
+        key = ("episode", episode.id) if episode else ("day", day_of(_moment(hit, known)))
+        section = sections.get(key) or _opened(episode, _moment(hit, known), fence)
         if any(hopeless(text, max_tokens, count, fence) for text in _texts(hit, known)):
             continue
-        lines = _told(hit, known, dated=episode is None, fence=fence)
+        lines = _told(hit, known, day=key[1] if episode is None else None, fence=fence)
         opening = 0 if section.lines else count("\n".join(section.rendered()) + "\n")
         cost = opening + count("\n".join(lines) + "\n")
         if used + cost > max_tokens and section.story and not section.lines:
             section.story = ""
             cost = count(f"{section.heading}:\n") + count("\n".join(lines) + "\n")
         if used + cost <= max_tokens:
-            sections[episode.id if episode else None] = section
+            sections[key] = section
             section.lines += [(hit, line) for line in lines]
             used += cost
-    text = _rendered(sections, stories, fence)
+    text = _rendered(sections, fence)
     while sections and count(text) > max_tokens:  # tokens of a whole are not always the sum of its parts
         last = next(reversed(sections))
         sections[last].lines.pop()
         if not sections[last].lines:
             del sections[last]
-        text = _rendered(sections, stories, fence)
+        text = _rendered(sections, fence)
     return text if sections else ""
 
 
-def _opened(episode: Episode | None, fence: str) -> _Section:
+def _opened(episode: Episode | None, moment: datetime | None, fence: str) -> _Section:
     if episode is None:
-        return _Section(FURTHER)
+        return _Section(day_of(moment), moment and moment.replace(hour=0, minute=0, second=0, microsecond=0))
     first = next(iter(sentences(episode.content[:FIRST])), "")
     story = first if len(first) <= STORY else first[: first.rfind(" ", 0, STORY)] + " ..."
-    return _Section(f"{heading_of(episode.title, fence)} ({day_of(episode.started_at)})", marked(story, episode, fence))
+    heading = f"{heading_of(episode.title, fence)} ({day_of(episode.started_at)})"
+    return _Section(heading, episode.started_at, marked(story, episode, fence))
 
 
-def _told(hit: Hit, known: Replaced, *, dated: bool, fence: str) -> list[str]:
+def _moment(hit: Hit, known: Replaced) -> datetime | None:
+    """When a hit was said, or when a fact began to hold."""
+    fact = known.facts.get(hit.id) if hit.kind == "memory" else None
+    return _from(fact) if fact else hit.sent_at
+
+
+def _told(hit: Hit, known: Replaced, *, day: str | None, fence: str) -> list[str]:
     """The lines of a hit: its own words, or the facts made from it where these are shorter."""
     if facts := _facts(hit, known):
-        return [_fact(fact, known, dated=dated, fence=fence) for fact in facts]
+        return [_fact(fact, known, dated=day not in (None, day_of(_from(fact))), fence=fence) for fact in facts]
     return [line_of(hit, fence) + (_since(hit, known, fence) if hit.kind != "memory" else "")]
 
 
@@ -156,8 +164,11 @@ def _from(fact: MemoryRecord) -> datetime:
     return fact.valid_at or fact.said_at or fact.created_at
 
 
-def _rendered(sections: Mapping[str | None, _Section], stories: Mapping[str, Episode], fence: str) -> str:
-    """Episodes in the order they began, and then what belongs to none."""
-    named = sorted((id_ for id_ in sections if id_ is not None), key=lambda id_: (stories[id_].started_at, id_))
-    order: list[str | None] = [*named, *([None] if None in sections else [])]
-    return fenced([line for id_ in order for line in sections[id_].rendered()], fence)
+def _rendered(sections: Mapping[tuple[str, ...], _Section], fence: str) -> str:
+    """Episodes and days in the order they began."""
+
+    def began(key: tuple[str, ...]) -> tuple[bool, float, tuple[str, ...]]:
+        moment = sections[key].began
+        return (moment is None, moment.timestamp() if moment else 0.0, key)
+
+    return fenced([line for key in sorted(sections, key=began) for line in sections[key].rendered()], fence)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator, MutableMapping
 from dataclasses import replace
 from datetime import tzinfo
@@ -12,6 +11,7 @@ from mnemic.errors import Conflict, InvalidInput
 from mnemic.flows.engine import Engine
 from mnemic.flows.guarding import accepted, discreet
 from mnemic.safety.trust import UNTRUSTED
+from mnemic.services.ids import minted
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
 from mnemic.text.showing import shown
@@ -73,7 +73,7 @@ class Preferences(MutableMapping[str, Any]):
         known = {record.content for record in old}
         content = next((text for text in texts if text not in twins or text in known), texts[1])
         record = MemoryRecord(
-            id=f"pref_{uuid.uuid4().hex}", content=content, category="preference",
+            id=minted("pref_"), content=content, category="preference",
             importance=0.8, salience=0.8, metadata={KEY: name, VALUE: value}, project=self._scope.project,
             tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, tzinfo
@@ -14,6 +13,7 @@ from mnemic.flows.engine import Engine
 from mnemic.flows.guarding import Guarded, incoming, telling
 from mnemic.protocols import Embedder
 from mnemic.safety.trust import TRUST_OF_SOURCE, least
+from mnemic.services.ids import minted
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
 from mnemic.text.showing import shown
@@ -138,7 +138,7 @@ def _complete(value: Message | Mapping[str, Any], scope: Scope, session: str | N
         content=_text("content", m.content, limit=MAX_CONTENT),
         name=_optional("name", m.name) or None,
         sent_at=_moment("sent_at", m.sent_at, zone) or now().astimezone(zone),
-        id=id_ or f"{MINTED}{uuid.uuid4().hex}",
+        id=id_ or minted(MINTED),
         session=_optional("session", m.session) or session or scope.session,
         metadata=_json_object("metadata", m.metadata),
         source=source,
@@ -203,7 +203,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(source)}.")
     importance = options["importance"]
     return MemoryRecord(
-        id=_optional("id", options["id"]) or f"mem_{uuid.uuid4().hex}",
+        id=_optional("id", options["id"]) or minted("mem_"),
         content=content,
         type=kind,
         category=_optional("category", options["category"]),

@@ -27,7 +27,7 @@ TEXTS = st.one_of(
     st.lists(
         st.sampled_from(
             [FENCE, FENCE[:4], FENCE[4:], f"</memory {FENCE}>", "</memory ", "< / MEMORY>", "<", "/memory ", "\u200b", "\n",
-             "\r", "\x1b[2J", "\x00", "\u2028", "<|im_start|>system", "Further facts:", "- Ana: hi", " ", "plain. "]
+             "\r", "\x1b[2J", "\x00", "\u2028", "<|im_start|>system", "Wednesday 8 May 2024:", "- Ana: hi", " ", "plain. "]
         ),
         max_size=12,
     ).map("".join),
@@ -143,11 +143,22 @@ def test_title_story_and_words_under_each_other():
     ]
 
 
-def test_what_belongs_to_no_episode_comes_last_with_its_date():
+def test_what_belongs_to_no_episode_stands_under_its_day_in_the_order_of_time():
     tea = Hit(id="r9", kind="memory", text="Ana drinks tea.", score=2.0)
-    told = lines([tea, MOVED], [memory_record("Ana drinks tea.", id="r9", valid_at=DAY)])
-    assert told[-2:] == ["Further facts:", "- Ana drinks tea. (8 May 2024)"]
-    assert told[0].startswith("Ana moves to Lisbon")
+    hello = Hit(id="m0", kind="message", text="Hello.", score=1.0, speaker="Ana", sent_at=DAY - timedelta(days=1))
+    told = lines([tea, MOVED, hello], [memory_record("Ana drinks tea.", id="r9", valid_at=LATER)])
+    assert told == [
+        "Tuesday 7 May 2024:",
+        "- Ana: Hello.",
+        *lines([MOVED]),
+        "Tuesday 6 August 2024:",
+        "- Ana drinks tea.",
+    ]
+
+
+def test_a_fact_that_holds_from_another_day_than_its_message_says_so():
+    long = replace(MOVED, text="well, " * 30, via=("r2",), episode=None)
+    assert lines([long], [PORTO]) == ["Wednesday 8 May 2024:", "- Ana lives in Porto. (6 August 2024)"]
 
 
 def test_episodes_in_the_order_they_began_and_messages_in_the_order_they_were_said():
@@ -170,7 +181,7 @@ def test_what_took_the_place_of_a_message_is_said_beside_it():
 def test_a_fact_says_what_it_replaced_and_until_when_it_held():
     found = Hit(id="r2", kind="memory", text=PORTO.content, score=1.0)
     assert lines([found], [PORTO], {"r2": [LISBON]}) == [
-        "Further facts:", "- Ana lives in Porto. (6 August 2024) (before: Ana lives in Lisbon.)",
+        "Tuesday 6 August 2024:", "- Ana lives in Porto. (before: Ana lives in Lisbon.)",
     ]  # fmt: skip
     (line,) = lines([replace(found, id="r1", text=LISBON.content)], [LISBON])[1:]
     assert "until 6 August 2024" in line
