@@ -39,6 +39,8 @@ MCP         integrations/mcp/src             memory_server
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 HIDDEN = re.compile(r"_|test_|model_post_init")
 SECTION = re.compile(r"(Args|Attributes|Returns|Raises|Example):")
+FIELDS = {"Field", "PrivateAttr", "field"}
+EMPTY = {"dict": "{}", "list": "[]", "tuple": "()"}
 ITEM = re.compile(r"(\*{0,2}\w+): (.*)")
 
 
@@ -86,9 +88,10 @@ def arguments(given: ast.arguments) -> list[str]:
 def field(node: ast.AnnAssign) -> str:
     """A field of a class as an argument; of ``field(...)`` the default is shown."""
     value = "" if node.value is None else ast.unparse(node.value)
-    if isinstance(node.value, ast.Call):
+    if isinstance(node.value, ast.Call) and ast.unparse(node.value.func) in FIELDS:
         given = {k.arg: ast.unparse(k.value) for k in node.value.keywords}
-        value = given.get("default") or given.get("default_factory", "").partition("[")[0].replace("dict", "{}")
+        made = given.get("default_factory", "").partition("[")[0]
+        value = given.get("default") or EMPTY.get(made, made and f"{made}()")
     return f"{ast.unparse(node.target)}: {ast.unparse(node.annotation)}" + (f" = {value}" if value else "")
 
 

@@ -230,4 +230,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+    return [*__all__]

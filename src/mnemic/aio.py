@@ -390,12 +390,13 @@ class AsyncMemory:
         min_trust: float | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
+        min_evidence: Evidence = "none",
     ) -> MemoryContext:
         """See ``Memory.get_memory_context``."""
         return await self._run(
             self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types,
             tags=tags, metadata=metadata, since=since, until=until, at=at, known_at=known_at, session=session,
-            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe,
+            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe, min_evidence=min_evidence,
         )  # fmt: skip
 
     async def list(

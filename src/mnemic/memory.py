@@ -596,6 +596,7 @@ class Memory(Handle):
         min_trust: float | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
+        min_evidence: Evidence = "none",
     ) -> MemoryContext:
         """What is found for a query, as text for a prompt that fits a budget.
 
@@ -603,7 +604,7 @@ class Memory(Handle):
         is trusted. Tokens are counted
         by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is on this machine, else a
         stated approximation; a name, ``"approximate"`` or any function are accepted. The other arguments are those of
-        ``search``.
+        ``search``: with ``min_evidence="weak"`` the text stays empty when nothing found bears on the query.
 
         Raises:
             InvalidInput: an argument cannot be used.
@@ -617,7 +618,9 @@ class Memory(Handle):
         asked = None
         if query is not None:
             k = contexts.hits_for(budget)
-            asked = asking.query(query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now)
+            asked = asking.query(
+                query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, min_evidence=min_evidence
+            )
         return contexts.recall(self._engine, self._scope, asked, filters=filters, max_tokens=budget)
 
     def list(

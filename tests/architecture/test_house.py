@@ -4,8 +4,10 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -79,7 +81,12 @@ def test_nothing_that_executes_data_and_no_environment_outside_its_rooms(path):
     )
     relative = path.relative_to(ROOT).as_posix()
     allowed = (
-        relative in {"src/mnemic/paths.py", "src/mnemic/embedders/remote.py"}
+        relative
+        in {
+            "src/mnemic/paths.py",
+            "src/mnemic/embedders/remote.py",
+            "integrations/mcp/src/mnemic_mcp/options.py",  # a command line, as cli/ is
+        }
         or "/cli/" in relative
         or "/llm/" in relative
     )
@@ -105,12 +112,21 @@ def test_every_module_has_a_docstring_and_an_honest_all(name):
 
 
 def test_the_public_names_are_exactly_all():
-    assert mnemic.__all__ == sorted(mnemic.__all__)
+    assert mnemic.__all__ == sorted(mnemic.__all__) == dir(mnemic)
     assert {name for names in mnemic._HOME.values() for name in names} | {"__version__"} == set(mnemic.__all__)
     for module, names in mnemic._HOME.items():
         assert set(names) <= set(importlib.import_module(module).__all__)
     with pytest.raises(AttributeError):
         _ = mnemic.nothing_of_that_name
+
+
+def test_the_licence_of_every_file_that_is_shipped_is_named():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    notices = {path.relative_to(ROOT).as_posix() for path in (ROOT / "src").rglob("NOTICE*")}
+    assert {*project["license-files"]} == {"LICENSE", *notices}
+    for notice in notices:
+        for name in re.findall(r"\bCC BY-SA [\d.]+", (ROOT / notice).read_text()):
+            assert name.replace("CC ", "CC-").replace(" ", "-") in project["license"].split(" AND ")
 
 
 def public_methods(cls: type) -> dict[str, inspect.Signature]:

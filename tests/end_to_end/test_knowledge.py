@@ -460,8 +460,39 @@ class TestTime:
             found = memory.search("where do I live", at=datetime(year, 1, 1, tzinfo=UTC))
             assert [hit.text for hit in found] == [f"I live in {place}."]
 
+    @pytest.mark.parametrize(
+        ("later", "old"),
+        [
+            ("I live in Hamburg now, my house was built in 1950 and has a garden.", "I live in Rome."),
+            ("My manager is Sandra, she joined in 2015.", "My manager is Tom."),
+        ],
+    )
+    def test_what_held_ends_with_what_was_said_and_not_with_any_date_in_it(self, memory, later, old):
+        memory.add(said([f"Ana: {old}"]), session="s")
+        memory.process()
+        when = DAY + timedelta(days=60)
+        memory.add(said([f"Ana: {later}"], when, prefix="n"), session="s")
+        memory.process()
+        ended = [record.invalid_at for record in memory.list(include_expired=True) if record.invalid_at]
+        assert ended == [when]
+
+    def test_since_is_a_date_that_counts(self, memory):
+        memory.add(said(["Ana: I have lived in Berlin since 2019."]), session="s")
+        memory.process()
+        assert [record.valid_at.year for record in memory.list()] == [2019]
+
 
 class TestHits:
+    def test_a_message_is_outdated_only_for_questions_about_what_was_replaced(self, memory):
+        memory.add(said(["Ana: I live in Rome. Spare key: under the blue pot at Marta's."]), session="s")
+        memory.process()
+        memory.add(said(["Ana: I moved to Oslo."], DAY + timedelta(days=60), prefix="n"), session="s")
+        memory.process()
+        assert "no longer current" in memory.get_memory_context("Where does Ana live?").to_prompt()
+        (first, *_) = memory.search("Where is the spare key?")
+        assert (first.id, first.superseded_by) == ("m0", ())
+        assert "no longer current" not in memory.get_memory_context("Where is the spare key?").to_prompt()
+
     def test_hits_say_what_stands_behind_them(self, memory):
         memory.add(said(TALK), session="s")
         memory.add(said(MOVED, DAY + timedelta(days=80), prefix="n"), session="s")

@@ -618,6 +618,35 @@ class TestForgetting:
         assert "m2" not in gone
         assert [m.id for m in memory.messages()] == ["m2"]
 
+    @pytest.mark.parametrize(
+        "more",
+        [
+            "My dentist is Dr. Costa. I take ramipril 5mg.",
+            "My dentist is Dr. Costa, and I fly to Porto on Friday.",
+            "My salary is 41,500; my dentist is Dr. Costa.",
+        ],
+    )
+    def test_what_says_something_else_as_well_stays_and_is_told(self, memory, more):
+        memory.add_message(more)
+        held = memory.remember(more).id
+        memory.remember("My dentist is Dr. Costa. She is great.", id="only")
+        receipts = memory.forget("my dentist")
+        assert {r.id for r in receipts if r.outcome == "stored"} == {"only"}
+        assert all("something else" in r.reason for r in receipts if r.outcome == "rejected")
+        assert [r.id for r in memory.list()] == [held]
+        assert [m.content for m in memory.messages()] == [more]
+        erasure = memory.forget("my dentist", hard=True)
+        assert erasure.ids == ("only",)
+        assert {r.id for r in erasure.spared} >= {held}
+
+    def test_an_id_or_a_list_is_no_description(self, memory):
+        held = memory.remember("My dentist is Dr. Costa.").id
+        with pytest.raises(InvalidInput, match="ids="):
+            memory.forget(held)
+        with pytest.raises(InvalidInput, match="ids="):
+            memory.forget([held])
+        assert [r.id for r in memory.list()] == [held]
+
     @pytest.mark.parametrize("text", ["", "   ", "everything", "my stuff", "forget the things I said", "..."])
     def test_a_description_of_nothing_is_refused(self, memory, text):
         told(memory)

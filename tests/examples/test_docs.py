@@ -26,11 +26,11 @@ markdown = pytest.importorskip("sybil.parsers.markdown")
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-GUIDES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")]
+GUIDES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "cookbook/README.md")]
 GUIDES += [path for path in sorted(DOCS.rglob("*.md")) if path.parent.name != "reference"]
 READMES = sorted(ROOT.glob("integrations/*/README.md"))
 PAGES = [*GUIDES, *READMES, *sorted((DOCS / "reference").glob("*.md"))]
-NEEDS = ("chromadb", "langchain", "llama_index", "mnemic.testing.language_models", "pydantic_ai", "pytest")
+NEEDS = ("chromadb", "langchain", "llama_index", "mnemic.testing.language_models", "pydantic_ai", "pytest", "starlette")
 PACKAGES = {"mnemic": None, "langchain_mnemic": "langchain_classic", "llama_index.memory.mnemic": "llama_index.core"}
 
 
@@ -159,6 +159,23 @@ def test_the_reference_is_what_the_code_says():
         [sys.executable, DOCS / "generate.py", "--check"], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_reference_shows_which_fields_have_a_default():
+    settings, reports = text_of("docs/reference/settings.md"), text_of("docs/reference/reports.md")
+    assert "    time_gap: timedelta = timedelta(minutes=30),\n" in settings
+    assert "    purge: Purge = Purge(),\n" in reports
+    assert "    counts: Mapping[str, int] = {},\n" in reports
+
+
+def test_the_cookbook_lists_every_program():
+    page = text_of("cookbook/README.md")
+    programs = sorted(path.name for path in (ROOT / "cookbook").glob("*.py"))
+    assert re.findall(r"^\| \[(\w+\.py)\]\(\1\)", page, re.MULTILINE) == programs
+    for name in programs:
+        line = re.search(r"^Install: pip install (.+)$", text_of(f"cookbook/{name}"), re.MULTILINE)[1].replace('"', "")
+        told = re.search(rf"^\| \[{re.escape(name)}\].*\| `(.+)` \|$", page, re.MULTILINE)[1].replace('"', "")
+        assert told == line, name
 
 
 def test_the_figures_of_faults_are_those_of_the_last_run():

@@ -1,15 +1,19 @@
 """The conformance suite over PostgreSQL, and what only that engine can do wrong."""
 
+import io
+import json
 import logging
 import os
+import sys
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from mnemic import errors
+from mnemic.cli import main
 from mnemic.testing import ErasureSuite, StoreSuite
 from mnemic.testing.fakes import add_memory, add_message
 from mnemic.types import Archive, Erase, Filters
@@ -328,6 +332,36 @@ class TestConnections:
         monkeypatch.setattr("mnemic.stores.postgres.database.IDLE_SECONDS", 0.0)
         assert store.get("ana", "one").value.content == "one"
 
+    def test_reads_outlive_the_loss_of_every_connection(self, store, admin):
+        store.apply("ana", [add_message("one")])
+
+        def read_on_many():
+            with ExitStack() as held:
+                for _ in range(6):
+                    db = held.enter_context(store._db.read())
+                    assert db.execute("SELECT count(*) FROM messages").fetchone() == (1,)
+
+        read_on_many()
+        assert len(self._cut(admin)) >= 6
+        assert store.get("ana", "one").value.content == "one"
+        read_on_many()
+        self._cut(admin)
+        for _ in range(8):
+            assert store.knowledge.left("ana", "enrich") == []  # a moment of its own: BEGIN comes first
+
+    def test_a_read_that_gave_something_is_not_repeated(self, store, admin):
+        store.apply("ana", [add_message("one")])
+
+        def read_twice():
+            with store._db.read() as db:
+                db.execute("SELECT 1")
+                self._cut(admin)
+                db.execute("SELECT 1")
+
+        with pytest.raises(errors.StoreUnavailable):
+            read_twice()
+        assert store.get("ana", "one").value.content == "one"
+
     def test_a_deadlock_is_begun_anew(self, store):
         barrier, tries = threading.Barrier(2), []
         store.apply("ana", [add_message("one")])
@@ -459,8 +493,49 @@ class TestErasing:
         store.erasure.erase("ana", Erase(ids=("m",)))
         admin.execute("BEGIN")
         admin.execute(f"LOCK TABLE {schema_of(postgres_url)}.events IN ROW EXCLUSIVE MODE")
-        assert "Tried again" in store.erasure.purge(patience=0.1).pending
+        pending = store.erasure.purge(patience=0.1).pending
+        assert "the rows are gone" in pending
+        assert "longer than 0.1 s" in pending
+        assert "nothing was written" not in pending
+        assert "Tried again" in pending
         assert store.erasure.unfinished()
         admin.execute("ROLLBACK")
         assert store.erasure.purge().pending == ""
         assert not store.erasure.unfinished()
+
+
+class TestCommands:
+    @pytest.fixture
+    def mnemic(self, capsys, monkeypatch):
+        def run(url, *words, stdin=b""):
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin), encoding="utf-8"))
+            capsys.readouterr()
+            code = main(["--dir", url, "--embedder", "hashing", *map(str, words)])
+            told = capsys.readouterr()
+            assert "has no file" not in told.err
+            return code, told.out
+
+        return run
+
+    def test_out_and_in(self, mnemic, postgres_url, tmp_path):
+        first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+        assert mnemic(postgres_url, "remember", "Prefers tea.")[0] == 0
+        assert mnemic(postgres_url, "export", first)[0] == 0
+        assert mnemic(postgres_url, "import", first, "--user", "bob")[0] == 0
+        assert mnemic(postgres_url, "export", second, "--user", "bob")[0] == 0
+        assert first.read_bytes() == second.read_bytes()
+
+    @pytest.mark.parametrize("held", [{"role": "user", "content": "Hi."}, {"id": "1", "memory": "Likes tea."}])
+    def test_a_dry_run_makes_no_record(self, mnemic, postgres_url, tmp_path, held):
+        (tmp_path / "in.json").write_text(json.dumps([held]))
+        words = ("import", tmp_path / "in.json")
+        assert mnemic(postgres_url, *words, "--dry-run")[0] == 0
+        assert PostgresStore.at(postgres_url)[1] is False
+        assert mnemic(postgres_url, *words)[0] == 0
+        assert mnemic(postgres_url, *words, "--dry-run")[0] == 0
+
+    def test_a_session_starts_with_what_is_known(self, mnemic, postgres_url):
+        assert mnemic(postgres_url, "hook", "session-start") == (0, "")
+        assert PostgresStore.at(postgres_url)[1] is False
+        mnemic(postgres_url, "remember", "Tiles are cached for a day.")
+        assert "Tiles are cached for a day." in mnemic(postgres_url, "hook", "session-start", "--project", "off")[1]

@@ -129,13 +129,12 @@ async def test_the_tools_get_their_runtime_from_any_graph(memory: Memory, way: s
 
 @every_way
 async def test_a_model_cannot_choose_the_user(memory: Memory, way: str) -> None:
-    arguments = {
-        "content": "Bo lives in Oslo.",
-        "runtime": {"context": {"user_id": "ana"}},
-        "user": "ana",
-        "scope": "ana",
-    }
+    arguments = {"content": "Bo lives in Oslo.", "runtime": {"context": {"user_id": "ana"}}}
     await run(calling(memory), json.dumps(["remember", arguments]), way, user="bo", thread="t1")
+    for unknown in ("user", "scope"):
+        wrong = {**arguments, "content": "Bo lives in Rome.", unknown: "ana"}
+        messages = await run(calling(memory), json.dumps(["remember", wrong]), way, user="bo", thread=f"t-{unknown}")
+        assert f"unknown arguments ['{unknown}']" in messages[-2].text
     assert memory.list() == []
     assert [m.content for m in memory.scoped(user="bo").list()] == ["Bo lives in Oslo."]
 

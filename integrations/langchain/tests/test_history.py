@@ -245,3 +245,33 @@ def test_a_subclass_instance_does_not_warn_and_prints(memory: Memory) -> None:
     history.add_user_message("Hello")
     history.add_ai_message("Hi")
     assert str(history) == "Human: Hello\nAI: Hi"
+
+
+def test_a_session_name_in_several_projects_is_several_conversations(memory: Memory) -> None:
+    places = {"none": memory, "a": memory.scoped(project="a"), "b": memory.scoped(project="b")}
+    histories = {name: MnemicChatMessageHistory(place, "s1") for name, place in places.items()}
+    for name, history in histories.items():
+        history.add_message(HumanMessage(name))
+    assert {name: [m.text for m in history.messages] for name, history in histories.items()} == {
+        "none": ["none"], "a": ["a"], "b": ["b"],
+    }  # fmt: skip
+    histories["a"].clear()
+    assert [[m.text for m in history.messages] for history in histories.values()] == [["none"], [], ["b"]]
+
+
+def test_an_empty_conversation_beside_one_of_another_project_is_left_as_it_is(memory: Memory) -> None:
+    MnemicChatMessageHistory(memory.scoped(project="a"), "s1").add_message(HumanMessage("a"))
+    history = MnemicChatMessageHistory(memory, "s1")
+    history.clear()
+    assert history.session == "s1"
+
+
+def test_a_message_of_any_length_comes_back_equal(memory: Memory) -> None:
+    history = MnemicChatMessageHistory(memory, "s1")
+    told: list[BaseMessage] = [
+        HumanMessage("ab" * 600_000, id="1"),
+        AIMessage(content=[{"type": "text", "text": "x" * 1_200_000}]),
+    ]
+    history.add_messages(told)
+    assert history.messages == told
+    assert all(len(m.content) <= 1_000_000 for m in memory.messages())

@@ -403,6 +403,52 @@ def test_an_edited_branch_of_a_thread(memory: Memory, scripted: Any) -> None:
     ]
 
 
+def test_a_regenerated_answer_brings_nothing_back(memory: Memory, scripted: Any) -> None:
+    agent = agent_of(scripted("Noted.", "Hm.", "Hello!"), MnemicMiddleware(memory), checkpointer=InMemorySaver())
+    for question in ("My size is 42.", "Hi."):
+        agent.invoke({"messages": [HumanMessage(question)]}, thread("t1"))
+    memory.forget(ids=[memory.messages()[0].id or ""], hard=True)
+    last = agent.get_state(thread("t1")).values["messages"][-1]
+    agent.invoke({"messages": [RemoveMessage(id=last.id)]}, thread("t1"))
+    assert said(memory) == ["assistant: Noted.", "user: Hi.", "assistant: Hm.", "assistant: Hello!"]
+
+
+@pytest.mark.parametrize("removed", [1, 2, 3, 12, 20])
+def test_a_thread_that_is_cut_goes_on_with_what_is_new(memory: Memory, scripted: Any, removed: int) -> None:
+    agent = agent_of(scripted(*["ok"] * 20), MnemicMiddleware(memory), checkpointer=InMemorySaver())
+    for number in range(10):
+        agent.invoke({"messages": [HumanMessage(f"number {number}")]}, thread("t1"))
+    memory.forget(ids=[m.id or "" for m in memory.messages()], hard=True)
+    gone = [RemoveMessage(id=m.id) for m in agent.get_state(thread("t1")).values["messages"][-removed:]]
+    agent.update_state(thread("t1"), {"messages": gone})
+    agent.invoke({"messages": [HumanMessage("And now?")]}, thread("t1"))
+    agent.invoke({"messages": [HumanMessage("And then?")]}, thread("t1"))
+    told = ["user: And now?", "assistant: ok", "user: And then?", "assistant: ok"]
+    assert said(memory) == told
+
+
+def test_another_users_words_stay_with_their_user(memory: Memory, scripted: Any) -> None:
+    middleware = MnemicMiddleware(memory, scope=lambda runtime: {"user": runtime.context.user_id})
+    options: Any = {"context_schema": Who, "checkpointer": InMemorySaver()}
+    agent = agent_of(scripted("Noted.", "Hm.", "Hello!"), middleware, **options)
+    agent.invoke({"messages": [HumanMessage("My size is 42.")]}, thread("t1"), context=Who("ana"))
+    agent.invoke({"messages": [HumanMessage("Hi.")]}, thread("t1"), context=Who("bob"))
+    last = agent.get_state(thread("t1")).values["messages"][-1]
+    agent.invoke({"messages": [RemoveMessage(id=last.id)]}, thread("t1"), context=Who("bob"))
+    assert said(memory.scoped(user="bob")) == ["user: Hi.", "assistant: Hm.", "assistant: Hello!"]
+    assert said(memory) == ["user: My size is 42.", "assistant: Noted."]
+
+
+def test_a_mark_of_an_earlier_version_is_understood(memory: Memory) -> None:
+    middleware = MnemicMiddleware(memory, scope={"session": "s"})
+    runtime: Any = None
+    messages: list[AnyMessage] = [HumanMessage("one", id="1"), AIMessage("two", id="2"), HumanMessage("three", id="3")]
+    begun = middleware.before_agent({"messages": messages, "mnemic_mark": "2"}, runtime)
+    assert (begun["mnemic_mark"], begun["mnemic_said"]) == (["1", "2"], ["3"])
+    middleware.after_agent({"messages": messages, **begun}, runtime)
+    assert said(memory) == ["user: three"]
+
+
 def test_a_very_long_message_is_kept_whole(memory: Memory, scripted: Any) -> None:
     text = "ab" * 500_001  # more than one record may hold, in pieces that are equal
     model = scripted("ok", "ok")
@@ -431,8 +477,8 @@ def test_an_empty_thread(memory: Memory) -> None:
     middleware = MnemicMiddleware(memory)
     runtime: Any = None
     begun = middleware.before_agent({"messages": []}, runtime)
-    assert begun == {"mnemic_context": "", "mnemic_mark": "", "mnemic_said": []}
-    assert middleware.after_agent({"messages": [], **begun}, runtime)["mnemic_mark"] == ""
+    assert begun == {"mnemic_context": "", "mnemic_mark": [], "mnemic_said": []}
+    assert middleware.after_agent({"messages": [], **begun}, runtime)["mnemic_mark"] == []
 
 
 @both_ways

@@ -201,9 +201,9 @@ def test_a_scope_of_the_runtime_needs_one(memory: Memory) -> None:
 
 
 def test_a_model_cannot_name_a_user(memory: Memory) -> None:
-    named(memory)["remember"].invoke({"content": "Ana likes tea", "user": "bo", "runtime": None})
-    assert [m.content for m in memory.list()] == ["Ana likes tea"]
-    assert memory.scoped(user="bo").list() == []
+    told = named(memory)["remember"].invoke({"content": "Ana likes tea", "user": "bo", "runtime": None})
+    assert "unknown arguments ['user']" in told
+    assert memory.list() == memory.scoped(user="bo").list() == []
 
 
 def test_what_replaces_and_what_is_known_is_said(memory: Memory) -> None:
@@ -228,3 +228,19 @@ async def test_beside_the_middleware(memory: Memory, scripted: Any) -> None:
     await agent.ainvoke({"messages": [HumanMessage("Where does Ana live?")]})
     assert "Ana lives in Lisbon." in model.seen[-1][-1].text
     assert [m.role for m in memory.messages()] == ["user", "assistant", "user", "assistant"]
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "unknown"),
+    [
+        ("forget", {"description": "my home", "hard": True}, "hard"),
+        ("recall", {"query": "home", "user": "bob"}, "user"),
+        ("remember", {"content": "x", "importance": 1}, "importance"),
+    ],
+)
+def test_unknown_arguments_are_refused(memory: Memory, name: str, given: dict[str, Any], unknown: str) -> None:
+    memory.remember("Ana lives in Lisbon.")
+    used = next(tool for tool in mnemic_tools(memory) if tool.name == name)
+    told = used.invoke(given)
+    assert f"unknown arguments ['{unknown}']; known are ['{next(iter(given))}'" in told
+    assert [record.content for record in memory.list()] == ["Ana lives in Lisbon."]

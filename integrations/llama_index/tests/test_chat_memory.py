@@ -334,3 +334,46 @@ def test_forms_of_the_framework_are_understood(memory):
     chat = MnemicChatMemory.from_defaults(memory, insert_method=InsertMethod.SYSTEM, tokenizer_fn=None)
     assert chat.insert_method == "system"
     assert chat.class_name() == "MnemicChatMemory"
+
+
+@pytest.mark.parametrize("at", range(4))
+def test_what_is_erased_is_not_learned_again_from_a_given_history(memory, said, at):
+    chat = MnemicChatMemory(memory=memory, session_id="now")
+    told = [user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")]
+    chat.put_messages(told)
+    memory.forget(ids=[memory.messages()[at].id], hard=True)
+    chat.set([*chat.get_all(), user("And now?")])
+    assert said(memory) == [*[m.content for m in told if m is not told[at]], "And now?"]
+
+
+@pytest.mark.parametrize("at", range(3))
+def test_what_is_erased_is_not_learned_again_by_another_object(memory, said, at):
+    told = [user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")]
+    MnemicChatMemory(memory=memory, session_id="now").put_messages(told)
+    memory.forget(ids=[memory.messages()[at].id], hard=True)
+    MnemicChatMemory(memory=memory, session_id="now").set([*told, user("And now?")])
+    assert said(memory) == [*[m.content for m in told if m is not told[at]], "And now?"]
+
+
+def test_a_session_without_a_project_is_not_that_of_a_project(memory):
+    MnemicChatMemory(memory=memory, project="a", session_id="s").put(user("Alpha."))
+    bare = MnemicChatMemory(memory=memory, session_id="s")
+    assert bare.get_all() == []
+    bare.put(user("Nobody's."))
+    assert texts(MnemicChatMemory(memory=memory, session_id="s").get_all()) == ["Nobody's."]
+    assert texts(MnemicChatMemory(memory=memory, project="a", session_id="s").get_all()) == ["Alpha."]
+
+
+@pytest.mark.parametrize("given", ["put", "set"])
+def test_a_message_of_any_length_is_stored(memory, said, given):
+    chat = MnemicChatMemory(memory=memory, session_id="now")
+    long = user("Long. " * 200_000)
+    if given == "put":
+        chat.put(long)
+    else:
+        chat.set([long])
+        chat.set(chat.get_all())
+    chat.put(user("And now?"))
+    assert "".join(said(memory)[:-1]) == long.content
+    assert chat.get_all() == [long, user("And now?")]
+    assert chat.get()[-1].content == "And now?"

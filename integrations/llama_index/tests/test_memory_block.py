@@ -10,7 +10,7 @@ from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.memory.memory import InsertMethod
 
 from llama_index.memory.mnemic import MnemicMemoryBlock, MnemicRetriever
-from mnemic import ConfigurationError, Memory
+from mnemic import ConfigurationError, Memory, StoreUnavailable
 
 EXCHANGES = [("My cat is called Mia.", "Cute."), ("She is three.", "Young!"), ("She likes fish.", "Of course.")]
 
@@ -254,3 +254,73 @@ def test_serialising_the_stock_memory_leaves_the_record_alone(memory, history):
 def test_wrong_arguments(memory, bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):
         MnemicMemoryBlock(memory=memory, search_kwargs=bad)
+
+
+@pytest.mark.parametrize("at", range(4))
+async def test_what_is_erased_does_not_return_from_the_queue(memory, history, said, at):
+    told = [user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")]
+    stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
+    await stock.aput_messages(told)
+    await stock.aget()
+    memory.forget(ids=[memory.messages()[at].id], hard=True)
+    left = [m.content for m in told if m is not told[at]]
+    for text in ("And now?", "And then?"):
+        await stock.aput(user(text))
+        await stock.aget()
+    assert said(memory) == [*left, "And now?", "And then?"]
+
+
+@pytest.mark.parametrize("at", range(3))
+async def test_what_is_erased_does_not_return_from_the_queue_of_another_process(memory, history, said, at):
+    told = [user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")]
+    stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
+    await stock.aput_messages(told)
+    await stock.aget()
+    memory.forget(ids=[memory.messages()[at].id], hard=True)
+    stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
+    await stock.aput(user("And now?"))
+    await stock.aget()
+    assert said(memory) == [*[m.content for m in told if m is not told[at]], "And now?"]
+
+
+async def test_what_is_erased_does_not_return_when_it_leaves_the_queue(memory, said):
+    block = MnemicMemoryBlock(memory=memory)
+    told = [user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted.")]
+    await block.aget(told, session_id="now")
+    memory.forget(ids=[memory.messages()[2].id], hard=True)
+    await block.aput(told[:3], from_short_term_memory=True, session_id="now")
+    await block.aget([told[3], user("And now?")], session_id="now")
+    assert said(memory) == ["Hi.", "Hello.", "Noted.", "And now?"]
+
+
+async def test_what_could_not_be_stored_is_stored_later(memory, said, monkeypatch):
+    block = MnemicMemoryBlock(memory=memory)
+    told = [user("Hi."), assistant("Hello."), user("My size is 42."), assistant("Noted."), user("Thanks.")]
+    await block.aget(told[:2], session_id="now")
+
+    def fails(*_, **__):
+        raise StoreUnavailable("gone")
+
+    with monkeypatch.context() as broken:
+        broken.setattr(Memory, "add", fails)
+        with pytest.raises(StoreUnavailable):
+            await block.aget(told[:4], session_id="now")
+    await block.aget(told, session_id="now")
+    assert said(memory) == [m.content for m in told]
+
+
+async def test_an_answer_given_before_does_not_hide_the_question_before_it(memory, said):
+    block = MnemicMemoryBlock(memory=memory)
+    for number in range(3):
+        await block.aput([user(f"I ran {number} km."), assistant("Well done.")], session_id="now")
+    assert [text for text in said(memory) if "km" in text] == ["I ran 0 km.", "I ran 1 km.", "I ran 2 km."]
+
+
+async def test_a_message_of_any_length_is_stored(memory, said):
+    block = MnemicMemoryBlock(memory=memory)
+    long = "Long. " * 200_000
+    for history in ([user(long)], [user(long), assistant("Noted.")], [user(long), assistant("Noted."), user("Hi.")]):
+        await block.aget(history, session_id="now")
+    told = said(memory)
+    assert "".join(told[:-2]) == long
+    assert told[-2:] == ["Noted.", "Hi."]

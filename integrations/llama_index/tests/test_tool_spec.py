@@ -116,3 +116,13 @@ async def test_a_mistake_is_told_to_the_model(memory, scripted):
     agent = FunctionAgent(name="bo", llm=llm, tools=MnemicToolSpec(memory).to_tool_list(), streaming=False)
     await agent.run(user_msg="Forget it.")
     assert any("ids" in text for text in answers_of_tools(llm))
+
+
+def test_unknown_arguments_are_refused(memory):
+    kept = memory.remember("Ana lives in Lisbon.")
+    tools = {tool.metadata.name: tool for tool in MnemicToolSpec(memory).to_tool_list()}
+    with pytest.raises(TypeError, match="hard"):
+        tools["forget"].call(ids=[kept.id], hard=True)
+    with pytest.raises(TypeError, match="user"):
+        tools["recall"].call(query="home", user="bob")
+    assert [record.id for record in memory.list()] == [kept.id]

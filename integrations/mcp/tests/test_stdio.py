@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mcp import Client, StdioServerParameters, stdio_client
 
 from mnemic import Memory
 from mnemic_mcp.options import parsed
@@ -256,6 +258,41 @@ def test_help_is_for_people(capsys):
         parsed(["--help"])
     assert end.value.code == 0
     assert "memory-server" in capsys.readouterr().out
+
+
+def test_the_folder_is_where_the_hooks_look(monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("MNEMIC_DIR", raising=False)
+    assert parsed([]).persist_dir == Path("~/.mnemic").expanduser()
+    monkeypatch.setenv("MNEMIC_DIR", "")
+    assert parsed([]).persist_dir == Path("~/.mnemic").expanduser()
+    monkeypatch.setenv("MNEMIC_DIR", "~/notes")
+    assert parsed([]).persist_dir == Path("~/notes").expanduser()
+    assert (
+        parsed(["--dir", str(tmp_path)]).persist_dir == parsed(["--persist-dir", str(tmp_path)]).persist_dir == tmp_path
+    )
+    monkeypatch.setenv("MNEMIC_DIR", "postgresql://ana:hunter2@localhost/app")
+    with pytest.raises(SystemExit) as end:
+        parsed([])
+    told = capsys.readouterr().err
+    assert end.value.code == 2
+    assert "serves a folder" in told
+    assert "hunter2" not in told
+
+
+async def test_what_a_hook_stored_the_server_serves(monkeypatch, tmp_path):
+    """With MNEMIC_DIR set, and no folder named, both have one memory."""
+    monkeypatch.setenv("MNEMIC_DIR", str(tmp_path / "shared"))
+    said = tmp_path / "transcript.jsonl"
+    said.write_text('{"role": "user", "content": "The parser lives in the attic."}\n', encoding="utf-8")
+    told = json.dumps({"transcript_path": str(said), "cwd": str(tmp_path), "session_id": "s1"})
+    words = [sys.executable, "-m", "mnemic.cli", "hook", "pre-compact", "--embedder", "hashing"]
+    done = subprocess.run(words, input=told, capture_output=True, text=True, check=True)
+    assert (tmp_path / "shared" / "mnemic.db").exists(), done.stderr
+    arguments = ["-m", "mnemic_mcp", "--embedder", "hashing"]
+    server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ}, cwd=tmp_path)
+    async with Client(stdio_client(server)) as client:
+        found = await client.call_tool("recall", {"query": "Where does the parser live?"})
+    assert "attic" in found.structured_content["found"][0]["text"]
 
 
 def test_the_command_line():

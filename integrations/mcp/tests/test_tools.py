@@ -298,3 +298,23 @@ async def test_the_memory_stays_open(served, tmp_path):
         async with served(memory, consolidate=False) as call:
             await call("remember", content="Ana lives in Lisbon.")
         assert len(memory.list()) == 1
+
+
+@pytest.mark.parametrize(
+    ("profile", "name", "wrong"),
+    [
+        ("default", "forget", {"hard": True, "ids": ["{id}"]}),
+        ("default", "recall", {"query": "tea", "user": "bob", "types": ["semantic"]}),
+        ("memory-server", "store_memory", {"content": "x", "user": "bob"}),
+        ("ooda", "delete", {"ids": ["{id}"], "hard": True}),
+    ],
+)
+async def test_unknown_arguments_are_refused(memory, served, profile, name, wrong):
+    tea = memory.remember("My favourite tea is Assam.")
+    given = {key: [tea.id] if key == "ids" else value for key, value in wrong.items()}
+    async with served(memory, profile) as call:
+        told = await call.error(name, **given)
+    for unknown in {*wrong} & {"hard", "user", "types"}:
+        assert repr(unknown) in told.split("not [")[1]
+    assert repr(next(iter({*wrong} & {"ids", "query", "content"}))) in told.split("not [")[0]
+    assert [record.id for record in memory.list()] == [tea.id]

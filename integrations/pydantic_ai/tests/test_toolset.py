@@ -116,3 +116,11 @@ def test_a_long_text_is_cut_and_the_limit_holds(memory, scripted, limit):
     found = returned(model)[0].content["found"]
     assert len(found) == limit
     assert all(len(hit["text"]) == 4_001 for hit in found)
+
+
+def test_unknown_arguments_are_refused(memory, scripted):
+    kept = memory.remember("Ana lives in Lisbon.")
+    model = scripted(ToolCallPart("forget", {"ids": [kept.id], "hard": True}), "ok")
+    run(memory, model).run_sync("go")
+    assert "extra_forbidden" in str(model.seen[-1])  # told to the model, which may try again
+    assert [record.id for record in memory.list()] == [kept.id]

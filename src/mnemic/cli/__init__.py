@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from mnemic import paths
-from mnemic.cli.output import complain
+from mnemic.cli.output import complain, stdout
 from mnemic.cli.parser import make_parser
 from mnemic.errors import MnemicError
 from mnemic.scopes import new_session
@@ -35,7 +35,7 @@ _MODULES = {
     "backup": "backing", "restore-backup": "backing", "migrate": "migrating",
     "export": "keeping", "reembed": "keeping",
     "end-session": "habits", "prefer": "habits", "retire": "habits",
-    "doctor": "doctor", "hook": "hooks", "keys": "keys",
+    "doctor": "doctor", "hook": "hooks", "keys": "keys", "users": "users",
 }  # fmt: skip
 """The module of each command."""
 
@@ -82,7 +82,7 @@ def _guarded(arguments: Namespace) -> int:
     """The exit code of a command, with every expected way of failing turned into a message."""
     try:
         code = _command(arguments.command)(arguments)
-        sys.stdout.flush()
+        stdout().flush()
     except MnemicError as error:
         complain(str(error))
         return FAILED
@@ -92,6 +92,10 @@ def _guarded(arguments: Namespace) -> int:
     except BrokenPipeError:
         _drop_output()
         return NO_READER
+    except OSError as error:  # a full disk, a closed stdout
+        complain(f"the answer or a file cannot be written: {error.strerror or error}.")
+        _drop_output()
+        return FINE if arguments.command == "hook" else FAILED
     return FINE if code else NOT_FINE
 
 
@@ -107,7 +111,7 @@ def _drop_output() -> None:
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, sys.stdout.fileno())
         os.close(descriptor)
-    except (OSError, ValueError):  # stdout is not a file: nothing will be flushed to a pipe
+    except (AttributeError, OSError, ValueError):  # stdout is not a file: nothing will be flushed to a pipe
         return
 
 

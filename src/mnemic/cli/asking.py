@@ -6,10 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mnemic.cli.opening import open_memory
-from mnemic.cli.output import complain, hit_lines, plain, say, say_json, size, table
+from mnemic.cli.output import complain, hit_lines, one_line, plain, say, say_json, size, table
+from mnemic.cli.users import names_in
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+    from mnemic.types import Stats
 
 __all__ = ["COMMANDS"]
 
@@ -62,6 +65,7 @@ def _asked(arguments: Namespace) -> dict[str, Any]:
 def _stats(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         stats = memory.stats()
+    _tell_of_others(arguments, stats)
     if arguments.plot is not None:
         from mnemic.cli import plotting
 
@@ -83,6 +87,18 @@ def _stats(arguments: Namespace) -> bool:
     ]
     say(*table(rows))
     return True
+
+
+def _tell_of_others(arguments: Namespace, stats: Stats) -> None:
+    """Of a user of whom there is nothing: perhaps another name was meant."""
+    if stats.messages or stats.episodes or stats.memories:
+        return
+    names = names_in(arguments.dir)
+    if arguments.user not in names and (others := len(names)):
+        has = "user has" if others == 1 else "users have"
+        complain(
+            f"nothing is here of the user {one_line(arguments.user)}; {others} other {has} something: mnemic users."
+        )
 
 
 def _counts(counts: Mapping[str, int]) -> str:

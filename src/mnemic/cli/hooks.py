@@ -19,12 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mnemic.cli import transcripts
-from mnemic.cli.opening import open_memory, record_file
+from mnemic.cli.keeping import has_record
+from mnemic.cli.opening import open_memory
 from mnemic.cli.output import complain, plain, say, say_json
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.projects import Project, project
 from mnemic.scopes import new_session
-from mnemic.types import Message
+from mnemic.types import Message, Receipt
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -181,7 +182,7 @@ def _opened(arguments: Namespace, payload: Told, here: Project | None) -> Memory
 def _session_start(arguments: Namespace, payload: Told) -> None:
     """Print what a new session should know."""
     text = ""
-    if record_file(arguments.dir).exists():
+    if has_record(arguments.dir):
         here = _place(arguments, payload)
         with _opened(arguments, payload, here) as memory:
             known = memory.get_memory_context(max_tokens=arguments.max_tokens).to_prompt()
@@ -201,7 +202,8 @@ def _pre_compact(arguments: Namespace, payload: Told) -> None:
         session = str(arguments.session)
         known = {message.id for message in memory.messages(session=session, reach="user")}
         said = list(transcripts.messages(Path(path).expanduser(), session))
-        new = [message for message in said if message.id not in known]
+        newest = max((at for at, message in enumerate(said) if message.id in known), default=-1)
+        new = said[newest + 1 :]  # what is missing before it was stored, and erased since
         stored = _stored(memory, new)
     if arguments.json:
         say_json({"session": session, "stored": stored, "known": len(said) - len(new)})
@@ -211,11 +213,27 @@ def _pre_compact(arguments: Namespace, payload: Told) -> None:
 
 def _stored(memory: Memory, messages: Sequence[Message]) -> int:
     """How many are new; in small steps, so that what is done counts when the time is over."""
-    count = 0
+    count = refused = 0
     for start in range(0, len(messages), BATCH):
-        receipts = memory.add(messages[start : start + BATCH])
+        batch = messages[start : start + BATCH]
+        try:
+            receipts = [*memory.add(batch)]
+        except InvalidInput:  # of one of them: the others are not lost for it
+            receipts, wrong = _one_by_one(memory, batch)
+            refused += wrong
         count += sum(receipt.outcome == "stored" for receipt in receipts)
+    if refused:
+        complain(f"{refused} messages of this session cannot be stored and were passed over.")
     return count
+
+
+def _one_by_one(memory: Memory, messages: Sequence[Message]) -> tuple[list[Receipt], int]:
+    """What became of each message that can be stored, and how many cannot."""
+    receipts: list[Receipt] = []
+    for message in messages:
+        with suppress(InvalidInput):
+            receipts += memory.add([message])
+    return receipts, len(messages) - len(receipts)
 
 
 def _post_commit(arguments: Namespace, payload: Told) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import io
 import json
-import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, cast
 
 from mnemic import scopes
-from mnemic.cli.opening import open_memory, progress_bar, record_file, require_record
-from mnemic.cli.output import complain, counted, say, say_json
+from mnemic.cli.opening import SERVERS, open_memory, progress_bar, record_file, require_record
+from mnemic.cli.output import complain, counted, say, say_json, stdout
 from mnemic.errors import InvalidInput
-from mnemic.flows import exporting, opening
+from mnemic.flows import backing, exporting, opening
 from mnemic.flows.guarding import policy_from
 from mnemic.types import Scope
 
@@ -22,13 +21,33 @@ if TYPE_CHECKING:
 
     from mnemic.flows.engine import Engine
 
-__all__ = ["COMMANDS", "is_export", "read_back"]
+__all__ = ["COMMANDS", "has_record", "is_export", "read_back", "refuse_ram"]
+
+
+def refuse_ram(folder: str) -> None:
+    """Refuse a memory that is gone when the command ends; one on a server has no file, and is none of these.
+
+    Raises:
+        ConfigurationError: the folder is ``:memory:``.
+    """
+    if not folder.startswith(SERVERS):
+        record_file(folder)
+
+
+def has_record(folder: str) -> bool:
+    """Whether there is a memory in a folder or on a server; none is made.
+
+    Raises:
+        ConfigurationError: the folder is ``:memory:``.
+        StoreError: the server cannot be reached.
+    """
+    return backing.on_server(folder)[1] if folder.startswith(SERVERS) else record_file(folder).exists()
 
 
 @contextmanager
 def _opened(arguments: Namespace) -> Generator[tuple[Engine, Scope]]:
     """The record that the options name, and whose part of it."""
-    record_file(arguments.dir)  # refuses RAM
+    refuse_ram(arguments.dir)
     scope = scopes.scope(arguments.user, None, None)
     engine = opening.open_engine(
         arguments.dir, embedder=arguments.embedder, tokenizer=None, reranker=None, llm=None, processing=None,
@@ -49,8 +68,9 @@ def _export(arguments: Namespace) -> bool:
         held = io.StringIO()
         counts = exporting.export(engine, scope, held if there else arguments.file, vectors=arguments.vectors)
     if there:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(held.getvalue().encode())
+        out = stdout()
+        out.flush()
+        out.buffer.write(held.getvalue().encode())
     left_out = counts.pop("left_out")
     if arguments.json:
         say_json({"file": arguments.file, "counts": counts, "left_out": left_out})

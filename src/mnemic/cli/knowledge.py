@@ -42,14 +42,15 @@ LONGEST = 100
 def _list(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         if arguments.kind != "memory":
-            return _listed(f"{arguments.kind}s", _others(memory, arguments), as_json=arguments.json)
+            found = _others(memory, arguments)
+            return _listed(memory, f"{arguments.kind}s", found, as_json=arguments.json)
         found = memory.list(
             order=arguments.order, limit=arguments.limit, offset=arguments.offset, reach=arguments.reach,
             types=arguments.type, tags=arguments.tag, status=arguments.status, since=arguments.since,
             until=arguments.until, at=arguments.at, known_at=arguments.known_at,
             include_expired=arguments.include_expired,
         )  # fmt: skip
-    return _listed("memories", found, as_json=arguments.json)
+        return _listed(memory, "memories", found, as_json=arguments.json)
 
 
 def _others(memory: Memory, arguments: Namespace) -> Sequence[Message | Episode]:
@@ -81,18 +82,29 @@ def _episodes(arguments: Namespace) -> bool:
             session=arguments.session, since=arguments.since, until=arguments.until, reach=arguments.reach,
             limit=arguments.limit,
         )  # fmt: skip
-    return _listed("episodes", found, as_json=arguments.json)
+        return _listed(memory, "episodes", found, as_json=arguments.json)
 
 
-def _listed(name: str, found: Sequence[Record], *, as_json: bool) -> bool:
+def _listed(memory: Memory, name: str, found: Sequence[Record], *, as_json: bool) -> bool:
     if as_json:
         say_json({name: found})
     elif not found:
-        complain("nothing found.")
+        complain(_why_nothing(memory, name))
     else:
         for record in found:
             say(heading(record), indented(record.content))
     return bool(found)
+
+
+def _why_nothing(memory: Memory, name: str) -> str:
+    """Why a list is empty, with what to do where messages wait to be made into what it lists."""
+    stats = memory.stats()
+    waiting = stats.pending.get("process", 0)
+    if not waiting or {"episodes": stats.episodes, "memories": sum(stats.memories.values())}.get(name, 1):
+        return "nothing found."
+    wait = "waits" if waiting == 1 else "wait"
+    said = "mnemic list --kind message"
+    return f"no {name} yet. {counted({'message': waiting})} {wait}: mnemic process. What was said: {said}."
 
 
 # show

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import cast
+from typing import TextIO, cast
 
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 
@@ -27,6 +29,7 @@ __all__ = [
     "say",
     "say_json",
     "size",
+    "stdout",
     "table",
 ]
 
@@ -40,20 +43,34 @@ def _encodable(text: str, encoding: str | None) -> str:
     return text.encode(name, "replace").decode(name)
 
 
+def stdout() -> TextIO:
+    """Where answers go.
+
+    Raises:
+        OSError: it was closed before the program began.
+    """
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+        raise OSError(errno.EBADF, "stdout is closed")
+    return sys.stdout
+
+
 def say(*lines: str) -> None:
     """Print lines on stdout."""
     for line in lines:
-        print(_encodable(_CONTROL.sub("", line.replace("\r\n", "\n")), sys.stdout.encoding))
+        print(_encodable(_CONTROL.sub("", line.replace("\r\n", "\n")), stdout().encoding))
 
 
 def complain(message: str) -> None:
-    """Print a message about the run on stderr."""
-    print(_encodable(f"mnemic: {_CONTROL.sub('', message)}", sys.stderr.encoding), file=sys.stderr)
+    """Print a message about the run on stderr, if anybody can be told there."""
+    if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+        return
+    with suppress(OSError):
+        print(_encodable(f"mnemic: {_CONTROL.sub('', message)}", sys.stderr.encoding), file=sys.stderr)
 
 
 def say_json(value: object) -> None:
     """Print one JSON document on stdout."""
-    plain = (sys.stdout.encoding or "utf-8").lower().replace("-", "") == "utf8"
+    plain = (stdout().encoding or "utf-8").lower().replace("-", "") == "utf8"
     print(json.dumps(jsonable(value), ensure_ascii=not plain, indent=2))
 
 

@@ -377,6 +377,7 @@ _OPTIONS: Mapping[str, Callable[[ArgumentParser], None]] = {
     "end-session": _nothing,
     "retire": _retire,
     "stats": _stats,
+    "users": _nothing,
     "reembed": _nothing,
     "export": _export,
     "backup": _backup,

@@ -46,6 +46,7 @@ SUMMARIES = {
     "end-session": "keep a summary of a conversation",
     "retire": "archive what has had its time",
     "stats": "count what is there, or draw it",
+    "users": "whose memories are there",
     "reembed": "make every vector anew",
     "export": "write a user's memory into a file",
     "backup": "copy the whole record while it is in use",
@@ -247,12 +248,21 @@ examples:
   mnemic retire --memory-limit 5000
 """,
     "stats": """\
-Count what one user has, and the size of the whole record. --plot also draws how many memories were in each tier over time,
-and what messages and memories feel like. Needs: pip install "mnemic[plot]"
+Count what one user has, and the size of the whole record; mnemic users says who there is. --plot also draws how many memories
+were in each tier over time, and what messages and memories feel like. Needs: pip install "mnemic[plot]"
 
 examples:
   mnemic stats --user ana
   mnemic stats --plot memory.svg
+""",
+    "users": """\
+List the users of the whole record, in the order they came, with messages, memories and the last write of each. Exit code 1
+when there is none.
+
+examples:
+  mnemic users
+  mnemic users --json
+  mnemic --dir ~/.mnemic users
 """,
     "reembed": """\
 Make every vector of the record anew with the embedder that --embedder names, for all users. Searches go on meanwhile;

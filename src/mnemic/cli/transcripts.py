@@ -12,7 +12,7 @@ import json
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -112,10 +112,14 @@ def _text(content: object) -> str:
 
 
 def _moment(value: object) -> datetime | None:
+    """A time, unless it is none or lies outside the years that can be told in UTC."""
     try:
-        return datetime.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
+        told = datetime.fromisoformat(value) if isinstance(value, str) else None
+        if told is not None:  # without an offset it may be up to a day off
+            _ = told.astimezone(UTC) if told.tzinfo else (told - timedelta(days=1), told + timedelta(days=1))
+    except (ValueError, OverflowError):
         return None
+    return told
 
 
 def _made_id(session: str, number: int, role: str, text: str) -> str:

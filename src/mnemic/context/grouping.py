@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,7 @@ from mnemic.context.fitting import hopeless
 from mnemic.context.rendering import date_of, day_of, fenced, heading_of, line_of, marked
 from mnemic.protocols import TokenCounter
 from mnemic.text.sentences import sentences
+from mnemic.text.terms import content_terms
 from mnemic.types import Episode, Hit, MemoryRecord
 
 __all__ = ["Replaced", "group"]
@@ -19,7 +21,10 @@ STORY = 200
 FIRST = 4_000
 """Characters of it in which its first sentence is looked for."""
 CHEAPER = 0.7
-"""A fact is told instead of the message it was made from when it takes no more than this share of its length."""
+"""A fact is told instead of the message it was made from when it takes no more than this share of its length ..."""
+COVERED = 0.7
+"""... and has at least this share of its words, and all of its numbers."""
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +137,16 @@ def _facts(hit: Hit, known: Replaced) -> list[MemoryRecord]:
     if hit.kind == "memory" and hit.id in known.facts:
         return [known.facts[hit.id]]
     facts = [known.facts[id_] for id_ in hit.via if id_ in known.facts]
-    cheaper = sum(len(fact.content) for fact in facts) <= CHEAPER * len(hit.text)
-    return facts if cheaper or hit.kind == "memory" else []
+    told = " ".join(fact.content for fact in facts)
+    return facts if hit.kind == "memory" or (len(told) <= CHEAPER * len(hit.text) and _covers(told, hit.text)) else []
+
+
+def _covers(told: str, text: str) -> bool:
+    """Whether hardly anything of a text is missing in what is told instead of it."""
+    if {*_NUMBER.findall(text)} - {*_NUMBER.findall(told)}:
+        return False
+    terms = set(content_terms(text))
+    return len(terms & set(content_terms(told))) >= COVERED * len(terms)
 
 
 def _texts(hit: Hit, known: Replaced) -> list[str]:

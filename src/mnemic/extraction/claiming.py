@@ -8,7 +8,9 @@ from datetime import datetime
 
 from mnemic.extraction import keeping
 from mnemic.extraction.answering import asked_about
-from mnemic.extraction.rewriting import Speaker, third_person
+from mnemic.extraction.facts import facts
+from mnemic.extraction.matching import turns
+from mnemic.extraction.rewriting import Speaker, is_past, third_person
 from mnemic.extraction.stating import is_clause, stated
 from mnemic.text.absolute import absolute_dates, happened
 from mnemic.text.names import names
@@ -50,6 +52,9 @@ _PREDICATE = re.compile(
     r"seems|sounds|wants|likes|loves|lives|plays|starts|ends|costs|says|has|inspires|tastes|requires|"
     r"supports|pushes|opens|turns)\b"
 )
+_CLAUSE = re.compile(r"[;:]|,(?! ?\d)|\b(?:and|but|because|which|who|where)\b", re.IGNORECASE)
+_SINCE = re.compile(r"\b(?:since|as of|from|starting|effective)\b", re.IGNORECASE)
+"""Words before the date from which something holds."""
 _QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 
 
@@ -121,11 +126,26 @@ def made(
             return None  # no sentence: "Serene and calming", "Cherish those moments"
         written = f"{speaker.name} says: {written}"
     text = ended(_shortened(written, LONGEST - len(note) - 4), note)
-    valid = happened(said, turn.said_at) if turn.dated else None
+    valid = _began(said, written, kept.type, turn.said_at) if turn.dated else None
     return Claim(
         turn.at, cites or (turn.at,), turn.speaker.name, turn.said_at, text, kept.type, round(weight, 3),
         declared=kept.declared, leans=leans, valid_at=valid if valid and valid <= turn.said_at else None,
     )  # fmt: skip
+
+
+def _began(said: str, written: str, type_: str, when: datetime) -> datetime | None:
+    """Since when something holds: of what lasts, only a date that says so, not one of anything else in the sentence."""
+    named = happened(said, when)
+    if named is None:
+        return None
+    first, *others = _CLAUSE.split(said)
+    if type_ != "semantic":
+        present = any(fact.tense == "present" for fact in facts(_CLAUSE.split(written)[0]))
+        if not present or any(is_past(word) for word in first.lower().split()):
+            return named
+    told = [first] if _SINCE.search(first) or turns(first) else []
+    told += [clause for clause in others if _SINCE.match(clause.strip())]
+    return next((found for clause in told if (found := happened(clause, when))), None)
 
 
 def _tells_of(written: str, speaker: Speaker) -> bool:

@@ -33,7 +33,9 @@ _LIKELY = 0.5
 _BESIDE = 0.65
 """Share of the likelihood of the likeliest answer that another one has to reach."""
 _PLAIN = 0.9
-"""Likelihood from which an answer need not share a word with the question, or one that stands for it, apart from names."""
+"""Likelihood from which an answer need not share a word with the question, or one that stands for it, apart from names ..."""
+_NEAR = 0.5
+"""... if its cosine with the question is at least this share of the highest."""
 _TIED, _CERTAIN = 0.15, 0.95
 """Likelihood from which two hits speak of one matter, and from which two answers need no likeness."""
 _NO_ANSWER, _SURE = 0.3, 0.7
@@ -123,13 +125,12 @@ def _owners(text: str) -> frozenset[str]:
 
 def _about(text: str, asked: _Asked) -> str:
     """The part of a message that has to do with the question."""
-    if len(text) <= _SHORT:
-        return text
     parts = sentences(text[:4_000])[:40]
     if len(parts) < 2:
         return text[:_SHORT]
     wanted = frozenset(concept for term in asked.terms for concept in concepts(term))
-    return max(parts, key=lambda part: len(_spread(part) & wanted))
+    best = max(parts, key=lambda part: len(_spread(part) & wanted))
+    return best if len(text) > _SHORT or _spread(best) & wanted else text
 
 
 def _coverage(asked: _Asked, text: str) -> tuple[float, float]:
@@ -295,11 +296,14 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     matter = near[_one_matter(_same(between), likely[near])]
     asked = _asked(question)
     wanted = frozenset(concept for term in asked.terms if term not in asked.names for concept in concepts(term))
+    near_to = _NEAR * max(one.cosine for one in said)
     those: list[int] = [
         place
         for place in map(int, matter)
         if likely[place] >= max(_LIKELY, _BESIDE * likely.max())
-        and (likely[place] >= _PLAIN or not wanted or _spread(parts[place]) & wanted)
+        and (
+            not wanted or _spread(parts[place]) & wanted or (likely[place] >= _PLAIN and said[place].cosine >= near_to)
+        )
     ]
     again = sorted(those, key=lambda place: (-said[place].at.timestamp(), place))
     if those and likely[0] < _NO_ANSWER and likely.max() >= _SURE:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from mnemic.extraction import claiming, keeping
 from mnemic.extraction.answering import answered, asked_about, is_fragment
 from mnemic.extraction.claiming import LONGEST, Claim, Turn, made
 from mnemic.extraction.rewriting import Speaker, is_past
+from mnemic.extraction.ruling import rule_of
 from mnemic.extraction.stating import plainly_stated, stated
 from mnemic.text.absolute import absolute_dates
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
+from mnemic.text.subjects import mentions_another, tells_of_another, without_introduction
 from mnemic.text.terms import content_terms
+from mnemic.text.tongues import is_english, which_are_english
 from mnemic.types import Message
 
 __all__ = ["claims", "speaker_of"]
@@ -42,15 +45,20 @@ _ORDERED = re.compile(
     r"please)\s+(?=always|never|not\b|use\b|avoid|prefer|keep|stick)",
     re.IGNORECASE,
 )
-_WITH = re.compile(
-    r"\b(?:my (?:\w+ )?(?:kids?|family|husband|wife|partner|boyfriend|girlfriend|sons?|daughters?|"
+_COMPANY = (
+    r"(?:my (?:\w+ )?(?:kids?|family|husband|wife|partner|boyfriend|girlfriend|sons?|daughters?|"
     r"friends?|mom|dad|mother|father|brothers?|"
     r"sisters?|parents|team|colleagues|band|class|cousins?|dogs?|pups?|group|buddies|buddy|roommates?|"
     r"neighbou?rs?|teammates|fianc[ée]e?)|"
     r"the (?:kids|family|gang|team|guys|girls|boys|group|band|whole family|fam|dogs|pups)|(?:some|a few|"
-    r"old|a) (?:\w+ )?friends?)\b",
+    r"old|a) (?:\w+ )?friends?)\b(?!['\u2019-])"
+)
+_WITH = re.compile(
+    rf"\b(?:(?<!not )with|took|taking|brought|bringing|(?:me|I) and) (?P<with>{_COMPANY})|"
+    rf"\b(?P<and>{_COMPANY})(?: \w+)? and (?:I|me)\b",
     re.IGNORECASE,
 )
+"""Who "we" is: with my wife, my brother and I; who is only spoken of is none of it."""
 _SHOWN = re.compile(
     r"(?:(?:so )?here(?:'s| is| are)|(?:have|take) a look at|check out|look at|this is) (?:(?!it\b|this\b|"
     r"that\b|these\b|how\b|what\b)"
@@ -62,7 +70,7 @@ _VAGUE = re.compile(r"\b(?:it|that|this|these|those|them|he|she|him)\b(?! \w{4,}
 _DASH = re.compile(
     r"(?:\s+[-\u2013\u2014]+\s*|[-\u2013\u2014]+\s+|\s*\u2014\s*|(?<=\w)--\s*)(?=(?:I|i|we|We|my|My|what|how)\b)"
 )
-_OPENED = re.compile(r"(?:Just |Recently |Finally |Already |Also )?([A-Z]?[a-z']+)\b")
+_OPENED = re.compile(r"(?:Just |Recently |Finally |Already |Also |Always |Never )?([A-Z]?[a-z']+)\b")
 _PROGRESSIVE = frozenset(
     """planning working trying looking thinking hoping getting learning taking training studying preparing focusing
     starting writing building reading saving considering moving doing feeling using running living dealing watching
@@ -80,6 +88,14 @@ _DECLARATIVE = re.compile(
     r"\b(?:is|are|was|were|uses?|runs?|has|have|listens?|expires?|requires?|supports?|starts?|ends?|"
     r"costs?|returns?|contains?|lives?|works?)\b"
 )
+_PERSONAL = re.compile(
+    r"(?:[\d.,:%\s$\u20ac\u00a3-]+,\s*|[A-Za-z]+ [a-z]+:\s+)?(they|he|she|his|her|their)(?:['\u2019]\w+)?\b",
+    re.IGNORECASE,
+)
+"""A pronoun for people at the head, perhaps after a number or a label."""
+_TO_SPEAKER = re.compile(r"they\b.*\b(?:my|me|our|us)\b", re.IGNORECASE)
+"""They moved my class to Sunday: whoever they are."""
+_OF_ONE = frozenset({"he", "she", "his", "her"})
 _NO_LETTER = re.compile(r"[^\w\s]|[\d_]")
 _CODE = re.compile(r"[{}\[\]=;|<>\\]|^\s*(?:\$|>>>|#|//|@|import |from \w+ import|def |class )|\w\(\)")
 _TASK = re.compile(
@@ -107,6 +123,16 @@ def speaker_of(message: Message) -> str | None:
 def _is_agent(message: Message) -> bool:
     """An assistant without a personal name."""
     return message.role in {"assistant", "ai"} and (not message.name or bool(_AGENTS.search(message.name)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Before:
+    """What came before a sentence in its message: nothing, a claim it can lean on, somebody else; the last sentences."""
+
+    first: bool
+    followed: bool
+    of_another: bool
+    last: Sequence[str]
 
 
 def claims(messages: Sequence[Message]) -> list[Claim]:
@@ -150,19 +176,34 @@ def _speaking(name: str, people: tuple[str, ...]) -> Speaker:
 
 def _of_turn(turn: Turn, pieces: Sequence[str]) -> list[Claim]:
     found: list[Claim] = []
-    companion, followed = "", False
-    if not keeping.is_english(" ".join(pieces)):
-        return [claim for piece in pieces if (claim := claiming.foreign(turn, piece))]
-    for number, piece in enumerate(pieces):
+    companion, followed, of_another = "", False, False
+    for number, (piece, english) in enumerate(zip(pieces, which_are_english(pieces), strict=True)):
+        if not english:
+            followed = False
+            found += filter(None, [claiming.foreign(turn, piece)])
+            continue
         bare = _LINK.sub("", piece).strip()
         match = _WITH.search(bare)
-        companion = match[0] if match and _stands_before_we(bare, match) else companion
-        claim = _claim(turn, bare, companion, first=number == 0, followed=followed)
-        companion = match[0] if match else companion
+        named = (match["with"] or match["and"]) if match else companion
+        companion = named if match and _stands_before_we(bare, match) else companion
+        claim = _claim(
+            turn, bare, companion, _Before(number == 0, followed, of_another, pieces[max(number - 4, 0) : number])
+        )
+        companion = named
+        of_another = _whose(turn, bare, of_another=of_another)
         followed = claim is not None or (followed and _refers(bare, turn))
         if claim is not None:
             found.append(claim)
     return found
+
+
+def _whose(turn: Turn, piece: str, *, of_another: bool) -> bool:
+    """Whether somebody else is spoken of after this sentence; one without a subject changes nothing."""
+    said = keeping.cleared(piece, turn.people) if len(piece) <= _READABLE else ""
+    if not said or _with_subject(said) != said:
+        return of_another
+    told = tells_of_another(said)
+    return of_another if told is None else told
 
 
 def _refers(piece: str, turn: Turn) -> bool:
@@ -180,16 +221,13 @@ def _is_code(piece: str) -> bool:
     return piece.startswith(("```", "~~~")) or marks > 3 or len(_NO_LETTER.findall(piece)) > 0.4 * len(piece)
 
 
-def _claim(turn: Turn, piece: str, companion: str, *, first: bool, followed: bool) -> Claim | None:
+def _claim(turn: Turn, piece: str, companion: str, before: _Before) -> Claim | None:
     """One sentence to a claim, by the first of the ways that fits it."""
-    if first and turn.question and len(piece) <= _READABLE and (whole := answered(turn.question, piece)):
+    if before.first and turn.question and len(piece) <= _READABLE and (whole := answered(turn.question, piece)):
         return made(
             turn, whole, keeping.Kept("semantic", 0.9, declared=True), companion, cites=(turn.asked_at, turn.at)
         )
-    if len(piece) > _READABLE or _is_code(piece):
-        return None
-    introduced = _INTRODUCED.match(piece)
-    said = keeping.cleared(piece[introduced.end() :] if introduced else piece, turn.people)
+    said, introduced = _said(turn, piece)
     if not said:
         return None
     if turn.agent:
@@ -197,9 +235,12 @@ def _claim(turn: Turn, piece: str, companion: str, *, first: bool, followed: boo
         return made(turn, said, kept, companion) if keeping.done_by_agent(said) else None
     if turn.to_agent and (rule := _rule(said)):
         return claiming.ruled(turn, rule)
-    if first and turn.question and keeping.judged(said) and _answers(turn, said):
+    if before.first and turn.question and keeping.judged(said) and _answers(turn, said):
         return claiming.quoted_answer(turn, said)
-    said = _with_subject(said)
+    whole = _with_subject(said)
+    if before.of_another and whole != said:
+        return _continued(turn, said, whole, companion, before)
+    said = whole
     if turn.image and (shared := _SHOWN.match(said)):
         said = f"I shared {shared[1]}" if shared[1] else f"I took a {shared[2]}"
         return made(
@@ -214,12 +255,27 @@ def _claim(turn: Turn, piece: str, companion: str, *, first: bool, followed: boo
         return None
     if introduced:
         kept = replace(kept, persistence=max(kept.persistence, 0.9), declared=True)
-    return _leaning(turn, said, kept, companion, followed=followed)
+    return _leaning(turn, said, kept, companion, before)
+
+
+def _said(turn: Turn, piece: str) -> tuple[str, bool]:
+    """What a sentence states, and whether it is announced as worth remembering; nothing for code and jokes."""
+    if len(piece) > _READABLE or _is_code(piece) or keeping.jests(piece):
+        return "", False
+    introduced = _INTRODUCED.match(piece)
+    said = keeping.cleared(piece[introduced.end() :] if introduced else piece, turn.people)
+    return without_introduction(said, turn.speaker.name), introduced is not None
+
+
+def _continued(turn: Turn, said: str, whole: str, companion: str, before: _Before) -> Claim | None:
+    """A sentence without a subject, after one of somebody else: it stands only beside that one."""
+    kept = _kept(turn, whole) if before.followed else None
+    return made(turn, said, kept, companion, leans=True) if kept else None
 
 
 def _kept(turn: Turn, said: str) -> keeping.Kept | None:
     """How a sentence fares; what is plainly stated to an agent is kept though its words are those of talk."""
-    if turn.to_agent and _is_task(said):
+    if turn.to_agent and (_is_task(said) or said.lower().startswith("please ")):
         return None
     kept = keeping.judged(said)
     return (
@@ -250,11 +306,16 @@ def _is_task(said: str) -> bool:
     return bool(_TASK.match(said)) and not is_past(first) and first.lower() not in {"all", "is", "on", "in"}
 
 
-def _leaning(turn: Turn, said: str, kept: keeping.Kept, companion: str, *, followed: bool) -> Claim | None:
+def _leaning(turn: Turn, said: str, kept: keeping.Kept, companion: str, before: _Before) -> Claim | None:
     """A sentence that stands on another: with the claim before it, the image shared with it, the question it answers."""
-    if not keeping.leans(said) or (turn.to_agent and not followed and stated(said)):
+    pronoun = _PERSONAL.match(said)
+    leans = pronoun is not None or keeping.leans(said)
+    alone = not pronoun or _TO_SPEAKER.match(said)
+    if not leans or (turn.to_agent and not before.followed and alone and stated(said)):
         return made(turn, said, kept, companion)
-    if followed:
+    if pronoun and pronoun[1].lower() in _OF_ONE and not any(map(mentions_another, before.last)):
+        return None
+    if before.followed:
         return made(turn, said, kept, companion, leans=True)
     if turn.image:
         return made(turn, said, kept, companion, note=f"image: {turn.image}")
@@ -276,6 +337,8 @@ def _with_subject(said: str) -> str:
     word, lead = match[1].lower(), said[: match.start(1)]
     rest = lead[:1].lower() + lead[1:] + said[match.start(1) :][:1].lower() + said[match.start(1) + 1 :]
     if word == "been" and re.match(r" (?:\w+ )?\w+ing\b", said[match.end() :]):
+        return f"I have {rest}"
+    if word == "been" and lead in {"Always ", "Never "}:
         return f"I have {rest}"
     if word == "going" and re.match(r" to (?!be\b)", said[match.end() :]):
         return f"I'm {rest}"
@@ -302,7 +365,7 @@ def _rule(said: str) -> str:
         re.sub(r"^not\b", "do not", rule),
         flags=re.IGNORECASE,
     )
-    return rule if keeping.rule_of(rule) or (ordered and keeping.rule_of(said)) else ""
+    return rule if rule_of(rule) or (ordered and rule_of(said)) else ""
 
 
 def _is_plain(piece: str) -> bool:
@@ -310,7 +373,7 @@ def _is_plain(piece: str) -> bool:
     told = bool(names(piece)) or any(c.isdigit() for c in piece)
     if not told or len(piece) > LONGEST or _is_code(piece) or not _DECLARATIVE.search(piece):
         return False
-    if not keeping.is_english(piece) or claiming.speaks_to_someone(piece) or keeping.rule_of(piece):
+    if not is_english(piece) or claiming.speaks_to_someone(piece) or rule_of(piece):
         return False
     return not keeping.leans(piece) and keeping.judged(piece) is not None
 

@@ -14,22 +14,26 @@ from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryType
 
-__all__ = ["Kept", "cleared", "done_by_agent", "is_english", "judged", "leans", "rule_of", "specificity"]
+__all__ = ["Kept", "cleared", "done_by_agent", "jests", "judged", "leans", "specificity"]
 
 _EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f\u200d\U000e0020-\U000e007f]+")
 _FILLER = re.compile(
     r"""(?:(?:oh|gotcha|oo+[fh]?|look|yet|however|still|ouch|phew|ah|aw+|wow|whoa|woah|haha+|lol|ha|well|yeah+|yea|
     yep|yup|
     yes|no|nope|nah|hey|hi|hello|hmm+|mm+|ugh|man|gosh|omg|ok|okay|so|
-    and|but|also|plus|anyway|anyways|actually|honestly|basically|btw|by[ ]the[ ]way|you[ ]know([ ]what)?|i[ ]mean|
+    and|but|also|plus|fine|perfect|wait|alright|
+    anyway|anyways|actually|honestly|basically|btw|by[ ]the[ ]way|you[ ]know([ ]what)?|i[ ]mean|
     to[ ]be[ ]honest|tbh|of[ ]course|sure|absolutely|definitely|
     totally|exactly|right|true|agreed|thanks|thank[ ]you|thx|cool|nice|great|awesome|sorry|guess[ ]what|
     let[ ]me[ ]tell[ ]you|as[ ]for[ ]me|long[ ]time[ ]no[ ](?:talk|see)|good[ ](?:morning|evening|question)|
     speaking[ ]of[ ]which|not[ ]much|not[ ]really|oh[ ]my[ ]gosh|same[ ]here|me[ ]too|thankfully|luckily|fortunately|
     unfortunately|sadly|hopefully|
     (?:yeah|oh|no|so)[ ](?:definitely|absolutely|totally|for[ ]sure|wow|yeah|well))
-    (?:[ ]+(?:man|dude|bro|girl|buddy|friend|mate|guys|there|again|so[ ]much|a[ ]lot|for[ ]sure))*
-    (?:[ ]*[,!.:;\u2013\u2014-]+[ ]*|[ ]+-+[ ]+)|(?:and|but|so|also|plus|well|yeah|btw)[ ]+(?=[A-Z]|I\b))""",
+    (?:[ ]+(?:man|dude|bro|girl|buddy|friend|mate|guys|there|again|so[ ]much|a[ ]lot|for[ ]sure|please))*
+    (?:[ ]*[,!.:;\u2013\u2014-]+[ ]*|[ ]+-+[ ]+)|(?:and|but|so|also|plus|well|yeah|btw|oh|nah|nope|yep|yup|
+    haha+|lol|hmm+|ugh|omg)[ ]+(?=[A-Z]|I\b)|
+    (?:fine|perfect|ok|okay|yes|no|great|sure|thanks|nice|cool|alright|right|wait)[ ]+
+    (?=(?:and|but|so|no|wait|please|i|i'm|i've|i'll|i'd|we|my|it's|that's|the|she|she's|he|he's|they|there's)\b))""",
     re.VERBOSE | re.IGNORECASE,
 )
 _ANNOUNCED = re.compile(
@@ -42,6 +46,12 @@ _ANNOUNCED = re.compile(
     r"(?:you know|did you know|you won't believe)(?: that)? (?=i\b|my\b)",
     re.IGNORECASE,
 )
+_LABEL = re.compile(
+    r"(?:(?:ok(?:ay)?|so|well|the|some|a|an|few|bit|about|me|my|quick|short|basics?|intro|introduction|background|update|"
+    r"news|fyi|ps|context|info|facts|bio|profile)[ ,]*){1,6}:\s+(?=(?:i|i'm|i've|my|we|our)\b)",
+    re.IGNORECASE,
+)
+"""What only announces: "ok so basics: I'm ..."."""
 _GREETED = (
     r"(?:(?:oh|well|so|wow|yeah|no),? )?(?:hey|hi|hello|yo|dear|thanks|thank you|thx|oh|yeah|yep|yes|no|"
     r"wow|ok|okay|sure|well|good (?:morning|evening|question)|"
@@ -53,7 +63,10 @@ _SMALL_I = re.compile(r"(?<![\w'\u2019./-])i(?=['\u2019](?:m|ve|ll|d)\b| )")
 _SLANG = tuple(
     (re.compile(pattern, re.IGNORECASE), to)
     for pattern, to in (
-        (r"(?<![\w'])im\b(?= )", "I'm"),
+        (
+            r"(?<![\w'])im\b(?= (?!(?:januar|februar|april|juni|juli|august|september|oktober|november|dezember)))",
+            "I'm",
+        ),
         (r"(?<![\w'])ive\b(?= )", "I've"),
         (r"\bdont\b", "don't"),
         (r"\bcant\b", "can't"),
@@ -67,6 +80,13 @@ _SLANG = tuple(
         (r"\b(I|we|they|you|he|she) been\b", r"\1 have been"),
     )
 )
+_JOKE = re.compile(
+    r"\b(?:jk|just kidding|j/k)\b|"
+    r"\bI(?:'?m| am) (?:basically|practically|virtually|literally) (?:an?|the|\d+|dead|dying|broke|living|made of)\b|"
+    r"\b(?:basically|practically|virtually|literally)\b(?=.*(?:\b(?:lol|lmao|haha+|rofl)\b|[\U0001f602\U0001f923]))",
+    re.IGNORECASE | re.DOTALL,
+)
+"""Exaggerated on purpose: "I'm basically a doctor at this point", "I literally live here lol"."""
 _EMPHASIS = re.compile(
     r"(?<!not )(?<!n't )\b(?:really|super|totally|literally|actually|definitely|honestly|basically|absolutely|"
     r"personally|obviously) (?=\w)|"
@@ -145,6 +165,9 @@ _HYPOTHETICAL = re.compile(
     r"might|may|can|would|'d better|must|need to|have to|ought)\b|"
     r"(?:^|[,;:-] (?:so |and |then |but |or )?)i (?:could|should|would(?!n't| love| like| prefer| rather)|"
     r"recommend|suggest|advise|might be)\b|"
+    r"\bif (?:i|you|we|they|he|she) (?:ever )?(?:won|got|had|were|was|became|lost|found|made|\w{2,}ed)\b.{0,80}?"
+    r"(?:'d|\bwould|\bcould|\bmight)\b|"
+    r"\bwould\b[^.;]{0,80}\bif (?:i|you|we) (?:won|got|\w{2,}ed)\b|"
     r"\b(?:if (?:i|you|we) (?:were|had|could|would)|maybe (?:we|you|i)|perhaps (?:we|you|i)|why don't|how "
     r"about|what if|wish (?:i|you|we))\b|"
     r"^(?:it|that|this)(?:'d| would| could| might) be\b|^would be (?:great|nice|fun|good|cool|awesome|better)\b",
@@ -187,20 +210,6 @@ _FEELING = re.compile(
     r"motivated|alive|free|blessed|thrilled|"
     r"disappointed|embarrassed|ashamed|guilty|hurt|jealous|confident|discouraged|swamped|burned out|burnt "
     r"out|fulfilled)\b",
-    re.IGNORECASE,
-)
-_RULE = re.compile(
-    r"\s*(?:(?:please|remember:?|note:?|important:?|rule:?) )?(?:(?:always|never|do not ever|don't ever|"
-    r"from now on,?|in (?:the )?future,?|by default,?|whenever|every time|going forward,?|make sure|be "
-    r"sure|"
-    r"remember (?:that |to )|keep in mind|prefer|avoid|stick (?:to|with)|don't|do not|no )\b|use "
-    r"[\w./+-]+(?: [\w./+-]+){0,3}(?:,? (?:not|instead|rather than|for|everywhere|only|over|when))\b)",
-    re.IGNORECASE,
-)
-_NOT_A_RULE = re.compile(
-    r"\s*(?:don't|do not|never) (?:worry|forget|hesitate|mention|know|think|give up|stop|mind|be|get|let|"
-    r"you|we|i|say|feel|underestimate)\b|\s*(?:no (?:one|body|need|matter|doubt|wonder|idea|worries|"
-    r"problem|way|thanks))\b|\s*(?:always|never) (?:a |been|be|good|great|nice|fun|happy|here|thought)",
     re.IGNORECASE,
 )
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|me|mine|myself|we|we're|we've|we'll|our|us)\b", re.IGNORECASE)
@@ -276,17 +285,6 @@ _SAYING = 0.8
 """What the words must tell before it counts that somebody speaks of themselves."""
 _TELLING = 0.5
 """Specificity from which "it is a great ..." says what it is."""
-_ENGLISH = frozenset(
-    """the a an i i'm i've my me we is are was were be been to of and in on at for with it that this have has had do does did
-    not you he she they his her their our from by as or but so what can will would just use never always him them your no
-    all""".split()
-)
-_FOREIGN = frozenset(
-    """el la los las de del que y en un una es por con para mi su no se lo al le les des et je il elle est dans pour pas une sur
-    mon ma der die das und ist ich nicht ein eine mit auf zu den von im mein wir sie di che il lo gli per non sono ho mio mia um
-    uma os as em eu meu minha com n\u00e3o na mas moi vivo werk het een van ik en op te dat jag och att det som p\u00e5
-    \u00e4r""".split()
-)
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 
 
@@ -297,15 +295,6 @@ class Kept:
     type: MemoryType
     persistence: float
     declared: bool
-
-
-def is_english(text: str) -> bool:
-    """Whether the rules for English fit a text: Latin letters, no more function words of other languages."""
-    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
-    if sum(word.isascii() for word in words) < 0.7 * len(words):
-        return False
-    foreign = sum(word in _FOREIGN for word in words)
-    return foreign < 2 or foreign <= sum(word in _ENGLISH for word in words)
 
 
 @lru_cache(maxsize=256)
@@ -320,6 +309,7 @@ def _addressing(people: tuple[str, ...]) -> tuple[re.Pattern[str] | None, re.Pat
     return re.compile(begins, re.IGNORECASE), re.compile(ends, re.IGNORECASE)
 
 
+@lru_cache(maxsize=1_024)
 def cleared(sentence: str, people: tuple[str, ...]) -> str:
     """The sentence without greetings, fillers, vocatives, emoji and slang.
 
@@ -342,7 +332,7 @@ def cleared(sentence: str, people: tuple[str, ...]) -> str:
             text = text[match.end() :]
         if address and (match := address.match(text)):
             text = text[match.end() :]
-        if match := _ANNOUNCED.match(text):
+        if match := _LABEL.match(text) or _ANNOUNCED.match(text):
             text = text[match.end() :]
         if text == before:
             break
@@ -350,6 +340,11 @@ def cleared(sentence: str, people: tuple[str, ...]) -> str:
         text = trailing.sub("", text)
     text = text.strip(" ,;:-\u2013\u2014")
     return text[:1].upper() + text[1:]
+
+
+def jests(sentence: str) -> bool:
+    """Whether a sentence as it was said is no statement but a joke: only the words that are cleared away tell."""
+    return bool(_JOKE.search(sentence.replace("\u2019", "'")))
 
 
 def judged(sentence: str) -> Kept | None:
@@ -387,16 +382,6 @@ def judged(sentence: str) -> Kept | None:
 def _is_told(sentence: str) -> bool:
     words = [word.lower() for word in _WORD.findall(sentence)[:12]]
     return any(is_past(word) for word in words)
-
-
-def rule_of(sentence: str) -> bool:
-    """Whether a user gives the agent a standing instruction, rather than a task."""
-    return (
-        bool(_RULE.match(sentence))
-        and not _NOT_A_RULE.match(sentence)
-        and not sentence.rstrip().endswith("?")
-        and not _FIRST.match(sentence)
-    )
 
 
 def done_by_agent(sentence: str) -> bool:

@@ -34,7 +34,10 @@ _TURN = re.compile(
 )
 """Weaker signs of a change than those of ``tells_of_change``."""
 _MORE = re.compile(r"\b(?:also|too|as well|another|besides|in addition|additionally|on top of|both)\b", re.IGNORECASE)
+_SAYS = re.compile(r"^[^:]{1,60} says: ")
+"""Before the words of a speaker that could not be told in the third person."""
 _WORD = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*")
+_LABEL = frozenset({"say"})
 _NOTHING = frozenset(
     "the a an my our their his her its your this that now new is are was in on at for of to with".split()
 )
@@ -88,7 +91,8 @@ def contrast(first: str, second: str) -> bool:
 
 
 def comparable(last: str, first: str) -> bool:
-    """Whether the later one can be of the same matter at all: about the same people, and a value exchanged.
+    """Whether the later one can be of the same matter at all: about the same people, with a word for the matter in both,
+    and a value exchanged.
 
     What is told as one more thing (also, too) or as only possible takes nobody's place.
     """
@@ -98,6 +102,9 @@ def comparable(last: str, first: str) -> bool:
     if a.owned != b.owned or _MORE.search(last) or _MORE.search(first):
         return False
     if bool(a.leading) != bool(b.leading) and (b.ours if a.leading else a.ours):
+        return False
+    shared = a.topic & b.topic or (frame_of(last) & frame_of(first)) - _LABEL
+    if not shared and not _gives_old(last, first):
         return False
     exchanged = a.values - b.values and b.values - a.values
     more_a, more_b = a.topic - b.topic, b.topic - a.topic
@@ -112,7 +119,8 @@ def _is_event(text: str) -> bool:
 
 
 def _gives_old(last: str, first: str) -> bool:
-    return any(mentions(first, old) for old in replaced_values(last))
+    told = _SAYS.sub("", first)
+    return any(mentions(told, old) for old in replaced_values(last))
 
 
 def features(last: str, first: str, cosine: float) -> list[float]:

@@ -28,7 +28,7 @@ _NOT_VERBS = frozenset(
     she it they his her their this these those there not no yes all both""".split()
 )
 _ADVERBS = (
-    "always|never|really|also|just|still|often|usually|recently|currently|only|even|sometimes|rarely|"
+    "always|never|no longer|really|also|just|still|often|usually|recently|currently|only|even|sometimes|rarely|"
     "ever|kinda|sorta|already|now|"
     r"then|both|first|once|soon|almost|mostly|seldom|not|too|sure do|do|(?!reply|apply|rely|fly|supply|"
     r"multiply|comply|imply)\w{2,}ly"

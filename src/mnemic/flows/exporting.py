@@ -73,7 +73,8 @@ def export(engine: Engine, scope: Scope, file: str | Path | IO[str], *, vectors:
     Args:
         engine: the record.
         scope: whose memory; project and session do not narrow it.
-        file: a path, written whole or not at all and readable by its owner alone; or a text file open for writing.
+        file: a path, written whole or not at all and readable by its owner alone; or a text file open for writing. What
+            is no regular file, such as a pipe, is written as it is; a symbolic link stays, and what it names is written.
         vectors: take the vectors along as base64 of float16, so that reading it in needs no embedder.
 
     Returns:
@@ -102,6 +103,14 @@ def _writing(file: str | Path | IO[str]) -> Generator[IO[str]]:
         yield file
         return
     path = Path(file).expanduser()
+    try:
+        path = path.resolve()
+        if path.exists() and not path.is_file():  # nothing may take the place of a pipe or a device
+            with path.open("w", encoding="utf-8", newline="\n") as out:
+                yield out
+            return
+    except (OSError, RuntimeError) as error:  # the latter: a link to itself, before Python 3.13
+        raise _unwritable(path, error) from error
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -111,10 +120,15 @@ def _writing(file: str | Path | IO[str]) -> Generator[IO[str]]:
             os.fsync(out.fileno())
         beside.replace(path)
     except OSError as error:
-        raise StoreUnavailable(f"{path} cannot be written: {error.strerror or error}. Name another file.") from error
+        raise _unwritable(path, error) from error
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: Exception) -> StoreUnavailable:
+    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    return StoreUnavailable(f"{path} cannot be written: {reason}. Name another file.")
 
 
 def _lines(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
@@ -10,6 +11,7 @@ from mnemic.errors import InvalidInput
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
 from mnemic.flows.recalling import search
+from mnemic.text.sentences import sentences
 from mnemic.text.showing import shown
 from mnemic.text.terms import content_terms
 from mnemic.types import Archive, Hit, MemoryRecord, Message, Receipt, Receipts, Scope, Status
@@ -20,6 +22,14 @@ LOOKED_AT = 50
 ALL_WORDS, MOST_WORDS, SOME_WORDS = 1.0, 0.6, 0.34
 NEARER, NEAREST = 0.7, 0.8
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
+LONGEST = 20_000
+"""Characters of a text that are looked through for other matters."""
+OWN_WORDS = 2
+"""Words a clause must have to be about something."""
+_CLAUSE = re.compile(
+    r"[;,]? (?:and|but|also|by the way,?) (?=(?:I|my|we|our)\b)|[;,] and (?=(?:[A-Z]|they\b|their\b))|; "
+)
+_PRONOUN = re.compile(r"(?:she|he|it|they|that|this|those|these|her|his|its|their)\b", re.IGNORECASE)
 SPARED = 10
 """What resembles a description and stays is told of so many at most."""
 
@@ -67,7 +77,7 @@ def described(engine: Engine, scope: Scope, description: object, zone: tzinfo, *
         zone: for times in the description.
         archived: also what was forgotten or merged before.
     """
-    text = asking.identifier(description)
+    text = _checked(engine, scope, description)
     wanted = [term for term in dict.fromkeys(content_terms(text)) if term not in _GENERIC]
     if not wanted:
         raise InvalidInput(f"{shown(text, 80)} describes nothing in particular; say what to forget, or give ids=.")
@@ -83,26 +93,54 @@ def described(engine: Engine, scope: Scope, description: object, zone: tzinfo, *
     spared: list[Receipt] = []
     for hit, record in found:
         match = _match(hit, record, topic, preference=preference)
-        if match == "clear":
+        if match == "clear" and not _tells_more(record.content, topic):
             clear.append(hit.id)
-        elif match == "near" and len(spared) < SPARED:
-            spared.append(
-                Receipt(id=hit.id, outcome="rejected", reason=f"resembles it, and was kept: {hit.text[:120]}")
-            )
-    clear += _left_bare(engine, scope, {hit.id: record for hit, record in found}, set(clear))
+        elif match and len(spared) < SPARED:
+            why = "says something else as well" if match == "clear" else "resembles it"
+            spared.append(Receipt(id=hit.id, outcome="rejected", reason=f"{why}, and was kept: {hit.text[:120]}"))
+    clear += _left_bare(engine, scope, {hit.id: record for hit, record in found}, set(clear), topic)
     gone = set(clear)
     return Described(tuple(clear), tuple(receipt for receipt in spared if receipt.id not in gone))
 
 
+def _checked(engine: Engine, scope: Scope, description: object) -> str:
+    """A description: no list, and no id."""
+    if not isinstance(description, str):
+        raise InvalidInput(f"A description is a string, not {type(description).__name__}; ids are given as ids=[...].")
+    text = asking.identifier(description)
+    if engine.store.knowledge.records(scope.user, [text]):
+        raise InvalidInput(
+            f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."
+        )
+    return text
+
+
+def _tells_more(text: str, topic: Sequence[str]) -> bool:
+    """Whether a text has a sentence, or a clause with "I" or "my", that has nothing to do with the topic.
+
+    One that begins with a pronoun goes on about what was said before.
+    """
+    meant, more = False, False
+    for clause in (clause for part in sentences(text[:LONGEST]) for clause in _CLAUSE.split(part)):
+        terms = content_terms(clause)
+        if set(terms) & set(topic):
+            meant = True
+        elif len(terms) >= OWN_WORDS and not _PRONOUN.match(clause.strip()):
+            more = True
+    return meant and more  # where no words but tags and keywords are meant, the whole is
+
+
 def _left_bare(
-    engine: Engine, scope: Scope, records: Mapping[str, Message | MemoryRecord], clear: set[str]
+    engine: Engine, scope: Scope, records: Mapping[str, Message | MemoryRecord], clear: set[str], topic: Sequence[str]
 ) -> list[str]:
     """Messages that told nothing but what is forgotten: every memory made of them goes, so they go too."""
     sources = {
         id_ for memory in clear if isinstance(record := records[memory], MemoryRecord) for id_ in record.source_ids
     }
     made = engine.store.relations.made_of(scope.user, sorted(sources - clear))
-    return [id_ for id_, memories in sorted(made.items()) if memories and set(memories) <= clear]
+    bare = [id_ for id_, memories in sorted(made.items()) if memories and set(memories) <= clear]
+    told = engine.store.knowledge.records(scope.user, bare)
+    return [id_ for id_ in bare if id_ in told and not _tells_more(told[id_].content, topic)]
 
 
 def _with_memories(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> list[tuple[Hit, Message | MemoryRecord]]:

@@ -383,7 +383,7 @@ def related_changes(record: MemoryRecord, resolution: Resolution, known: Mapping
     for other in (known[id_] for id_ in resolution.of):
         update, reason = resolution.outcome, resolution.reason
         if update == "update" and record.trust >= other.trust:
-            changes.append(Supersede(id=other.id, by=record.id, at=_since(record), reason=reason))
+            changes.append(Supersede(id=other.id, by=record.id, at=_ends(other, record), reason=reason))
         elif update == "outdated" and other.trust >= record.trust:
             changes.append(Supersede(id=record.id, by=other.id, at=_ends(record, other), reason=reason))
         elif update in ("update", "outdated", "contradiction"):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from datetime import tzinfo
-from typing import Any
+from typing import Any, cast
 
 from mnemic.errors import Conflict, InvalidInput
 from mnemic.flows.engine import Engine
@@ -58,7 +58,8 @@ class Preferences(MutableMapping[str, Any]):
         return self._held()[self._name(key)].metadata.get(VALUE)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        named, kinds = self._engine.secrets.within({_checked(key): value})
+        to_json(value)  # refuses what is no JSON
+        named, kinds = self._engine.secrets.within({_checked(key): _storable(value)})
         accepted(self._engine.secrets, "A preference", kinds)
         ((name, value),) = named.items()
         moment = now().astimezone(self._zone)
@@ -116,6 +117,20 @@ def _checked(key: object) -> str:
     if not isinstance(key, str) or not key.strip() or len(key) > LONGEST_KEY:
         raise InvalidInput(f"A preference is named by a string of 1 to {LONGEST_KEY} characters, not {shown(key, 60)}.")
     return clean(key)
+
+
+def _storable(value: Any) -> Any:
+    """A JSON value with text that can be stored, as metadata is."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            items = cast("dict[object, Any]", value).items()
+            return {clean(key) if isinstance(key, str) else key: _storable(item) for key, item in items}
+        case list() | tuple():
+            return [_storable(item) for item in cast("Sequence[Any]", value)]
+        case _:
+            return value
 
 
 def _worded(value: Any) -> str:

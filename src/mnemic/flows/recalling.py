@@ -145,7 +145,8 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
         first = _ranking(view, question, pool)
     if engine.reranker is not None:
         first = _reranked(engine, view, query.text, first)
-    grade = retrieval.grade(pool, first.order, model=engine.embedder.id if cosines is not None else None)
+    model = engine.embedder.id if cosines is not None else None
+    grade = retrieval.grade(pool, first.order, model=model, searched=int(allowed.sum()))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, behind.instead)))
     if query.quality and query.recipe.quality:
         first = _newest_first(engine, view, query, first)

@@ -25,6 +25,8 @@ DERIVED = 50
 """How many derived memories of a search bring their evidence into the pool."""
 BEARS = 0.25
 """Lowest cosine of a memory that bears on a query."""
+BESIDE = 0.1
+"""How much nearer to a query a message is than a memory made of it, where the query is about something else in it."""
 LIFT = 0.5
 """How far the cosine of evidence rises towards that of a nearer memory made from it; half is best on LoCoMo."""
 
@@ -97,7 +99,7 @@ class Standing:
             told = self._told(view, question, [doc, *beliefs.made.get(doc, ())])
             asked = question.query.filters
             holds = None if told is None else beliefs.successor(told, asked.at, asked.known_at)
-            if holds is None:
+            if told is None or holds is None or not self._bears(view, question, row, told):
                 continue
             replaced[row] = [holds]
             for at in columns.rows_of([holds]).tolist():
@@ -107,6 +109,15 @@ class Standing:
     def showing(self, view: View, row: int) -> list[int]:
         """The rows that show a record: its own, or those of its evidence, or none."""
         return [row] if self.shown[row] else self._evidence(view, np.array([row])).get(row, [])
+
+    def _bears(self, view: View, question: Question, row: int, told: int) -> bool:
+        """Whether a question is about what a memory told, rather than about something else that its message says."""
+        at = view.columns.rows_of([told])
+        if question.cosines is None or not len(at) or int(at[0]) == row:
+            return True
+        question.cosines.sharpen(np.array([row, at[0]], np.intp))
+        own, memory = question.cosines.values[[row, at[0]]].tolist()
+        return memory >= min(BEARS, own - BESIDE)
 
     def _told(self, view: View, question: Question, docs: Sequence[int]) -> int | None:
         """Of a record and the memories made of it, the memory that bears on the query most."""

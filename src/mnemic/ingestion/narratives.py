@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC
 from math import fsum
 
-from mnemic.ingestion.reported import bare, quoted, reported
+from mnemic.ingestion.reported import bare, lacks_subject, quoted, quotes, reported, told_in_quotes
 from mnemic.ingestion.turns import is_filler
 from mnemic.text.absolute import absolute_dates
 from mnemic.text.common import rarity
+from mnemic.text.dates import MONTHS
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
+from mnemic.text.subjects import tells_of_another
 from mnemic.text.terms import content_terms
 from mnemic.types import Message
 
@@ -64,6 +66,7 @@ class _Sentence:
     marks: frozenset[str]
     bonus: float
     answered: str | None
+    of_another: bool = False
 
 
 def speaker(message: Message) -> str:
@@ -124,12 +127,19 @@ def _sentences_of(messages: Sequence[Message], at: int) -> list[_Sentence]:
     question = _question_before(messages, at)
     others = frozenset(m.name for m in messages if m.name and m.name != message.name)
     found: list[_Sentence] = []
+    of_another = False
     for order, whole in enumerate(pieces):
         piece = bare(whole, others)
+        told = None if lacks_subject(piece) else tells_of_another(piece)
+        of_another = of_another if told is None else told
         if is_filler(piece):
             continue
         short = len(piece.split()) <= ANSWER_WORDS and not _OWN.match(piece)
-        found.append(_Sentence(at, order, piece, *_told_by(piece, message), question if short and not found else None))
+        found.append(
+            _Sentence(
+                at, order, piece, *_told_by(piece, message), question if short and not found else None, of_another
+            )
+        )
     if note:
         found.append(_Sentence(at, len(pieces), note[0], frozenset(content_terms(note[1])), frozenset(), -2.0, None))
     return found
@@ -181,12 +191,16 @@ def _told(piece: _Sentence, messages: Sequence[Message]) -> str:
         verb, _, what = note[1].strip().partition(" ")
         return _capital(f"{who} {'shared' if verb == 'shares' else verb} {what}.") if verb.endswith("s") else ""
     text = " ".join(_shortened(piece.text).split())
+    dated, on = text, ""
     if message.sent_at:
         said = message.sent_at if message.sent_at.tzinfo else message.sent_at.replace(tzinfo=UTC)
-        text = absolute_dates(text, said)
+        dated = absolute_dates(text, said)
+        on = f" on {said.day} {MONTHS[said.month - 1].capitalize()} {said.year:04d}" if dated != text else ""
     if piece.answered:
-        return _capital(f"asked {quoted(piece.answered)}, {who} answered: {quoted(text)}")
-    return reported(text, who, others[0] if len(others) == 1 else None, frozenset(others))
+        return _capital(f"asked {quoted(piece.answered)}, {who} answered{on}: {quoted(text)}")
+    if quotes(dated, who, frozenset(others), of_another=piece.of_another):
+        return told_in_quotes(quotes(text, who, frozenset(others), of_another=True) or text, who, on)
+    return reported(dated, who, others[0] if len(others) == 1 else None, frozenset(others), of_another=piece.of_another)
 
 
 def _shortened(text: str) -> str:

@@ -12,9 +12,10 @@ from functools import lru_cache
 
 from mnemic.text.common import is_common
 from mnemic.text.irregular import BASE_FORMS
+from mnemic.text.subjects import without_introduction
 from mnemic.text.terms import STOP_WORDS
 
-__all__ = ["bare", "quoted", "reported", "third_person"]
+__all__ = ["bare", "lacks_subject", "quoted", "quotes", "reported", "third_person", "told_in_quotes"]
 
 _TOKENS = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w]+")
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
@@ -22,13 +23,16 @@ _INTERJECTIONS = re.compile(
     r"""(?:wow|yeah|yes|yep|yup|yea|no|nope|nah|oh|ah|aw|aww|ooh|haha|hahaha|lol|hey|hi|hello|well|so|and|but|also|plus|darn
       |anyway|anyways|okay|ok|sure|hmm|right|great|awesome|cool|nice|thanks|thank\ you|btw|by\ the\ way|honestly|actually
       |of\ course|absolutely|definitely|totally|exactly|sorry|congrats|congratulations|oh\ no|oh\ man|man|gosh|omg|guess\ what
+      |fine|perfect|yes\ please
       |sounds\ (?:good|great)|no\ (?:problem|worries)|unfortunately|fortunately|luckily|basically|anyhow)(?:\ so\ much)?
       \s*(?:[,!.:;-]+|\u2014|\s)\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CALL = re.compile(r"([^\W\d_][\w'\u2019-]+)\s*[,!]+\s*")
 _ANNOUNCES = re.compile(r"[^:.!?]{1,30}:\s+(?=(?:I|my|My|we|We)\b)")
-_JOINED = frozenset("so no hey hi hello well thanks right great nice cool sure man oh ok okay yes yeah".split())
+_JOINED = frozenset(
+    "fine perfect so no hey hi hello well thanks right great nice cool sure man oh ok okay yes yeah".split()
+)
 """Interjections that need a comma after them, unless a pronoun follows: "so much", "no one", "great idea"."""
 _ADVERBS = frozenset(
     """just also really never always still only even often usually already kinda kindof sometimes actually definitely
@@ -46,7 +50,8 @@ _UNCHANGED = frozenset(
 """Past forms that no table holds, and verbs whose present looks the same: what is told is mostly past."""
 _THIRD = {
     "am": "is", "are": "is", "have": "has", "do": "does", "don't": "doesn't", "haven't": "hasn't", "aren't": "isn't",
-    "go": "goes", "were": "was", "weren't": "wasn't", "ain't": "isn't",
+    "go": "goes", "were": "was", "weren't": "wasn't", "ain't": "isn't", "own": "owns", "dont": "doesn't", "havent": "hasn't",
+    "cant": "can't", "didnt": "didn't", "wont": "won't", "couldnt": "couldn't", "wouldnt": "wouldn't",
 }  # fmt: skip
 _PLURAL_YOU = {"am": "are", "was": "were", "wasn't": "weren't"}
 _SHORT = {"'m": "is", "'re": "is", "'ve": "has", "'ll": "will"}
@@ -68,7 +73,7 @@ _ONGOING = frozenset("looking hoping planning thinking feeling trying working he
 _FEELS = frozenset(
     "excited tired inspired interested worried surprised pleased thrilled stoked amazed bored scared relieved".split()
 )
-_PRONOUN = re.compile(r"(?:I|we|my|our|it|they|he|she|there|that)\b", re.IGNORECASE)
+_PRONOUN = re.compile(r"(?:I|we|my|our|it|they|he|she|there|that|and|but)\b", re.IGNORECASE)
 _CLAUSE_STARTERS = frozenset(
     "that if when because and but so what how whether as since while before after where which or than".split()
 )
@@ -153,16 +158,21 @@ class _Turning:
 
     def agree(self, at: int) -> None:
         """Put the verb that belongs to the subject at this token into the third person singular."""
-        for n in self.words_after(at)[:3]:
+        for n in self.words_after(at)[:4]:
             if "".join(self.tokens[at + 1 : n]).strip(" ") and any(
                 mark in "".join(self.tokens[at + 1 : n]) for mark in ".,;:!?"
             ):
                 return
             word = self.tokens[n].lower().replace("\u2019", "'")
-            if _is_adverb(word):
+            if _is_adverb(word) or (word in {"no", "longer"} and self.is_no_longer(n)):
                 continue
             self.out[n] = _third(word)
             return
+
+    def is_no_longer(self, at: int) -> bool:
+        """No longer, which stands before a verb as an adverb does."""
+        near = "".join(self.tokens[max(at - 2, 0) : at + 3]).lower()
+        return "no longer" in near
 
     def subject(self, at: int, name: str, ending: str) -> None:
         """A name in the place of a pronoun, with what the pronoun was contracted with."""
@@ -263,7 +273,14 @@ def third_person(sentence: str, speaker: str, hearer: str | None, *, named: bool
     return _Turning(_TOKENS.findall(sentence), speaker, hearer, named=named).turned()
 
 
-def reported(sentence: str, speaker: str, hearer: str | None, hearers: frozenset[str] = frozenset()) -> str:
+def reported(
+    sentence: str,
+    speaker: str,
+    hearer: str | None,
+    hearers: frozenset[str] = frozenset(),
+    *,
+    of_another: bool = False,
+) -> str:
     """What somebody said, as a sentence of a story.
 
     Args:
@@ -271,18 +288,19 @@ def reported(sentence: str, speaker: str, hearer: str | None, hearers: frozenset
         speaker: a name, or "the user".
         hearer: to whom, if that is one person.
         hearers: names by which the speaker addresses others, left out where they are set off by commas.
+        of_another: the sentence before was of somebody else, so that one without a subject is not told of the speaker.
 
     Returns:
         "Ana is moving to Lisbon." for "I'm moving to Lisbon!"; "Ana said that ..." where somebody else is the subject; a
         quotation where it is a question, an order or another language. Ends in a full stop or a quotation mark.
     """
-    text = bare(sentence, hearers)
+    if literal := quotes(sentence, speaker, hearers, of_another=of_another):
+        return told_in_quotes(literal, speaker)
+    text = without_introduction(bare(sentence, hearers), speaker)
     first = _WORD.search(text)
     if first is None:
         return ""
     lowered = first[0].lower().replace("\u2019", "'")
-    if "?" in text or lowered in _ORDERS or not _is_statement(text, lowered):
-        return _capital(f"{speaker} {'asked' if text.rstrip(' )').endswith('?') else 'said'}: {quoted(_capital(text))}")
     text = text.rstrip(" .!\u2026~")
     rest = text[first.end() :]
     if _OWN_SUBJECT.match(text) or _LED_IN.match(text):
@@ -293,6 +311,32 @@ def reported(sentence: str, speaker: str, hearer: str | None, hearers: frozenset
         body = _decapital(third_person(text, speaker, hearer, named=True), text)
         told = f"{speaker} said {'' if body.startswith('that') else 'that '}{body}"
     return _capital(told) + ("" if told[-1:] in '"\u201d' else ".")
+
+
+def told_in_quotes(text: str, speaker: str, when: str = "") -> str:
+    """What somebody said or asked in their own words, with the day it was said if that must be told."""
+    verb = "asked" if text.rstrip(" )").endswith("?") else "said"
+    return _capital(f"{speaker} {verb}{when}: {quoted(_capital(text))}")
+
+
+def quotes(sentence: str, speaker: str, hearers: frozenset[str] = frozenset(), *, of_another: bool = False) -> str:
+    """The words that ``reported`` puts in quotation marks; empty where it tells the sentence in its own."""
+    text = without_introduction(bare(sentence, hearers), speaker)
+    first = _WORD.search(text)
+    if first is None:
+        return ""
+    lowered = first[0].lower().replace("\u2019", "'")
+    return text if _is_quoted(text, lowered) or (of_another and lacks_subject(text)) else ""
+
+
+def _is_quoted(text: str, first: str) -> bool:
+    return "?" in text or first in _ORDERS or not _is_statement(text, first)
+
+
+def lacks_subject(text: str) -> bool:
+    """Whether a sentence leaves out who does it: "Went home"."""
+    first = _WORD.search(text)
+    return first is not None and bool(_without_subject(text, first[0].lower().replace("\u2019", "'")))
 
 
 _OWN_SUBJECT = re.compile(r"(?:I|i)(?:['\u2019](?:m|ve|ll|d))?\s|[Mm]y\s")
@@ -343,9 +387,13 @@ _NOMINAL = frozenset(
 """Words that begin a clause with a subject of its own."""
 
 
+_MONTH = re.compile(r"\bMay (?=\d{4}\b)")
+"""No verb: 8 May 2023."""
+
+
 def _is_statement(text: str, first: str) -> bool:
     """English, and with a subject: a verb that agrees with one is seen, or the first word can only begin one."""
-    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
+    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(_MONTH.sub("", text))]
     if len(words) >= 4 and not any(word in STOP_WORDS or "'" in word for word in words):
         return False
     begins = (

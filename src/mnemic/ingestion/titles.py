@@ -7,6 +7,7 @@ wins.
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -40,6 +41,14 @@ _NOTE = re.compile(r"\[[^\[\]]*\]\s*$")
 _OWN = re.compile(r"\b(?:I|I['\u2019]\w+|[Mm]y|[Ww]e|[Oo]ur)\b")
 _YOU = re.compile(r"\byou", re.IGNORECASE)
 _INITIALS = re.compile(r"\b(?:[A-Z]\.){2,}")
+_TITLES = re.compile(r"\b(Dr|Mr|Mrs|Ms|Prof|St|Mt|Hr|Fr|Jr|Sr|Co|Inc|Ltd)\.(?=\s|$)")
+_WITH = re.compile(r"\bw/(o\b)? ?", re.IGNORECASE)
+_AND = re.compile(r"(?<=\w) & (?=\w)")
+_SLANG = re.compile(
+    r"(?<![\w'-])(?:btw|lol|lmao|rofl|haha+|pls|plz|thx|tbh|imo|imho|omg|fyi|nah|nope|yep|yup|ugh|hmm+|asap|idk)\b(?!['-])"
+    r"[,.!]*\s*",
+    re.IGNORECASE,
+)
 _TOKENS = re.compile(r"[^\W_][\w+#&/.-]*[\w+#]|[^\W_]|['\u2019](?:s|m|re|ve|ll|d|t)\b|[^\w\s]")
 _POSSESSIVES = frozenset("my your our his her their its".split())
 _ARTICLES = frozenset("a an the".split())
@@ -200,9 +209,15 @@ def _score(candidate: _Candidate, weights: Mapping[str, float]) -> float:
     return told * form / (2.0 + size) ** 0.5
 
 
-def _candidates(message: Message) -> Iterator[_Candidate]:
+def _plain(message: Message) -> str:
+    """What was said without notes and slang, with abbreviations as words: "w/ Dr. Ito" is "with Dr Ito"."""
     text = _INITIALS.sub(lambda found: found[0].replace(".", ""), _NOTE.sub("", message.content[:LOOKED_AT]))
-    for sentence in sentences(text)[:MOST_SENTENCES]:
+    text = _WITH.sub(lambda found: "without " if found[1] else "with ", _TITLES.sub(r"\1", text))
+    return _SLANG.sub("", _AND.sub(" and ", text))
+
+
+def _candidates(message: Message) -> Iterator[_Candidate]:
+    for sentence in sentences(_plain(message))[:MOST_SENTENCES]:
         if not sentence.rstrip().endswith("?") and not sentence.startswith(("```", "~~~")):
             tokens = _TOKENS.findall(bare(sentence))
             own = _OF_SPEAKER if _OWN.search(sentence) else _OF_HEARER if _YOU.search(sentence) else 1.0
@@ -317,10 +332,18 @@ def _goes_on(words: Sequence[str], following: str, *, action: bool) -> bool:
     return following not in _ARTICLES | _POSSESSIVES or last in _INSIDE or (action and len(words) == 1)
 
 
+_OF_NAMES = frozenset("dr mr mrs ms prof hr w".split())
+
+
 def _may_end(last: str, following: str) -> bool:
     """A phrase ends at a word that means something, before one that does not go on with it."""
     lowered = last.lower()
-    if lowered in _SMALL | _VAGUE | STOP_WORDS or last.endswith("'s") or (last.endswith("ed") and len(last) > 4):
+    if (
+        lowered in _OF_NAMES
+        or lowered in _SMALL | _VAGUE | STOP_WORDS
+        or last.endswith("'s")
+        or (last.endswith("ed") and len(last) > 4)
+    ):
         return False
     return not following or following in _SMALL or not following[0].isalnum()
 
@@ -331,26 +354,43 @@ def _written(words: Sequence[str]) -> str:
 
 
 def _from_phrases(messages: Sequence[Message]) -> str:
-    """The best keyphrases, joined to three words or more."""
-    phrases = keyphrases("\n".join(_NOTE.sub("", m.content[:LOOKED_AT]) for m in messages[:40]), most=4)
+    """The best keyphrases, joined to three words or more; single words only where they stand as nouns do."""
+    text = "\n".join(bare(sentence) for m in messages[:40] for sentence in sentences(_plain(m)))
+    nouns = _nouns(text)
     words: list[str] = []
-    for phrase in phrases:
+    for phrase in keyphrases(text, most=4):
+        if " " not in phrase and phrase.lower() not in nouns:
+            continue
         added = [*(["and"] if words else []), *phrase.split()]
         if len(words) + len(added) > MOST:
             continue
         words += added
-        if len(words) >= FEWEST:
+        if len(words) >= FEWEST and _tells(words):
             return _written(words)
     return ""
+
+
+def _nouns(text: str) -> set[str]:
+    """Words after an article, a possessive or a preposition, and names."""
+    words = _TOKENS.findall(text)
+    led = {word.lower() for before, word in itertools.pairwise(words) if before.lower() in _DETERMINERS | _PREPOSITIONS}
+    named = {word.lower() for word in words if word[0].isupper() and not is_common(word.lower())}
+    return (led | named) - _VAGUE - _SMALL
+
+
+def _tells(words: Sequence[str]) -> bool:
+    """Whether there is more than numbers, units and times in it."""
+    return any(len(word) > 3 and sum(c.isalpha() for c in word) > len(word) / 2 for word in words)
 
 
 def _from_words(messages: Sequence[Message]) -> str:
     """The first words of the longest message."""
     if not messages:
         return ""
-    text = max((m.content for m in messages), key=len)[:LOOKED_AT]
+    said = max(messages, key=lambda m: len(m.content))
+    text = bare(_plain(said))
     words = [word.strip(_MARKS) for word in text.split() if any(char.isalnum() for char in word)]
-    if len(words) >= FEWEST:
+    if len(words) >= FEWEST and _tells(words):
         kept = [word[:20] for word in words[:MOST]]
         while len(kept) > FEWEST and kept[-1].lower() in _SMALL | STOP_WORDS:
             kept.pop()

@@ -4,10 +4,15 @@ A rank always returns something. Six absolute features of the pool and its first
 ten hold evidence: a logistic regression, calibrated for as many answerable as unanswerable questions (for other odds add
 their logarithm). It tells "this memory knows the subject" well (AUROC .93 against questions asked of a stranger's memory),
 "this very fact was said" poorly (.65 when only the telling turns are missing).
+
+Little to search is little to stand out from: below 300 rows the features of a right answer shrink, so the sum is raised and
+stretched by the logarithm of how many are missing. Fitted on windows of one to 256 turns of the tuning conversations
+(``python -m benchmarks.quality.evidence_small``).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,6 +31,7 @@ CALIBRATED_FOR = "all-MiniLM-L6-v2"
 
 WEAK, STRONG = 0.17, 0.6
 _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NOBODY = -7.06, 0.29, 0.39, 2.24, 1.16, -0.6, 0.3
+_USUAL, _FEWER, _STRETCHED = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # they speak for a turn whatever is asked
 
 
@@ -45,7 +51,7 @@ def _named(probability: float) -> Grade:
     return Grade(word, probability)
 
 
-def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None) -> Grade:
+def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: int = _USUAL) -> Grade:
     """Grade a ranked pool.
 
     Args:
@@ -54,6 +60,7 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None) -> Grade:
         model: id of the embedder, None when the query had no vector. For other models than the one it was calibrated
             for, cosines are on an unknown scale: the grade then goes by words alone, the share of the query's idf mass
             that the best of the first ten hits says itself.
+        searched: how many rows the query could see.
     """
     if not len(pool):
         return NOTHING
@@ -73,4 +80,6 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None) -> Grade:
         + _CUE * float(SIGNALS["cue"](pool)[first].mean())
         + _NOBODY * (not pool.speaker.any())
     )
+    missing = max(0.0, math.log(_USUAL / max(searched, 1)))
+    sum_ += missing * (_FEWER + _STRETCHED * sum_)
     return _named(float(1.0 / (1.0 + np.exp(-sum_))))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
@@ -233,7 +234,7 @@ def absolute_dates(text: str, said: datetime) -> str:
     Returns:
         "I saw Ben yesterday" said on 8 May 2023 becomes "I saw Ben on 7 May 2023"; weeks and amounts become "in the week
         of", "around". What is vague ("soon", "on Friday") or a span ("over the last year") stays as it is, and so does a
-        text without relative dates: doing it twice changes nothing.
+        text without relative dates and what is quoted: doing it twice changes nothing.
     """
     return _rewritten(text, said)[0]
 
@@ -270,6 +271,9 @@ def _rewritten(text: str, said: datetime) -> tuple[str, date | None]:
     return "".join(pieces) + text[done:], first
 
 
+_QUOTED = re.compile(r'"[^"\n]{1,400}"|\u201c[^\u201d\n]{1,400}\u201d')
+
+
 def _found(lowered: str, said: date) -> list[tuple[int, int, _Told]]:
     """The places of relative dates that can be told, in order."""
     found: list[tuple[int, int, _Told]] = []
@@ -285,7 +289,16 @@ def _found(lowered: str, said: date) -> list[tuple[int, int, _Told]]:
             if _WILL.search(lowered, _sentence(lowered, match.start()), match.start())
             and (told := _guarded(_ahead, match, said))
         ]
-    return sorted(found, key=lambda place: place[0])
+    return _unquoted(lowered, sorted(found, key=lambda place: place[0]))
+
+
+def _unquoted(lowered: str, found: list[tuple[int, int, _Told]]) -> list[tuple[int, int, _Told]]:
+    """Those that do not stand in quotation marks: the words of others stay as they were."""
+    if not found or ('"' not in lowered and "\u201c" not in lowered):
+        return found
+    spans = [match.span() for match in _QUOTED.finditer(lowered)]
+    begins = [start for start, _ in spans]
+    return [place for place in found if not ((n := bisect_right(begins, place[0])) and place[0] < spans[n - 1][1])]
 
 
 def _sentence(lowered: str, at: int) -> int:

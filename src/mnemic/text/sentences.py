@@ -38,8 +38,20 @@ _MAY_END = frozenset(
     "etc inc ltd co corp jr sr a.m p.m am pm u.s u.k u.n e.u ph.d m.d b.a m.a b.sc m.sc d.c al".split()
 )
 """Abbreviations that also close sentences: a capital after them begins the next one."""
-_NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq".split())
+_NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq nr ave apt bldg ste rm".split())
 """Abbreviations only before a number: No. 5. Elsewhere they are words."""
+_STREET = re.compile(r"[^\W\d_]{3,}(?:str|stra)", re.IGNORECASE)
+_SHORTENED = re.compile(r"[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3}")
+"""A capital and no vowel, as in Hr. and Bldg.: no word is spoken so."""
+_UTTERED = frozenset(
+    "hm hmm mm mmm mhm thx pls plz psst pfft shh brr grr btw tbh tsk tmr nvm np kk lmk rn bc wtf".split()
+)
+_DAY_OF = re.compile(
+    r"(?:januar|februar|m\u00e4rz|mai|juni|juli|oktober|dezember|(?:april|august|september|november)(?= \d{4}\b))\b",
+    re.IGNORECASE,
+)
+"""Months after an ordinal with a full stop: 3. Mai."""
+_IN_CODE = re.compile(r"[A-Z]{2,}\b")
 _INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 
 
@@ -105,9 +117,13 @@ def _ends(line: str, start: int, match: re.Match[str]) -> bool:
     mark = match["mark"]
     if mark != "." or match["closed"]:
         if "." in mark or mark == "\u2026":
+            if line[match.start() - 1 : match.start()] == " " and _IN_CODE.match(line, match.end()):
+                return False  # SELECT ... FOR UPDATE
             return not following.islower()
         return not (match["closed"] and following.islower())  # "Stop!" he said.
     casual = line[start].islower()  # who writes no capitals ends sentences all the same
+    if _DAY_OF.match(line, match.end()) and line[match.start() - 1].isdigit():
+        return False
     return not _abbreviated(line[start : match.start()], following) and (casual or not following.islower())
 
 
@@ -116,8 +132,10 @@ def _abbreviated(before: str, following: str) -> bool:
     if not found:
         return False
     word = found[1].lower()
-    if word in _NUMBERED:
+    if word in _NUMBERED or _STREET.fullmatch(word):
         return following.isdigit()
+    if _SHORTENED.fullmatch(found[1]) and word not in _UTTERED | _MAY_END:
+        return following.isupper()
     if word in _ABBREVIATIONS:
         return word not in _MAY_END or not following.isupper()
     if _INITIAL.fullmatch(found[1]) and word != "i":

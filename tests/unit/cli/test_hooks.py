@@ -166,6 +166,49 @@ def test_a_line_that_is_too_long_is_passed_over(mnemic, say, folder, tmp_path, m
     assert [content for _, content, _ in kept(folder)] == ["before", "after"]
 
 
+@pytest.mark.parametrize("named", [True, False], ids=["ids", "no ids"])
+def test_what_is_erased_does_not_return_from_the_transcript(mnemic, say, folder, tmp_path, named):
+    texts = ["My size is 42.", "Noted.", "Thanks.", "Welcome."]
+    lines = [line("user", text, f"u{at}" if named else None) for at, text in enumerate(texts)]
+    path = transcript(tmp_path / "t.jsonl", *lines)
+    payload = {"session_id": "s1", "transcript_path": str(path)}
+    say(payload)
+    assert mnemic("hook", "pre-compact", "--json").json["stored"] == 4
+    with Memory(folder, embedder="hashing") as memory:
+        memory.forget(ids=[memory.messages()[at].id for at in (0, 2)], hard=True)
+    for more, stored in (("", 0), (json.dumps(line("user", "And now?", "u9")) + "\n", 1)):
+        with path.open("a") as file:
+            file.write(more)
+        say(payload)
+        assert mnemic("hook", "pre-compact", "--json").json["stored"] == stored
+    assert [content for _, content, _ in kept(folder)] == ["Noted.", "Welcome.", "And now?"]
+
+
+@pytest.mark.parametrize(
+    "when", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00", "9999-12-31T23:59:59"]
+)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo", "America/Lima"])
+def test_an_impossible_time_costs_no_message(mnemic, say, folder, tmp_path, when, zone):
+    path = transcript(
+        tmp_path / "t.jsonl", line("user", "One.", "u1"), line("user", "Two.", "u2", timestamp=when), line("user", "Three.")
+    )  # fmt: skip
+    say({"session_id": "s1", "transcript_path": str(path)})
+    run = mnemic("--timezone", zone, "hook", "pre-compact")
+    assert (run.code, run.err) == (0, "mnemic: 3 messages of this session stored.\n")
+    assert sorted(content for _, content, _ in kept(folder)) == ["One.", "Three.", "Two."]
+
+
+def test_a_message_that_is_refused_costs_no_other(mnemic, say, folder, tmp_path):
+    path = transcript(
+        tmp_path / "t.jsonl", line("user", "One.", "u1"), line("user", "Two.", "u" * 5_000), line("user", "Three.", "u3")
+    )  # fmt: skip
+    say({"session_id": "s1", "transcript_path": str(path)})
+    run = mnemic("hook", "pre-compact")
+    assert run.code == 0
+    assert "1 messages of this session cannot be stored" in run.err
+    assert [content for _, content, _ in kept(folder)] == ["One.", "Three."]
+
+
 def test_a_conversation_without_a_name_gets_one(mnemic, say, folder, tmp_path):
     say({"transcript_path": str(transcript(tmp_path / "t.jsonl", line("user", "Hello.", "u1")))})
     assert re.fullmatch(r"session_\w+", mnemic("hook", "pre-compact", "--json").json["session"])

@@ -146,6 +146,13 @@ class TestMessages:
         assert message.content == ""
         assert message.metadata[LEFT_OUT] == ["tool_calls"]
 
+    def test_a_call_of_tools_may_have_no_content_at_all(self):
+        said = [{"role": "user", "content": "Weather?"}, {"role": "assistant", "tool_calls": [{"id": "c"}]}]
+        _, message = read_messages(said)
+        assert (message.role, message.content, message.metadata[LEFT_OUT]) == ("assistant", "", ["tool_calls"])
+        with pytest.raises(InvalidInput, match=r"\[0\]\.content is missing"):
+            read_messages([{"role": "assistant", "tool_calls": []}])
+
     @pytest.mark.parametrize(
         ("second", "place"),
         [

@@ -45,6 +45,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "undo": [],  # needs a cycle that did something: see the tests of consolidation
         "log": [("log",), ("log", one), ("log", "--user", "nobody")],
         "stats": [("stats",), ("stats", "--user", "nobody")],
+        "users": [("users",)],
         "reembed": [("reembed",)],
         "export": [("export", str(tmp_path / "all.jsonl"))],
         "prefer": [("prefer",), ("prefer", "theme", "dark"), ("prefer", "theme"), ("prefer", "theme", "--remove")],

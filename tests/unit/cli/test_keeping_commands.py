@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -313,6 +314,42 @@ class TestCommands:
         run = subprocess.run(words, capture_output=True, timeout=60, check=False)
         assert (run.returncode, run.stdout) == (0, (tmp_path / "all.jsonl").read_bytes())
         assert run.stderr.endswith(b" written to stdout.\n")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with a name")
+    def test_a_pipe_stays_a_pipe(self, filled, tmp_path):
+        filled("export", tmp_path / "all.jsonl")
+        pipe, told = tmp_path / "pipe", []
+        os.mkfifo(pipe)
+        reader = threading.Thread(target=lambda: told.append(pipe.read_bytes()), daemon=True)
+        reader.start()
+        assert filled("export", pipe).code == 0
+        reader.join(30)
+        assert told == [(tmp_path / "all.jsonl").read_bytes()]
+        assert pipe.is_fifo()
+        assert sorted(path.name for path in tmp_path.glob("*.part")) == []
+
+    @pytest.mark.skipif(os.name == "nt", reason="links need a right there")
+    def test_a_link_stays_a_link(self, filled, tmp_path):
+        (tmp_path / "there").mkdir()
+        for name, target in (("new", "there/new.jsonl"), ("old", "there/old.jsonl")):
+            (tmp_path / name).symlink_to(tmp_path / target)
+        (tmp_path / "there" / "old.jsonl").write_text("before")
+        for name in ("new", "old"):
+            assert filled("export", tmp_path / name).code == 0
+            assert (tmp_path / name).is_symlink()
+            assert '"mnemic"' in (tmp_path / "there" / f"{name}.jsonl").read_text().split("\n", 1)[0]
+        (tmp_path / "self").symlink_to(tmp_path / "self")
+        run = filled("export", tmp_path / "self")
+        assert (run.code, "cannot be written" in run.err) == (2, True)
+
+    def test_from_stdin(self, filled, tmp_path, monkeypatch):
+        filled("export", tmp_path / "all.jsonl")
+        piped = io.TextIOWrapper(io.BytesIO((tmp_path / "all.jsonl").read_bytes()), encoding="ascii")
+        monkeypatch.setattr(sys, "stdin", piped)
+        run = filled("import", "-", "--user", "bob")
+        assert (run.code, run.err) == (0, "")
+        filled("export", tmp_path / "bobs.jsonl", "--user", "bob")
+        assert (tmp_path / "bobs.jsonl").read_bytes() == (tmp_path / "all.jsonl").read_bytes()
 
     def test_nothing_to_export(self, filled, tmp_path):
         run = filled("export", tmp_path / "none.jsonl", "--user", "nobody")

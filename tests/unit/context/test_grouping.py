@@ -157,7 +157,7 @@ def test_what_belongs_to_no_episode_stands_under_its_day_in_the_order_of_time():
 
 
 def test_a_fact_that_holds_from_another_day_than_its_message_says_so():
-    long = replace(MOVED, text="well, " * 30, via=("r2",), episode=None)
+    long = replace(MOVED, text="so it is, and " * 30, via=("r2",), episode=None)
     assert lines([long], [PORTO]) == ["Wednesday 8 May 2024:", "- Ana lives in Porto. (6 August 2024)"]
 
 
@@ -187,11 +187,17 @@ def test_a_fact_says_what_it_replaced_and_until_when_it_held():
     assert "until 6 August 2024" in line
 
 
-@pytest.mark.parametrize("filler", ["well, ", ""])
+@pytest.mark.parametrize("filler", ["so it is, and ", ""])
 def test_a_fact_is_told_for_a_message_only_where_that_is_shorter(filler):
     long = replace(MOVED, text=f"{filler * 30}I live in Lisbon.", via=("r1",))
     told = lines([long], [LISBON])[2:]
-    assert [("well, " in line, line.startswith("- Ana: ")) for line in told] == [(False, not filler)]
+    assert [("so it is" in line, line.startswith("- Ana: ")) for line in told] == [(False, not filler)]
+
+
+@pytest.mark.parametrize("rest", ["The total was 20.150.", "No wine for me, and no seafood either."])
+def test_no_fact_stands_for_a_message_that_says_more(rest):
+    said = replace(MOVED, text=f"I live in Lisbon. {rest}", via=("r1",))
+    assert rest in lines([said], [replace(LISBON, content="In Lisbon.")])[2]
 
 
 def test_a_story_is_left_out_where_only_the_words_fit():

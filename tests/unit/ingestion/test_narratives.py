@@ -28,6 +28,15 @@ def test_a_story_in_the_third_person_with_absolute_dates():
     )
 
 
+def test_a_quotation_is_verbatim_and_the_day_stands_before_it():
+    assert narrative(talk("89.5 today!!")) == 'Ana said on 8 May 2023: "89.5 today!!"'
+    assert narrative(talk("Interested in the Pro plan", "ok")) == "Ana is interested in the Pro plan."
+    assert 'Ana said: "Interested in the Pro plan."' in narrative(
+        talk("They have 340 drivers in Leeds. Interested in the Pro plan.")
+    )
+    assert narrative(talk("ran 5 km yesterday, 28:30")) == "Ana ran 5 km on 7 May 2023, 28:30."
+
+
 def test_dates_are_those_of_the_speaker():
     late = NOW.replace(hour=23).astimezone(timezone(timedelta(hours=9)))
     assert "on 8 May 2023" in narrative(talk("I went to the dentist yesterday.", at=late))

@@ -8,6 +8,11 @@ from mnemic.ingestion.reported import bare, reported
     [
         ("I'm moving to Lisbon in June!", "Ana is moving to Lisbon in June."),
         ("I love my job.", "Ana loves their job."),
+        ("I own two cats and I no longer go to the gym.", "Ana owns two cats and they no longer go to the gym."),
+        ("I no longer go there.", "Ana no longer goes there."),
+        ("I dont want store credit.", "Ana doesn't want store credit."),
+        ("I'm Ana and I work as a nurse.", "Ana works as a nurse."),
+        ("Oh and I moved.", "Ana moved."),
         ("I was tired and I went home.", "Ana was tired and they went home."),
         ("I've never tried it, and I don't want to.", "Ana has never tried it, and they don't want to."),
         ("I'd never been there.", "Ana had never been there."),
@@ -79,3 +84,10 @@ def test_openers_go_and_words_that_only_look_like_them_stay():
     assert bare("Yeah, PT is hard.") == "PT is hard."
     assert bare("Wow Mel, that is far.", frozenset({"Melanie"})) == "that is far."
     assert bare("Wow Tom, that is far.", frozenset({"Melanie"})) == "Tom, that is far."
+
+
+def test_a_sentence_without_subject_is_quoted_after_one_of_somebody_else():
+    said = "Bought a Tesla in March."
+    assert reported(said, "Ana", None, of_another=True) == 'Ana said: "Bought a Tesla in March."'
+    assert reported(said, "Ana", None) == "Ana bought a Tesla in March."
+    assert reported("I bought a Tesla.", "Ana", None, of_another=True) == "Ana bought a Tesla."

@@ -25,6 +25,23 @@ def test_titles_read_as_headings(texts, wanted):
     assert title(talk(*texts)) == wanted
 
 
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        ("Dr. Brandt and TixNow", "Dr Brandt and TixNow"),
+        ("Daughter Lia takes piano lessons with Ms. Ivanova", "Lia takes piano lessons with Ms Ivanova"),
+        ("Trip to Japan in October w/ Ben", "Japan in October with Ben"),
+        ("Nah gyms are closed", "Gyms are closed"),
+        ("Close on friday and the end is near", "Close on friday and the end"),
+        ("Bau & Co 7.150", "Bau and Co 7.150"),
+        ("24th at 14", "Short exchange with Ana"),
+        ("91.8. 2.4 kg", "Short exchange with Ana"),
+    ],
+)
+def test_titles_say_something(said, wanted):
+    assert title(talk(said)) == wanted
+
+
 def test_what_is_said_often_wins():
     messages = talk(
         "I took my car to the garage.", "What did the garage say about the car?", "The car needs new brakes at the garage.",

@@ -296,6 +296,18 @@ class TestGrade:
         model = evidence.CALIBRATED_FOR
         assert grade(nearer, order, model=model).probability >= grade(pool, order, model=model).probability - 1e-6
 
+    @RUN
+    @given(SEED, st.integers(1, 400), st.integers(1, 400))
+    def test_the_less_is_searched_the_less_it_takes(self, seed, one, other):
+        pool = make_pool(seed)
+        fewer, more = sorted((one, other))
+        found, wide = (
+            grade(pool, np.arange(len(pool)), model=evidence.CALIBRATED_FOR, searched=count).probability
+            for count in (fewer, more)
+        )
+        if wide > 0.001:  # what is hopeless is not stretched into an answer
+            assert found >= wide - 1e-6
+
     def test_by_words_alone_where_cosines_are_unknown(self):
         counts = np.zeros((11, 7, 2), np.float32)
         counts[0, 3, 0] = 1

@@ -13,6 +13,8 @@ SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)  # a Monday
     ("text", "expected"),
     [
         ("I went there yesterday.", "I went there on 7 May 2023."),
+        ('He said "see you tomorrow" and left yesterday.', 'He said "see you tomorrow" and left on 7 May 2023.'),
+        ('My 5" pipe broke yesterday.', 'My 5" pipe broke on 7 May 2023.'),
         ("Yesterday, I met Tom.", "On 7 May 2023, I met Tom."),
         ("I saw her last Friday.", "I saw her on Friday 5 May 2023."),
         ("On last Friday night we ate.", "On the night of Friday 5 May 2023 we ate."),

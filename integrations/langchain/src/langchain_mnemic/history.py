@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
 
 from langchain_core.chat_history import BaseChatMessageHistory
@@ -15,6 +16,8 @@ __all__ = ["MnemicChatMessageHistory"]
 
 class MnemicChatMessageHistory(BaseChatMessageHistory):
     """One conversation, in order; what is read equals what was added.
+
+    A conversation belongs to the project of ``memory``: the same name in another project is another conversation.
 
     Adding the same message (same id, same content) twice stores it once; messages without an id are always stored.
 
@@ -53,7 +56,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
 
     def records(self, count: int | None) -> list[Message]:
         """The last ``count`` messages as they are stored, oldest first; all of them for None."""
-        return self._memory.messages(session=self.session, limit=count)
+        return self._said(self.session, count)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages in the order given.
@@ -72,11 +75,18 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
     def clear(self) -> None:
         """End the conversation; long-term memory keeps it. An empty one is left as it is."""
         cleared = self._cleared()
-        if not self._memory.messages(session=self._session(cleared), limit=1):
+        if not self._said(self._session(cleared), 1):
             return
         marker = Message(role="system", content=f"Conversation {self._name!r} ended.", id=self._marker(cleared + 1))
         self._memory.add([marker])
         self._memory.forget(ids=[self._marker(cleared + 1)], reason="marks the end of a conversation")
+
+    def _said(self, session: str, limit: int | None) -> list[Message]:
+        """The messages of a session of this project; without a project, of those that belong to none."""
+        if self._memory.scope.project is None:  # a project that nobody has sees its own messages and those of none
+            nowhere = self._memory.scoped(project=f"none-{uuid.uuid4().hex}")
+            return nowhere.messages(session=session, limit=limit)
+        return self._memory.messages(session=session, reach="project", limit=limit)
 
     def _session(self, cleared: int) -> str:
         return self._name if cleared == 0 else f"{self._name}#cleared{cleared}"

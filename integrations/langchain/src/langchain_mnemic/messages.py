@@ -27,6 +27,8 @@ KEPT = "langchain"
 """The key of a stored message's metadata that holds what LangChain needs to build it again."""
 
 MAX_PIECE = 500_000
+MAX_CONTENT = 1_000_000
+"""Characters that one record holds."""
 MAX_ID = 1_000
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
@@ -139,13 +141,13 @@ def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Messag
 
 
 def _shown(message: BaseMessage) -> str:
-    """Text that stands for a message which may have none, such as a bare tool call."""
-    text = text_of(message)
+    """Text that stands for a message which may have none, such as a bare tool call, or more than a record may hold."""
+    text = text_of(message)[:MAX_CONTENT]
     if text.strip():
         return text
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     said = [f"[calls {call['name']} {json.dumps(call['args'], ensure_ascii=False, default=str)}]" for call in calls]
-    return "\n".join(said) or "[no text]"
+    return "\n".join(said)[:MAX_CONTENT] or "[no text]"
 
 
 def entry(message: BaseMessage, *, prefix: str) -> Message:

@@ -37,17 +37,20 @@ __all__ = ["MnemicMiddleware", "MnemicState"]
 logger = logging.getLogger(__name__)
 
 MAX_QUESTION = 8_000
+MARKS = 8
+"""How many of the last messages dealt with are kept in mind: of those, some may leave the thread."""
 
 
 class MnemicState(AgentState[Any]):
     """What the middleware keeps in the agent's state; none of it is part of the agent's input or output.
 
-    ``mnemic_context`` is what was recalled for this run, ``mnemic_mark`` the last message already dealt with (empty:
-    none yet), ``mnemic_said`` the messages of the user that this run must not lose.
+    ``mnemic_context`` is what was recalled for this run, ``mnemic_mark`` the last messages already dealt with (empty:
+    none yet; earlier versions kept one of them as a string), ``mnemic_said`` the messages of the user that this run must
+    not lose.
     """
 
     mnemic_context: NotRequired[Annotated[str, PrivateStateAttr]]
-    mnemic_mark: NotRequired[Annotated[str, PrivateStateAttr]]
+    mnemic_mark: NotRequired[Annotated[list[str] | str, PrivateStateAttr]]
     mnemic_said: NotRequired[Annotated[list[str], PrivateStateAttr]]
 
 
@@ -57,20 +60,39 @@ def _question(messages: Sequence[AnyMessage]) -> str:
     return text if len(text) <= MAX_QUESTION else f"{text[: MAX_QUESTION // 2]}\n{text[-MAX_QUESTION // 2 :]}"
 
 
-def _first_mark(messages: Sequence[AnyMessage]) -> str:
+def _marks(state: MnemicState) -> list[str]:
+    """The last messages that were dealt with, oldest first."""
+    marks = state.get("mnemic_mark") or []
+    return [marks] if isinstance(marks, str) else [*marks]
+
+
+def _marked(messages: Sequence[AnyMessage]) -> list[str]:
+    """The marks of messages that were dealt with."""
+    first = max(0, len(messages) - MARKS)
+    return [key_of(message, first + i) for i, message in enumerate(messages[first:])]
+
+
+def _unanswered(messages: Sequence[AnyMessage]) -> int:
     """Where a conversation that is met for the first time begins to be new: after the last answer it already has."""
-    answered = (key_of(m, i) for i, m in reversed([*enumerate(messages)]) if isinstance(m, AIMessage))
-    return next(answered, "")
+    return next((i + 1 for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), 0)
 
 
-def _after(messages: Sequence[AnyMessage], mark: str) -> list[tuple[int, AnyMessage]]:
-    """The messages after the marked one, with their positions; all of them when it is gone from the thread."""
-    new: list[tuple[int, AnyMessage]] = []
-    for position in range(len(messages) - 1, -1, -1):
-        if key_of(messages[position], position) == mark:
-            break
-        new.append((position, messages[position]))
-    return new[::-1]
+def _behind(messages: Sequence[AnyMessage], marks: Sequence[str]) -> int | None:
+    """The position after the newest marked message; None when all of them are gone from the thread."""
+    places = range(len(messages) - 1, -1, -1)
+    return next((i + 1 for i in places if key_of(messages[i], i) in marks), None)
+
+
+def _start(state: MnemicState) -> int:
+    """Where the thread begins to be new, before a run."""
+    messages, marks = state["messages"], _marks(state)
+    if marks and (start := _behind(messages, marks)) is not None:
+        return start
+    if state.get("mnemic_mark") is not None and not marks:
+        return 0
+    left = {*state.get("mnemic_said", [])}  # of a run that failed
+    unsaid = (i for i, message in enumerate(messages) if key_of(message, i) in left)
+    return min(next(unsaid, len(messages)), _unanswered(messages))
 
 
 def _with_user_data(messages: Sequence[AnyMessage], context: str) -> list[AnyMessage]:
@@ -245,12 +267,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     @staticmethod
     def _begin(state: MnemicState, context: str) -> dict[str, Any]:
-        messages = state["messages"]
-        mark = state.get("mnemic_mark")
-        if mark is None:
-            mark = _first_mark(messages)
-        said = [key_of(message, i) for i, message in _after(messages, mark) if typed_by_user(message)]
-        return {"mnemic_context": context, "mnemic_mark": mark, "mnemic_said": said}
+        messages, start = state["messages"], _start(state)
+        said = [key_of(message, i) for i, message in enumerate(messages) if i >= start and typed_by_user(message)]
+        return {"mnemic_context": context, "mnemic_mark": _marked(messages[:start]), "mnemic_said": said}
 
     # Each model call
 
@@ -295,7 +314,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return self._end(state)
 
     def _new(self, state: MnemicState, scope: Scope) -> list[Message]:
-        new = _after(state["messages"], state.get("mnemic_mark", ""))
+        messages = state["messages"]
+        start = _behind(messages, _marks(state)) or 0  # a run may sum up and remove what came before it
+        new = [*enumerate(messages)][start:]
         left = {key_of(message, i) for i, message in new}
         if lost := [key for key in state.get("mnemic_said", []) if key not in left]:
             logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
@@ -313,6 +334,4 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     @staticmethod
     def _end(state: MnemicState) -> dict[str, Any]:
-        messages = state["messages"]
-        mark = key_of(messages[-1], len(messages) - 1) if messages else ""
-        return {"mnemic_context": "", "mnemic_mark": mark, "mnemic_said": []}
+        return {"mnemic_context": "", "mnemic_mark": _marked(state["messages"]), "mnemic_said": []}

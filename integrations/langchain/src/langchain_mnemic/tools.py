@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from langchain.tools import ToolRuntime
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from langchain_mnemic.binding import Handle, ScopeSource, bound
 from mnemic import AsyncMemory, Hit, InvalidInput, Memory, NotFound, Receipt, Receipts, SearchResult
@@ -35,18 +35,30 @@ _FORGET = (
 )
 
 
-class _Remember(BaseModel):
+class _Arguments(BaseModel):
+    """Arguments of a tool. What it does not know is refused, not dropped: a model would take it for done."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, given: dict[str, Any]) -> dict[str, Any]:
+        known = [*cls.model_fields]
+        if unknown := sorted({*given} - {*known, "runtime"}):  # injected, and no field: no model may see it
+            raise ValueError(f"unknown arguments {unknown}; known are {known}")
+        return given
+
+
+class _Remember(_Arguments):
     content: str = Field(description="The statement.")
     category: str | None = Field(default=None, description="One word for its kind, such as 'preference' or 'decision'.")
     tags: list[str] = Field(default_factory=list, description="Words to find it by.")
 
 
-class _Recall(BaseModel):
+class _Recall(_Arguments):
     query: str = Field(description="A question or some words.")
     limit: int = Field(default=10, ge=1, le=50, description="At most how many results.")
 
 
-class _Forget(BaseModel):
+class _Forget(_Arguments):
     description: str | None = Field(
         default=None, description="What to forget, in words. Leave it out when ids are given."
     )
@@ -98,6 +110,14 @@ def _readable() -> Generator[None]:
         raise ToolException(str(error)) from error
 
 
+def _wrong(error: Any) -> str:
+    """What is wrong with arguments, without their values."""
+    if not isinstance(error, ValidationError):  # of the old pydantic
+        return "Tool input validation error"
+    told = (": ".join([*map(str, one["loc"]), one["msg"]]) for one in error.errors(include_input=False))
+    return f"Tool input validation error: {'; '.join(told)}"
+
+
 def _remember(memory: Any, content: str, category: str | None = None, tags: Sequence[str] = ()) -> Any:
     return memory.remember(content, category=category, tags=tags, source="model_inference")
 
@@ -143,7 +163,7 @@ def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int 
         return StructuredTool.from_function(
             run, arun, name=name, description=about, args_schema=schema,
             response_format="content_and_artifact" if say is _found else "content",
-            handle_tool_error=True, handle_validation_error=True,
+            handle_tool_error=True, handle_validation_error=_wrong,
         )  # fmt: skip
 
     return [

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, RawDescriptionHelpFormatter
+import os
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,9 @@ PROFILES = {
     "ooda": "recall, list, graph, context, remember, consolidate, update, delete; importance from 1 to 10",
 }
 """The tools of each profile."""
+
+HOME = "~/.mnemic"
+"""The folder when nothing names one."""
 
 DESCRIPTION = "Serve the memory in one folder over MCP, on stdin and stdout."
 
@@ -60,8 +64,8 @@ def _parser() -> ArgumentParser:
     )  # fmt: skip
     parser.add_argument("--version", action="version", version=f"mnemic-mcp {mnemic_mcp.__version__}")
     parser.add_argument(
-        "--persist-dir", type=Path, default=Path("~/.mnemic"), metavar="DIR",
-        help="the folder of the memory, made when missing (default: ~/.mnemic)",
+        "--persist-dir", "--dir", dest="persist_dir", type=_folder, default=os.environ.get("MNEMIC_DIR") or HOME,
+        metavar="DIR", help=f"the folder of the memory, made when missing (default: $MNEMIC_DIR, else {HOME})",
     )  # fmt: skip
     parser.add_argument("--user", default="default", help="whose memory (default: default)")
     parser.add_argument(
@@ -82,7 +86,16 @@ def _parser() -> ArgumentParser:
     return parser
 
 
+def _folder(text: str) -> Path:
+    """A folder as a path; an address of a server is none, and is not quoted: it may hold a password."""
+    if "://" in text:
+        raise ArgumentTypeError(
+            "this names a server; mnemic-mcp serves a folder. Name one with --persist-dir or MNEMIC_DIR, or serve the memory "
+            "of a server from a program of your own: mnemic_mcp.memory_server(Memory(...))"
+        )
+    return Path(text).expanduser()
+
+
 def parsed(arguments: Sequence[str] | None = None) -> Options:
-    """The options of a command line; None is that of the process."""
-    values = vars(_parser().parse_args(arguments))
-    return Options(**{**values, "persist_dir": values["persist_dir"].expanduser()})
+    """The options of a command line; None is that of the process. ``MNEMIC_DIR`` is where the folder comes from without one."""
+    return Options(**vars(_parser().parse_args(arguments)))

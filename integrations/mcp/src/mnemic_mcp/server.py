@@ -14,7 +14,7 @@ from typing import Any
 import anyio
 from mcp import MCPError
 from mcp.server import MCPServer
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.stdio import stdio_server
 from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
@@ -42,6 +42,14 @@ class MemoryServer(MCPServer[None]):
         server = self._lowlevel_server
         async with stdio_server(stdout=anyio.wrap_file(wire)) as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        """A tool; an argument it does not know is refused, not dropped: a model would take it for done."""
+        schemas = {tool.name: tool.input_schema for tool in await self.list_tools()}
+        known = [*schemas.get(name, {}).get("properties", arguments)]
+        if unknown := sorted({*arguments} - {*known}):
+            raise ToolError(f"Error executing tool {name}: it knows {known}, not {unknown}. Nothing was done.")
+        return await super().call_tool(name, arguments, context)
 
     async def get_prompt(self, name: str, arguments: dict[str, Any] | None = None, context: Any = None) -> Any:
         """A prompt; one that does not exist, or an argument it does not know, is the client's error, not the server's."""

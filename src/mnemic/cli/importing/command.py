@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from mnemic.cli import keeping
 from mnemic.cli.importing import files, memories
 from mnemic.cli.importing.fields import LEFT_OUT
 from mnemic.cli.importing.found import Damage, Found
-from mnemic.cli.opening import open_memory, progress_bar, record_file
+from mnemic.cli.opening import open_memory, progress_bar
 from mnemic.cli.output import complain, counted, plain, say, say_json
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.flows import opening
@@ -39,7 +40,7 @@ AGAIN = "Import the file again to go on: nothing is stored twice."
 
 
 def _import(arguments: Namespace) -> bool:
-    content = _content(Path(arguments.file))
+    content = _content(arguments.file)
     if arguments.format == "mnemic" or (arguments.format == "auto" and keeping.is_export(content)):
         return _rehearse(arguments, content) if arguments.dry_run else keeping.read_back(arguments, content)
     read = files.parsed(content)
@@ -51,13 +52,18 @@ def _import(arguments: Namespace) -> bool:
     return _messages(arguments, read, name)
 
 
-def _content(path: Path) -> str:
+def _content(file: str) -> str:
+    name = "stdin" if file == "-" else file
     try:
-        return path.read_text(encoding="utf-8-sig")
+        if file != "-":
+            return Path(file).read_text(encoding="utf-8-sig")
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+            raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
+        return sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
     except OSError as error:
-        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
+        raise InvalidInput(f"{name} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
+        raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
 
 
 def _rehearse(arguments: Namespace, content: str) -> bool:
@@ -105,7 +111,8 @@ class _Tally:
 
 def _messages(arguments: Namespace, read: files.Parsed, name: str) -> bool:
     path = Path(arguments.file)
-    messages = files.read_messages(files.whole(read), format=name, session=arguments.session or path.stem)
+    session = arguments.session or ("stdin" if arguments.file == "-" else path.stem)
+    messages = files.read_messages(files.whole(read), format=name, session=session)
     tally = _Tally(str(path), name, len(messages))
     if not messages:
         complain(f"{path} holds no messages.")
@@ -128,7 +135,7 @@ def _messages(arguments: Namespace, read: files.Parsed, name: str) -> bool:
 def _look(arguments: Namespace, messages: Sequence[Message], tally: _Tally) -> None:
     """What would become of the messages."""
     known: dict[str | None, str] = {}
-    if record_file(arguments.dir).exists():
+    if keeping.has_record(arguments.dir):
         with open_memory(arguments) as memory:
             known = {message.id: message.content for message in memory.messages(reach="user")}
     receipts: list[Receipt] = []
@@ -252,7 +259,7 @@ def _engine(folder: str, embedder: str | None) -> Engine:
 
 def _look_at(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> None:
     """What would become of the memories; where there is no record yet, none is begun."""
-    there = record_file(arguments.dir).exists()
+    there = keeping.has_record(arguments.dir)
     engine = _engine(arguments.dir, arguments.embedder) if there else _engine(":memory:", "hashing")
     try:
         for user, mine in owned.items():
@@ -267,7 +274,7 @@ def _look_at(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome
 
 def _store_all(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> Mapping[str, int]:
     """Store the memories of each user; what then waits for work."""
-    record_file(arguments.dir)  # refuses RAM
+    keeping.refuse_ram(arguments.dir)
     engine = _engine(arguments.dir, arguments.embedder)
     total, zone = sum(map(len, owned.values())), opening.time_zone(arguments.timezone)
     done, pending = 0, Counter[str]()

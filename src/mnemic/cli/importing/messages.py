@@ -24,8 +24,9 @@ def plain(data: object, session: str | None) -> Iterable[Message]:
             raise item.fault(
                 unknown[0], f"is not known; a message has {', '.join(_MESSAGE_FIELDS)}: other values go into metadata"
             )
-        content, parts = item.said("content")
         tools = [name for name in _TOOL_FIELDS if item.values.get(name)]
+        bare = tools and "content" not in item.values  # a call of tools, of which nothing was said
+        content, parts = ("", ()) if bare else item.said("content")
         yield Message(
             role=item.word("role"),
             content=content,

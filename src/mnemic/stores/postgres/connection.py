@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar, cast
 
 import psycopg
 from psycopg import OperationalError, pq
@@ -15,6 +15,8 @@ from mnemic.stores.postgres.translation import translated
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Cursor
+
+T = TypeVar("T")
 
 Driver: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
@@ -33,12 +35,17 @@ def run(
 
 
 class PostgresConnection:
-    """Statements in the words of the common rooms; as a context manager one moment: all reads inside see the same."""
+    """Statements in the words of the common rooms; as a context manager one moment: all reads inside see the same.
+
+    Args:
+        driver: the connection itself.
+        renew: another one in its place, should the first command find that it is gone: nothing was done on it yet.
+    """
 
     dialect = PostgresDialect()
 
-    def __init__(self, driver: Driver) -> None:
-        self._driver = driver
+    def __init__(self, driver: Driver, renew: Callable[[], Driver] | None = None) -> None:
+        self._driver, self._renew = driver, renew
         self._committing = False
 
     @property
@@ -53,11 +60,26 @@ class PostgresConnection:
 
     def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
         """Run a statement with bound values; rows come in binary, which needs no parsing."""
-        return cast("Cursor", run(self._driver, translated(statements), bindings, binary=True))
+        sql = translated(statements)
+        return cast("Cursor", self._first(lambda driver: run(driver, sql, bindings, binary=True)))
+
+    def _first(self, command: Callable[[Driver], T]) -> T:
+        """A command; when it is the first one and finds the connection gone, on another."""
+        renew, self._renew = self._renew, None
+        try:
+            return command(self._driver)
+        except OperationalError:
+            if renew is None or self.is_open:
+                raise
+        self._driver = renew()
+        return command(self._driver)
 
     def tell(self, command: bytes) -> None:
         """Commands without values or answers, several in one message; after one that fails no transaction is open."""
-        link = self._driver.pgconn
+        self._first(lambda driver: self._tell(driver, command))
+
+    def _tell(self, driver: Driver, command: bytes) -> None:
+        link = driver.pgconn
         result = link.exec_(command)
         if result.status in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
             return

@@ -155,15 +155,26 @@ class Database:
         """A connection from the pool."""
         self._check()
         pool = self._pool
-        driver = pool.getconn()
+        held = [pool.getconn()]
+
+        def renewed() -> _Driver:
+            pool.putconn(held.pop())  # the pool throws it away
+            held.append(pool.getconn())
+            return held[0]
+
+        def found_gone() -> _Driver:
+            pool.check()  # what took this connection, such as a restart of the server, took the others, too
+            return renewed()
+
         try:
+            driver = held[0]
             while time.monotonic() - driver.used_at > IDLE_SECONDS and driver.used_at and not _answers(driver):
-                pool.putconn(driver)  # the pool throws it away
-                driver = pool.getconn()
-            yield PostgresConnection(driver)
+                driver = renewed()
+            yield PostgresConnection(driver, found_gone)
         finally:
-            driver.used_at = time.monotonic()
-            pool.putconn(driver)
+            for driver in held:
+                driver.used_at = time.monotonic()
+                pool.putconn(driver)
 
     @contextmanager
     def _transaction(self) -> Generator[PostgresConnection]:

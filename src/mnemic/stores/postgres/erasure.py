@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mnemic.errors import StoreError
 from mnemic.stores.postgres.database import Database
+from mnemic.stores.postgres.failures import is_locked
 from mnemic.stores.sql.erasing import MARK
 from mnemic.stores.sql.erasure import ErasedRows
 from mnemic.types import Purge
@@ -28,7 +29,12 @@ class Erasure(ErasedRows[Database]):
     """
 
     def purge(self, needles: Sequence[bytes] = (), *, patience: float = 3.0) -> Purge:  # noqa: ARG002
-        """Rewrite the tables, so that no page holds a deleted row; the files of a server are not searched for ``needles``."""
+        """Rewrite the tables, so that no page holds a deleted row; the files of a server are not searched for ``needles``.
+
+        Args:
+            needles: of no use here.
+            patience: seconds to wait for those who use a table.
+        """
         try:
             with self._db.read() as db:
                 mark = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
@@ -38,7 +44,13 @@ class Erasure(ErasedRows[Database]):
                 with self._db.write() as db:
                     db.execute("DELETE FROM header WHERE key = ? AND value = ?", (MARK, mark[0]))
         except StoreError as error:
-            return Purge(pending=f"{error} Tried again when the record is opened or closed.")
+            again = "Tried again when the record is opened or closed."
+            if is_locked(error.__cause__):
+                return Purge(
+                    pending=f"the rows are gone, but their bytes are still in the tables: another session used one of them for "
+                    f"longer than {patience:g} s. Look in pg_stat_activity for one that holds a transaction open. {again}"
+                )
+            return Purge(pending=f"{error} {again}")
         if small:
             return Purge()
         return Purge(

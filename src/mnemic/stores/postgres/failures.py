@@ -12,7 +12,7 @@ from mnemic import errors
 if TYPE_CHECKING:
     from mnemic.stores.postgres.address import Address
 
-__all__ = ["BUSY_SECONDS", "closed", "is_lost", "is_passing", "translate"]
+__all__ = ["BUSY_SECONDS", "closed", "is_locked", "is_lost", "is_passing", "translate"]
 
 BUSY_SECONDS = 30.0
 """How long a call waits for a lock, or for a connection."""
@@ -29,6 +29,11 @@ _AWAY = ("08", "28", "3D", "53", "57P")
 def is_passing(error: Exception) -> bool:
     """Whether the same transaction, repeated, is likely to succeed."""
     return isinstance(error, psycopg.Error) and error.sqlstate in _PASSING
+
+
+def is_locked(error: BaseException | None) -> bool:
+    """Whether another session held what was asked for, for longer than it was waited for."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in _LOCKED
 
 
 def is_lost(error: Exception) -> bool:

@@ -18,7 +18,7 @@ from mnemic import Message
 
 __all__ = [
     "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken",
-    "text_of", "without_recall",
+    "tellable", "text_of", "without_recall",
 ]  # fmt: skip
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
@@ -27,6 +27,10 @@ ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "mode
 _RECALLED = re.compile(r"<memory (\S+)>\n.*?</memory \1>", re.DOTALL)
 _TEMPLATE = re.compile(r"<memory>\s.*</memory>", re.DOTALL)
 """What llama_index.core.memory.Memory puts around the content of its blocks."""
+
+LONGEST = 1_000_000
+"""Characters that one record holds."""
+MAX_PIECE = 500_000
 
 
 class Said(NamedTuple):
@@ -58,6 +62,23 @@ def spoken(messages: Iterable[ChatMessage | Message]) -> list[Said]:
     """What a history says, without what is no evidence."""
     chat = (as_chat(m) if isinstance(m, Message) else m for m in messages)
     return [word for m in chat if m is not None and (word := said(m)) is not None]
+
+
+def tellable(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+    """Those that are evidence; one that is longer than a record may be as several."""
+    return [piece for m in messages if said(m) is not None for piece in _pieces(m)]
+
+
+def _pieces(message: ChatMessage) -> list[ChatMessage]:
+    text = message.content or ""
+    if len(text) <= LONGEST:
+        return [message]
+    parts = (text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE))
+    return [
+        ChatMessage(role=message.role, content=part, additional_kwargs=dict(message.additional_kwargs))
+        for part in parts
+        if part.strip()
+    ]
 
 
 def cleaned(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
@@ -106,15 +127,25 @@ def news(stored: Sequence[Said], given: Sequence[Said]) -> list[int]:
     """Positions in ``given`` of what was not said in ``stored``, the same conversation as far as it is known.
 
     ``given`` may begin later (the front was cut off), may go on further, or may have been edited. A text said again
-    after the known end is new.
+    after the known end is new. What is missing in ``stored`` before the newest text it knows was dealt with: it was
+    stored, and erased since. Before it only what stands in the place of as many other texts is new.
     """
     size = len(given)
     for overlap in range(min(len(stored), size), 0, -1):
         if stored[-overlap:] == given[:overlap]:
             return list(range(overlap, size))
     same = SequenceMatcher(None, stored, given, autojunk=False).get_matching_blocks()
-    known = {block.b + i for block in same for i in range(block.size)}
-    return [at for at in range(size) if at not in known]
+    new: list[int] = []
+    left = right = 0
+    for block in same:
+        last = block.size == 0  # the matcher ends with one
+        others, here = block.a - left, block.b - right
+        edited = here == others and right > 0
+        chance = others > 0 and block.size == 1  # one text that both hold, such as "Thanks.", says little of the place
+        if last or edited or chance:
+            new += range(right, block.b)
+        left, right = block.a + block.size, block.b + block.size
+    return new
 
 
 def evidence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -13,13 +14,17 @@ __all__ = ["latest", "recall", "shown_ids"]
 COMPARED = 2_000
 """How many of the latest messages of a session a history is compared with."""
 
+MAX_QUESTION = 8_000
+"""Characters that are asked; of a longer text its beginning and its end."""
+
 Count = Callable[[str], int]
 
 
 def latest(memory: Memory, session: str, limit: int = COMPARED) -> list[Message]:
-    """The latest messages of a session, oldest first; within a project, the session of that project."""
-    reach = "user" if memory.scope.project is None else "project"
-    return memory.messages(session=session, reach=reach, limit=limit)
+    """The latest messages of a session, oldest first; those of its project, or of none when there is no project."""
+    if memory.scope.project is None:  # what a project that nobody has can see: its own messages and those of none
+        return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit)
+    return memory.messages(session=session, reach="project", limit=limit)
 
 
 def shown_ids(memory: Memory, session: str, shown: Iterable[Said]) -> list[str]:
@@ -44,6 +49,8 @@ def recall(
         exclude: ids to leave out.
         arguments: more arguments of ``Memory.get_memory_context``.
     """
+    if len(query) > MAX_QUESTION:
+        query = f"{query[: MAX_QUESTION // 2]}\n{query[-MAX_QUESTION // 2 :]}"
     budget = max_tokens
     while budget > 0:
         found = memory.get_memory_context(query, max_tokens=budget, exclude=exclude, **arguments)

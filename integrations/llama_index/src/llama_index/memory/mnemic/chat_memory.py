@@ -192,9 +192,13 @@ class MnemicChatMemory(BaseMemory):
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
         with self._lock:
             mine = _messages.cleaned(messages)
-            if words := [m for m in mine if _messages.said(m) is not None]:
+            if words := _messages.tellable(mine):
                 stored = _messages.spoken(_recall.latest(self._handle, self._session))
-                new = _messages.news(stored, _messages.spoken(words))
+                held = _messages.spoken(
+                    _messages.tellable(self._messages)
+                )  # stored when it came; it may be erased since
+                unheld = {*_messages.news(held, _messages.spoken(words))}
+                new = [at for at in _messages.news(stored, _messages.spoken(words)) if at in unheld]
                 self._handle.add(_messages.evidence(self._session, stored, words, new))
             self.buffer = mine
             self._turn += 1
@@ -260,7 +264,7 @@ class MnemicChatMemory(BaseMemory):
 
     def _store_said(self, messages: Sequence[ChatMessage]) -> None:
         """Store what was said just now. A pair of turns that was said before gets a new id: it was said again."""
-        words = [m for m in messages if _messages.said(m) is not None]
+        words = _messages.tellable(messages)
         if not words:
             return
         last = _messages.spoken(self._messages[-RECENT:])[-1:]
@@ -290,7 +294,7 @@ class MnemicChatMemory(BaseMemory):
         """The text for a turn, found again only when more of the history was cut off or the budget is another."""
         key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
-            known = _recall.shown_ids(self._handle, self._session, _messages.spoken(window))
+            known = _recall.shown_ids(self._handle, self._session, _messages.spoken(_messages.tellable(window)))
             text = _recall.recall(
                 self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs
             )

@@ -27,6 +27,8 @@ __all__ = ["MnemicMemoryBlock"]
 
 SHOWN = 16
 """How many texts can be cut again: one for each conversation that asks at the same time."""
+FED = 64
+"""How many conversations it is known of what they showed last."""
 NO_SESSION = "default"
 
 
@@ -72,7 +74,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     _bound: Binding = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
-    _fed: tuple[str, list[Said]] | None = PrivateAttr(default=None)
+    _fed: OrderedDict[str, list[Said]] = PrivateAttr(default_factory=OrderedDict)
     _found: tuple[tuple[str, str, list[Said]], str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, Callable[[int], str]] = PrivateAttr(default_factory=OrderedDict)
 
@@ -133,25 +135,32 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         return name or self._bound.memory.scope.session or NO_SESSION
 
     def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
-        """Store what of the history is not stored yet."""
-        history = [m for m in _messages.cleaned(messages) if _messages.said(m) is not None]
-        words = _messages.spoken(history)
-        if not words or (not ejected and self._fed == (session, words)):
+        """Store what of the history is not stored yet, and was not stored here before: it may be erased since."""
+        history = _messages.tellable(_messages.cleaned(messages))
+        words, fed = _messages.spoken(history), self._fed.get(session, [])
+        if not words or (not ejected and fed == words):
             return
         stored = _messages.spoken(_recall.latest(self._bound.memory, session))
-        if ejected and _messages.holds(stored, words):
+        if ejected and (_messages.holds(stored, words) or _messages.holds(fed, words)):
             return
-        starts_again = not ejected and len(words) == 1 and stored[-1:] != words  # a session name that is used again
-        new = [0] if starts_again else _messages.news(stored, words)
+        erased = words[0] in fed and words[0] not in stored
+        if not ejected and len(words) == 1 and stored[-1:] != words and not erased:
+            new = [0]  # a session name that is used again
+        else:
+            unfed = {*_messages.news(fed, words)}
+            new = [at for at in _messages.news(stored, words) if at in unfed]
         self._bound.memory.add(_messages.evidence(session, stored, history, new))
         if self.idle:
             self._bound.memory.idle.arm()
         if not ejected:
-            self._fed = (session, words)
+            self._fed[session] = words
+            self._fed.move_to_end(session)
+            while len(self._fed) > FED:
+                self._fed.popitem(last=False)
 
     def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
         """The text for a turn; what is answered meanwhile does not change it."""
-        shown = _messages.spoken(messages)
+        shown = _messages.spoken(_messages.tellable(messages))
         answers = sum(1 for _ in takewhile(lambda word: word.role == "assistant", reversed(shown)))
         key = (session, query, shown[: len(shown) - answers])
         if self._found is None or self._found[0] != key:
