@@ -19,6 +19,7 @@ LONGEST, QUERY = 1_000_000, 100_000
 CANARY = "The lighthouse keeper repairs the brass clock on Sundays."
 CASES = corpus.sampled(corpus.cases(), SHARE)
 TEXTS = [case for case in CASES if isinstance(case.value, str)]
+REFUSED = (ValueError, TypeError, RecursionError)
 DOORS = CASES[:: 1 if long() else 3]
 """What goes through the doors of the frameworks, which lead to the same rooms."""
 
@@ -218,7 +219,8 @@ def test_importing_texts(tmp_path, capsys):
         assert memory.verify().ok
 
 
-# The doors of the frameworks. What their own schema refuses, they refuse by their own error, a ValueError.
+# The doors of the frameworks. What their own schema refuses, they refuse by their own error, a ValueError; what is nested
+# without end they cannot even show in it.
 
 
 def test_langchain(trial):
@@ -228,9 +230,7 @@ def test_langchain(trial):
     for case in DOORS:
         for name, argument in (("remember", "content"), ("recall", "query")):
             tool = tools[name]
-            found = trial.attempt(
-                case, lambda t=tool, a=argument, v=case.value: t.invoke({a: v}), ValueError, TypeError
-            )
+            found = trial.attempt(case, lambda t=tool, a=argument, v=case.value: t.invoke({a: v}), *REFUSED)
             assert isinstance(found, Exception) or found is not None, case
     assert_stored(trial)
 
@@ -242,7 +242,7 @@ def test_llama_index(trial):
     for case in DOORS:
         for name, argument in (("remember", "content"), ("recall", "query")):
             tool = tools[name]
-            trial.attempt(case, lambda t=tool, a=argument, v=case.value: t.call(**{a: v}), ValueError, TypeError)
+            trial.attempt(case, lambda t=tool, a=argument, v=case.value: t.call(**{a: v}), *REFUSED)
     assert_stored(trial)
 
 
@@ -268,8 +268,7 @@ def test_pydantic_ai(trial):
                 case,
                 lambda n=name, a=argument, v=case.value: asyncio.run(use(n, {a: v})),
                 ToolFailed,
-                ValueError,
-                TypeError,
+                *REFUSED,
             )
     assert_stored(trial)
 
