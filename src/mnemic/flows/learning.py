@@ -56,6 +56,7 @@ __all__ = [
 ]
 
 Vector = NDArray[np.float32]
+ANOTHER = "it gives another value of the same thing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,11 +378,12 @@ def _said_again(
 def related_changes(record: MemoryRecord, resolution: Resolution, known: Mapping[str, MemoryRecord]) -> list[Change]:
     """What a new memory means for those it concerns: an end for what it replaces, a link to what it contradicts.
 
-    What is trusted less never ends what is trusted more: the two are linked as contradicting each other.
+    What is trusted less never ends what is trusted more: the two are linked as contradicting each other. The reason tells of
+    the first of them, and may quote it: what is said of the others must not, or it would be left when that one is erased.
     """
     changes: list[Change] = []
-    for other in (known[id_] for id_ in resolution.of):
-        update, reason = resolution.outcome, resolution.reason
+    for number, other in enumerate(known[id_] for id_ in resolution.of):
+        update, reason = resolution.outcome, ANOTHER if number else resolution.reason
         if update == "update" and record.trust >= other.trust:
             changes.append(Supersede(id=other.id, by=record.id, at=_ends(other, record), reason=reason))
         elif update == "outdated" and other.trust >= record.trust:
@@ -391,7 +393,7 @@ def related_changes(record: MemoryRecord, resolution: Resolution, known: Mapping
             changes.append(PutLink(link=link))
     since = _since(record)
     shorter = [id_ for id_ in resolution.shortens if known[id_].trust <= record.trust]
-    changes += [Supersede(id=id_, by=record.id, at=since, reason=resolution.reason) for id_ in shorter]
+    changes += [Supersede(id=id_, by=record.id, at=since, reason=ANOTHER) for id_ in shorter]
     return changes
 
 
