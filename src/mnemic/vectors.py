@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["base_cosine", "dot", "eased"]
+__all__ = ["base_cosine", "dot", "eased", "highest"]
 
+_SAMPLED = 8
+"""One of so many values tells which may be among the highest, where there are many."""
 _USUAL_BASE, _HIGHEST_BASE, _FEWEST = 0.15, 0.95, 4
 """Base of the default embedder, the highest that is believed, and from how many records one is told."""
 
@@ -21,6 +23,21 @@ def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """
     with np.errstate(all="ignore"):
         return left @ right
+
+
+def highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
+    """The places of the k highest values, ascending; all of them where there are no more. Of equal ones the first count."""
+    if not 0 < k < len(values):
+        return np.arange(min(max(k, 0), len(values)))
+    some = values[::_SAMPLED] if len(values) > _SAMPLED * k else values
+    threshold = np.partition(some, len(some) - k)[len(some) - k]  # that of all is not lower
+    above = np.flatnonzero(values > threshold)
+    if len(above) > k:
+        high = values[above]
+        threshold = np.partition(high, len(high) - k)[len(high) - k]
+        above = above[high > threshold]
+    level = np.flatnonzero(values == threshold)[: k - len(above)]
+    return np.sort(np.concatenate([above, level]))
 
 
 def base_cosine(vectors: NDArray[Any]) -> float:

@@ -106,7 +106,7 @@ def pooled(
         rows=rows,
         dense=np.maximum(dense[rows], _placed(rows, lifted, -1.0)),
         dense_before=dense[at[:, HERE - 1]] * asks,
-        dense_session=_best_of_session(c, dense, corpus)[rows],
+        dense_session=_best_of_session(c, dense, corpus, rows),
         bm25=question.words[rows],
         counts=counts,
         lengths=np.append(c.length, np.float32(0.0))[at],
@@ -152,7 +152,8 @@ def _counted(view: View, question: Question, rows: Rows, at: Rows) -> tuple[Floa
     for t, term in enumerate(terms):
         found, occurrences = view.keyword.postings(c, term)
         inside = corpus[found]
-        found, occurrences = found[inside], occurrences[inside]
+        if not inside.all():
+            found, occurrences = found[inside], occurrences[inside]
         idf[t] = bm25.idf(documents, len(found)) / bm25.idf(documents, 0)
         buffer[found] = occurrences
         counts[:, :, t] = buffer[at]
@@ -164,11 +165,12 @@ def _counted(view: View, question: Question, rows: Rows, at: Rows) -> tuple[Floa
     return counts, in_session, idf
 
 
-def _best_of_session(c: Columns, dense: Floats, corpus: NDArray[np.bool_]) -> Floats:
-    """For every row the highest cosine of what is live in its conversation; its own where it belongs to none."""
+def _best_of_session(c: Columns, dense: Floats, corpus: NDArray[np.bool_], rows: Rows) -> Floats:
+    """For some rows the highest cosine of what is live in their conversation; their own where they belong to none."""
     best = np.full(c.groups, -1.0, np.float32)
     np.maximum.at(best, c.group, np.where(corpus, dense[:-1], np.float32(-1.0)))
-    return np.where(c.group > 0, best[c.group], dense[:-1])
+    group = c.group[rows]
+    return np.where(group > 0, best[group], dense[rows])
 
 
 def _asked_periods(c: Columns, query: Query) -> list[Period]:

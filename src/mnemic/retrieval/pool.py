@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.text.dates import Period
+from mnemic.vectors import highest
 
 __all__ = ["HERE", "Pool", "ascending", "neighbours", "top"]
 
@@ -76,11 +77,10 @@ class Pool:
 def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> Rows:
     """The rows of the k highest scores among the allowed ones above a floor, best first; ties go to the lower row."""
     rows = np.flatnonzero(allowed & (scores > above))
-    if len(rows) > k:
-        values = scores[rows]
-        threshold = np.partition(values, len(rows) - k)[len(rows) - k]
-        rows = np.concatenate([rows[values > threshold], rows[values == threshold]])[:k]
-    return rows[np.lexsort((rows, -scores[rows]))]
+    values = scores[rows]
+    best = highest(values, k)
+    rows, values = rows[best], values[best]
+    return rows[np.lexsort((rows, -values))]
 
 
 def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:

@@ -163,3 +163,19 @@ def test_nothing_to_find(followed, terms):
         assert not index.scores(columns, terms, columns.corpus(("message",))).any()
         assert not index.scores(columns, ("garden",), columns.corpus(("memory",))).any()
         assert index.postings(columns, "nobody")[0].tolist() == []
+
+
+def test_rank_bm25_reads_a_text_once(followed):
+    """A conversation that is asked after every turn does not cost its length each time."""
+    world, read = followed(), []
+    texts = world.rank_bm25._texts
+    world.rank_bm25._texts = lambda docs: read.extend(docs) or texts(docs)
+    for n in range(5):
+        world.apply(world.message(f"water in garden {n}"))
+        check(world, "water")
+    assert sorted(read) == sorted(set(read))
+    before = len(read)
+    world.apply(world.memory("water is dear", tags=()))
+    world.revise(world.ids(world.follow())[-1], "the garden is dry")
+    check(world, "garden water")
+    assert len(read) == before + 2

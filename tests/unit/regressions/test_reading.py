@@ -86,7 +86,7 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
 
 
 def test_rank_bm25_bears_another_thread_between_any_two_lines_of_a_search():
-    """The other thread asks for other kinds, and learns of a new record."""
+    """The other thread asks for other kinds, and learns of a changed record."""
 
     class Columns:
         doc, length = np.arange(3), np.ones(3, np.float32)
@@ -94,8 +94,11 @@ def test_rank_bm25_bears_another_thread_between_any_two_lines_of_a_search():
         def __len__(self):
             return 3
 
+        def rows_of(self, docs):
+            return np.array(docs)
+
     class Delta:
-        rows, touched = [1], []
+        rows, touched, kept = [1], [1], ()
 
     columns, others = Columns(), []
     index = RankBM25Index(lambda docs: {doc: f"water fact {doc}" for doc in docs})

@@ -109,6 +109,7 @@ class Fts5Index:
         for term in terms:
             rows, counts = self.postings(columns, term)
             inside = corpus[rows]
-            rows, counts = rows[inside], counts[inside]
+            if not inside.all():
+                rows, counts = rows[inside], counts[inside]
             found[rows] += bm25.idf(documents, len(rows)) * bm25.saturation(counts, columns.length[rows], mean)
         return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -20,14 +21,19 @@ if TYPE_CHECKING:
 __all__ = ["RankBM25Index"]
 
 
-def _okapi(corpus: list[list[str]], lengths: NDArray[np.float32]) -> Any:
+def _okapi(corpus: list[Counter[str]], lengths: NDArray[np.float32]) -> Any:
     """rank-bm25's Okapi with Lucene's idf (its own turns negative for words in half of the corpus).
 
-    Documents carry all their terms, their length counts only those with content, as everywhere in Mnemic.
+    Documents come as their terms, counted once and for all; they carry all of them, and their length counts only those with
+    content, as everywhere in Mnemic.
     """
     from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
 
     class Okapi(BM25Okapi):
+        def _initialize(self, corpus: list[Counter[str]]) -> dict[str, int]:
+            self.doc_freqs, self.corpus_size = corpus, len(corpus)
+            return Counter(itertools.chain.from_iterable(corpus))
+
         def _calc_idf(self, nd: dict[str, int]) -> None:
             size = self.corpus_size
             self.idf = {term: math.log(1.0 + (size - n + 0.5) / (n + 0.5)) for term, n in nd.items()}
@@ -39,7 +45,7 @@ def _okapi(corpus: list[list[str]], lengths: NDArray[np.float32]) -> Any:
 
 
 class RankBM25Index:
-    """The keyword index of one user, rebuilt when records changed: right for a few thousand records.
+    """The keyword index of one user, whose statistics are made anew when records changed: right for a few thousand records.
 
     Args:
         texts: searchable text of docs.
@@ -51,9 +57,16 @@ class RankBM25Index:
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Learn of new and changed records."""
-        if len(delta.rows) > len(delta.touched) or any(doc not in delta.kept for doc in delta.touched):
-            held = self._texts([int(doc) for doc in columns.doc])
-            self._held = ([Counter(index_terms(held.get(int(doc), ""))) for doc in columns.doc], {})
+        counts = self._held[0]
+        changed = columns.rows_of([doc for doc in delta.touched if doc not in delta.kept])
+        rows = sorted({*changed.tolist(), *range(len(counts), len(columns))})
+        if rows:
+            texts = self._texts(columns.doc[rows].tolist())
+            fresh = [Counter(index_terms(texts.get(doc, ""))) for doc in columns.doc[rows].tolist()]
+            counts = [*counts, *itertools.repeat(Counter[str](), len(columns) - len(counts))]
+            for row, counted in zip(rows, fresh, strict=True):
+                counts[row] = counted
+            self._held = (counts, {})
 
     def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
         """The rows that contain a term, ascending, and how often each does."""
@@ -70,7 +83,7 @@ class RankBM25Index:
         counts, built = self._held  # together: another thread may replace both
         okapi = built.get(rows.tobytes())
         if okapi is None:
-            okapi = _okapi([list(counts[row].elements()) for row in rows], columns.length[rows])
+            okapi = _okapi([counts[row] for row in rows], columns.length[rows])
             built.clear()
             built[rows.tobytes()] = okapi
         found[rows] = okapi.get_scores(list(terms))

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.vectors import dot
+from mnemic.vectors import dot, highest
 
 __all__ = ["LARGE", "Cosines", "HeldCosines", "nearest_wording", "signs_of"]
 
@@ -91,15 +91,16 @@ class HeldCosines:
             return
         rows = np.flatnonzero(allowed)
         if len(rows) > KEPT:
-            values = self.values[rows]
-            rows = rows[np.argpartition(-values, KEPT)[:KEPT]]
+            rows = rows[highest(self.values[rows], KEPT)]
         self.sharpen(rows)
 
     def sharpen(self, rows: NDArray[np.intp]) -> None:
         """Multiply rows that have not been multiplied yet."""
         if self._exact is None:
             return
-        rows = np.unique(rows[~self._exact[rows]])
+        wanted = np.zeros(len(self._exact), np.bool_)
+        wanted[rows] = True
+        rows = np.flatnonzero(wanted & ~self._exact)
         if len(rows):
             chosen = self._matrix[rows]
             self.values[rows] = nearest_wording([dot(chosen, one) for one in self._wordings])
@@ -109,7 +110,10 @@ class HeldCosines:
 def _by_angle(signs: Signs, query: Floats) -> Floats:
     """A rough cosine from the share of signs that differ; it falls with every sign that does."""
     differ = np.zeros(signs.shape[1], np.uint16)
-    for words, word in zip(signs, signs_of(query[None])[:, 0], strict=True):
-        differ += np.bitwise_count(words ^ word)
+    word, few = np.empty(signs.shape[1], np.uint64), np.empty(signs.shape[1], np.uint8)
+    for words, own in zip(signs, signs_of(query[None])[:, 0], strict=True):
+        np.bitwise_xor(words, own, out=word)
+        np.bitwise_count(word, out=few)
+        differ += few
     table = np.cos(np.pi * np.arange(len(query) + 1) / len(query)).astype(np.float32)
-    return table[differ]
+    return np.take(table, differ)
