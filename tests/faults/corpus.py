@@ -396,9 +396,13 @@ _TEXTS = {
 }  # fmt: skip
 
 
+class Shout(Exception):
+    """What an object raises that cannot be shown."""
+
+
 class _Shouting:
     def __str__(self) -> str:
-        raise RuntimeError("no")
+        raise Shout
 
     __repr__ = __str__
 
