@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Case", "cases", "files", "sampled", "texts", "values"]
+__all__ = ["Case", "Shout", "cases", "files", "sampled", "texts", "values"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -402,7 +402,7 @@ class Shout(Exception):
 
 class _Shouting:
     def __str__(self) -> str:
-        raise Shout
+        raise Shout("no")
 
     __repr__ = __str__
 
