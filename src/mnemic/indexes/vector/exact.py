@@ -16,6 +16,9 @@ from mnemic.types import CatalogDelta
 
 __all__ = ["ExactIndex"]
 
+PIECE = 500
+"""Vectors taken in at a time: what is joined and converted stays in the processor's cache."""
+
 
 class ExactIndex:
     """The vectors of one user, row for row beside the catalog's columns; rows without a vector are zero.
@@ -46,14 +49,17 @@ class ExactIndex:
         wanted = np.array(docs, np.int64)
         rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
         held = columns.doc[rows] == wanted
-        fresh = np.frombuffer(b"".join(blobs), "<f2").reshape(len(docs), -1)
         if (rows[held] < known).any():
             self._signs = None
             self._matrix = self._matrix.copy()  # a search may still read the old one
-        if held.all() and len(rows) == rows[-1] - rows[0] + 1:
-            self._matrix[rows[0] : rows[-1] + 1] = fresh
-        else:
-            self._matrix[rows[held]] = fresh[held]
+        together = held.all() and len(rows) == rows[-1] - rows[0] + 1
+        for start in range(0, len(docs), PIECE):
+            part = slice(start, start + PIECE)
+            at, fresh = rows[part], np.frombuffer(b"".join(blobs[part]), "<f2").reshape(-1, dimension)
+            if together:
+                self._matrix[at[0] : at[-1] + 1] = fresh
+            else:
+                self._matrix[at[held[part]]] = fresh[held[part]]
 
     def rows(self) -> HeldRows:
         """The vectors as they are now, ready to search."""
