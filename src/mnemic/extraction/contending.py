@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from mnemic.extraction.clauses import standing
 from mnemic.extraction.concepts import concepts
 from mnemic.extraction.matching import contrast, frame_of, turns
-from mnemic.extraction.slots import Read, read
+from mnemic.extraction.slots import Read, mentions, read, replaced_values
 from mnemic.extraction.weights import ALONE, ALONE_BIAS, PAIR, PAIR_BIAS, TOGETHER, TOGETHER_BIAS
 from mnemic.text import cues
 from mnemic.text.names import names
@@ -27,6 +27,7 @@ from mnemic.vectors import dot
 __all__ = ["Said", "alone", "later_first", "pairs", "together"]
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _LIKELY = 0.5
 """Likelihood from which a hit counts as an answer."""
@@ -38,12 +39,21 @@ _NEAR = 0.5
 """... if its cosine with the question is at least this share of the highest."""
 _TIED, _CERTAIN = 0.15, 0.95
 """Likelihood from which two hits speak of one matter, and from which two answers need no likeness."""
+_TELLING = 0.2
+"""Likelihood from which a hit counts as an answer that tells of a change and names what is asked for, or what it ends."""
 _NO_ANSWER, _SURE = 0.3, 0.7
 """A first hit below the one makes way for answers of which one is above the other."""
 _MORE = [7, 8]
 """Places of the features of a pair that are told of one hit, then of the other."""
 _HOPELESS, _FAR = -2.0, -3.5
 """Log odds that one hit at least must reach, and each that is compared with the others."""
+_LATER = re.compile(
+    r"\b(?:again|finally|at last|in the end|after all|back (?:to|on|in)|rolled back|revert(?:ed|ing)|migrat(?:ed|ing)|"
+    r"switching|(?:from|since|starting|until) "
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december))\b",
+    re.IGNORECASE,
+)
+"""Of a change it tells only beside an earlier answer."""
 _SHORT = 200
 """Characters of a message that is read as a whole; of a longer one the sentence that has most in common with the question."""
 
@@ -129,7 +139,8 @@ def _about(text: str, asked: _Asked) -> str:
     if len(parts) < 2:
         return text[:_SHORT]
     wanted = frozenset(concept for term in asked.terms for concept in concepts(term))
-    best = max(parts, key=lambda part: len(_spread(part) & wanted))
+    named = frozenset(concept for term in asked.names for concept in concepts(term))
+    best = max(parts, key=lambda part: (len(_spread(part) & wanted - named), len(_spread(part) & wanted)))
     return best if len(text) > _SHORT or _spread(best) & wanted else text
 
 
@@ -263,16 +274,28 @@ def _same(between: Floats) -> Floats:
     return same
 
 
-def _one_matter(same: Floats, likely: Floats) -> NDArray[np.intp]:
+def _one_matter(same: Floats, likely: Floats, naming: Mask, telling: Mask) -> NDArray[np.intp]:
     """The hits that speak of the same matter as the likeliest answer, at once or through each other; ascending.
 
-    That two hits answer is not enough: in a small record everything said of Ana seems to answer what is asked of her.
+    That two hits answer is not enough: in a small record everything said of Ana seems to answer what is asked of her. It is
+    where both name what is asked for, and one of them tells that it changed.
     """
     tied = (same >= _TIED) | (np.minimum.outer(likely, likely) >= _CERTAIN)
+    tied |= np.logical_or.outer(telling, telling) & np.logical_and.outer(naming, naming)
     found = np.arange(len(likely)) == np.argmax(likely)
     while (more := found | tied[found].any(0)).sum() > found.sum():
         found = more
     return np.flatnonzero(found)
+
+
+def _ending(parts: Sequence[str], likely: Floats) -> NDArray[np.bool_]:
+    """Whether a part says that a value of a likely answer is no more, shape (n, n): of the part, then of the answer."""
+    found = np.zeros((len(parts), len(parts)), np.bool_)
+    answers = np.flatnonzero(likely >= _LIKELY).tolist()
+    for place, part in enumerate(parts):
+        for value in replaced_values(part):
+            found[place, [other for other in answers if other != place and mentions(parts[other], value)]] = True
+    return found
 
 
 def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]:
@@ -293,16 +316,21 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     beside = together(rows[near], between)
     likely = np.zeros(len(said))
     likely[near] = _logistic(_product(beside, np.array(TOGETHER)) + TOGETHER_BIAS)
-    matter = near[_one_matter(_same(between), likely[near])]
     asked = _asked(question)
     wanted = frozenset(concept for term in asked.terms if term not in asked.names for concept in concepts(term))
+    ends = _ending(parts, likely)
+    named = np.array([bool(_spread(part) & wanted) for part in parts]) | ends.any(0) | ends.any(1)
+    tells = np.array([turns(part) or _LATER.search(part) is not None for part in parts])
+    telling = named & tells & (likely >= _TELLING)
+    naming = telling | (named & (likely >= _LIKELY))
     near_to = _NEAR * max(one.cosine for one in said)
     those: list[int] = [
         place
-        for place in map(int, matter)
-        if likely[place] >= max(_LIKELY, _BESIDE * likely.max())
-        and (
-            not wanted or _spread(parts[place]) & wanted or (likely[place] >= _PLAIN and said[place].cosine >= near_to)
+        for place in map(int, near[_one_matter(_same(between), likely[near], naming[near], telling[near])])
+        if telling[place]
+        or (
+            likely[place] >= max(_LIKELY, _BESIDE * likely.max())
+            and (not wanted or named[place] or (likely[place] >= _PLAIN and said[place].cosine >= near_to))
         )
     ]
     again = sorted(those, key=lambda place: (-said[place].at.timestamp(), place))

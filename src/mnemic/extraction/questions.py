@@ -10,7 +10,7 @@ _ASKED_OF_NOW = re.compile(
     r"\s*(?:and |so |then |ok(?:ay)?,? |hey,? |please |can you |could you |do you (?:know|remember) |remind me |tell me )*"
     r"(?:what|which|who|whose|where|when|how|"
     r"(?:in|on|at|to|with|from|for|of|below|above|by|under|until) (?:what|which|whom|whose)|"
-    r"am|is|are|do|does|has|have)\b",
+    r"am|is|are|do|does|has|have|should)\b",
     re.IGNORECASE,
 )
 _OF_THE_PAST = re.compile(
@@ -26,7 +26,7 @@ _OF_MANY = re.compile(
 )
 """What asks for several things, for a supposition or for what was said."""
 _PERFECT = re.compile(
-    r"^(?!.*\b(?:do|does)\b).*\b(?:has|have)\b(?!.*\b(?:got|reached|become|grown|left)\b)", re.IGNORECASE
+    r"^(?!.*\b(?:do|does|should)\b).*\b(?:has|have)\b(?!.*\b(?:got|reached|become|grown|left)\b)", re.IGNORECASE
 )
 
 _DECIDED = re.compile(
@@ -36,11 +36,24 @@ _DECIDED = re.compile(
 )
 
 
+_OF_THE_LATEST = re.compile(
+    r"\b(?:latest|newest|most recent|current(?:ly)?|final|right now|these days|by now)\b", re.IGNORECASE
+)
+
+
+_WHETHER = re.compile(r"\s*(?:and |so )*(?:did|has|have)\b", re.IGNORECASE)
+"""What asks whether something came about: has she paid?"""
+
+
 def asks_what_holds(question: str) -> bool:
     """Whether a question asks for what is so, not for what was or happened, and so for one value of many said over time.
 
-    What was decided, booked or agreed is so: which hotel did we book?
+    What was decided, booked or agreed is so: which hotel did we book? So is what came about by now: has she paid?
     """
+    if _OF_THE_LATEST.search(question):
+        return True
+    if began := _WHETHER.match(question):
+        return not (_OF_MANY.search(question) or _OF_THE_PAST.search(question, began.end()))
     if not _ASKED_OF_NOW.match(question) or _OF_MANY.search(question) or _PERFECT.match(question):
         return False
     return not _OF_THE_PAST.search(_DECIDED.sub("", question))

@@ -20,6 +20,11 @@ DAY = datetime(2026, 1, 5, tzinfo=UTC)
         "How old am I?",
         "What car do I have?",
         "Remind me what my budget is?",
+        "What was my latest A1c?",
+        "What was the final budget?",
+        "What temperature should the bedroom have at night?",
+        "Has Orbit paid?",
+        "Did Mira sign the waiver?",
     ],
 )
 def test_what_holds_is_asked(question):
@@ -34,6 +39,9 @@ def test_what_holds_is_asked(question):
         "Which countries has Ana visited?",
         "Who inspired Ana?",
         "What sports does Ana like besides tennis?",
+        "Have I ever been to Rome?",
+        "Did we meet last week?",
+        "Did Ana live in Rome in 2022?",
         "I live in Rome.",
         "",
     ],
@@ -56,6 +64,39 @@ def alike(count: int, value: float = 0.8) -> np.ndarray:
 def test_what_was_said_last_of_one_matter_is_first():
     hits = said("The alarm code is 4711.", "The alarm code is 9023 now.", "We changed the alarm code to 3358.")
     assert later_first("What is the alarm code?", hits, alike(3)) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "after"),
+    [
+        (
+            "Which days do I go running?",
+            "I run, usually tue + thu morning around 6:30",
+            "I don't run on tuesdays anymore btw, now it's sat + thu",
+        ),
+        (
+            "Which sport does Teo play?",
+            "My son Teo has football on Wednesdays.",
+            "Teo switched from football to basketball",
+        ),
+        ("Which berth is Skua at?", "my boat Skua is an Albin Vega, berth 22", "Skua's in the water! new berth is 31"),
+        ("Has Orbit paid?", "Orbit hasn't paid yet", "orbit finally paid."),
+        (
+            "When do I work from home?",
+            "I work from home on Mondays and Fridays.",
+            "New job! From June I'm in the office 3 days, home office only on Fridays",
+        ),
+    ],
+)
+def test_a_change_told_in_passing_comes_first(question, before, after):
+    hits = said(before, after, "Thanks, noted.", cosine=0.6)
+    unlike = np.full((3, 3), 0.3) + 0.7 * np.eye(3)
+    assert later_first(question, hits, unlike)[:2] == [1, 0]
+
+
+def test_a_change_of_something_else_stays_behind():
+    hits = said("Ana works at a bakery.", "Ana changed her phone contract now.", cosine=0.6)
+    assert later_first("Where does Ana work?", hits, alike(2, 0.3)) == [0, 1]
 
 
 def test_the_matter_of_others_stays_where_it_is():
