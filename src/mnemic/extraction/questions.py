@@ -39,6 +39,7 @@ _DECIDED = re.compile(
 _OF_THE_LATEST = re.compile(
     r"\b(?:latest|newest|most recent|current(?:ly)?|final|right now|these days|by now)\b", re.IGNORECASE
 )
+"""What asks for what holds although it asks what was: what was my latest weight?"""
 
 
 _WHETHER = re.compile(r"\s*(?:and |so )*(?:did|has|have)\b", re.IGNORECASE)
@@ -50,10 +51,8 @@ def asks_what_holds(question: str) -> bool:
 
     What was decided, booked or agreed is so: which hotel did we book? So is what came about by now: has she paid?
     """
-    if _OF_THE_LATEST.search(question):
-        return True
     if began := _WHETHER.match(question):
         return not (_OF_MANY.search(question) or _OF_THE_PAST.search(question, began.end()))
     if not _ASKED_OF_NOW.match(question) or _OF_MANY.search(question) or _PERFECT.match(question):
         return False
-    return not _OF_THE_PAST.search(_DECIDED.sub("", question))
+    return _OF_THE_LATEST.search(question) is not None or not _OF_THE_PAST.search(_DECIDED.sub("", question))

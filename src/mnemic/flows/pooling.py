@@ -147,12 +147,12 @@ def _counted(view: View, question: Question, rows: Rows, at: Rows) -> tuple[Floa
     counts = np.zeros((*at.shape, len(terms)), np.float32)
     in_session = np.zeros((len(rows), len(terms)), np.bool_)
     idf = np.zeros(len(terms), np.float32)
-    documents = int(corpus.sum())
+    documents = int(np.count_nonzero(corpus))
     buffer = np.zeros(len(c) + 1, np.float32)
     for t, term in enumerate(terms):
         found, occurrences = view.keyword.postings(c, term)
-        inside = corpus[found]
-        if not inside.all():
+        if documents < len(c):
+            inside = corpus[found]
             found, occurrences = found[inside], occurrences[inside]
         idf[t] = bm25.idf(documents, len(found)) / bm25.idf(documents, 0)
         buffer[found] = occurrences

@@ -146,7 +146,7 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
     if engine.reranker is not None:
         first = _reranked(engine, view, query.text, first)
     model = engine.embedder.id if cosines is not None else None
-    grade = retrieval.grade(pool, first.order, model=model, searched=int(allowed.sum()))
+    grade = retrieval.grade(pool, first.order, model=model, searched=int(np.count_nonzero(allowed)))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, behind.instead)))
     if query.quality and query.recipe.quality:
         first = _newest_first(engine, view, query, first)

@@ -156,7 +156,7 @@ class Columns:
 
     def mean_length(self, rows: NDArray[np.bool_]) -> float:
         """Mean length of the records that a mask selects; 0 for none."""
-        count = int(rows.sum())
+        count = int(np.count_nonzero(rows))
         return float(dot(self.length, rows)) / count if count else 0.0
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:

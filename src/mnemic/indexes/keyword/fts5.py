@@ -91,8 +91,10 @@ class Fts5Index:
         docs = np.array(self._read(term), np.int64)
         docs.sort(kind="stable")  # as a rule it is sorted, and then this costs next to nothing
         docs = docs[: np.searchsorted(docs, known.last, "right")]
-        starts = np.flatnonzero(np.diff(docs, prepend=-1))
-        distinct, counts = docs[starts], np.diff(starts, append=len(docs))
+        new = np.ones(len(docs), np.bool_)
+        np.not_equal(docs[1:], docs[:-1], out=new[1:])
+        starts = np.flatnonzero(new)
+        distinct, counts = docs[starts], np.diff(np.append(starts, len(docs)))
         rows = np.searchsorted(columns.doc, distinct)
         held = rows < len(columns)
         held[held] = columns.doc[rows[held]] == distinct[held]
@@ -104,12 +106,12 @@ class Fts5Index:
     def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
         """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""
         found = np.zeros(len(columns), np.float32)
-        documents = int(corpus.sum())
+        documents = int(np.count_nonzero(corpus))
         mean = columns.mean_length(corpus)
         for term in terms:
             rows, counts = self.postings(columns, term)
-            inside = corpus[rows]
-            if not inside.all():
+            if documents < len(columns):
+                inside = corpus[rows]
                 rows, counts = rows[inside], counts[inside]
             found[rows] += bm25.idf(documents, len(rows)) * bm25.saturation(counts, columns.length[rows], mean)
         return found
