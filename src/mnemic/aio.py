@@ -12,7 +12,7 @@ from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 from weakref import WeakKeyDictionary
 
 from mnemic.memory import Memory
@@ -500,6 +500,15 @@ class AsyncMemory:
         self, kind: builtins.type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
+
+    def __copy__(self) -> AsyncMemory:
+        return self.scoped()
+
+    def __deepcopy__(self, memo: object) -> AsyncMemory:  # frameworks copy what they are given: the record stays one
+        return self.scoped()
+
+    def __reduce__(self) -> Never:
+        return self._memory.__reduce__()
 
     def __repr__(self) -> str:
         return f"Async{self._memory!r}"

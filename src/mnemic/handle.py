@@ -6,8 +6,9 @@ from collections.abc import Callable
 from datetime import tzinfo
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, Never, Self
 
+from mnemic.errors import ConfigurationError
 from mnemic.flows import asking, knowing, maintaining, opening
 from mnemic.flows.guarding import discreet
 from mnemic.protocols import Embedder
@@ -200,6 +201,20 @@ class Handle:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: object) -> Self:  # frameworks copy what they are given: the record stays one
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        raise ConfigurationError(
+            f"A {type(self).__name__} cannot be pickled: it holds open files and threads of this process. Open the record "
+            f"where it is needed: {type(self).__name__}({self._engine.store.location!r}, user={self._scope.user!r})."
+        )
 
     def __repr__(self) -> str:
         s = self._scope

@@ -140,7 +140,7 @@ def _add(parser: ArgumentParser) -> None:
 
 
 def _import(parser: ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE", help="a JSON or JSONL file in UTF-8")
+    parser.add_argument("file", metavar="FILE", help="a JSON or JSONL file in UTF-8; - is stdin")
     parser.add_argument("--format", choices=FORMATS, default="auto", help="what the file holds (default: auto)")
     parser.add_argument(
         "--user-from", metavar="FIELD",
