@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["Engine", "View"]
 
 MAX_CACHED_ROWS = 2_000_000
+USER_ROWS = 10
+"""What is held of a user without records, in rows of the same size."""
 PATIENCE = 1.0
 """Seconds that closing waits for readers that still see erased rows."""
 MAX_USES = 4_096
@@ -71,6 +73,7 @@ class _Cache:
     distant: bool = False
     model: str | None = None
     dimension: int = 0
+    rows: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
@@ -200,6 +203,7 @@ class Engine:
         self._in_memory = in_memory
         self._users: dict[str, int] = {}
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
+        self._rows: int = 0
         self._lock = threading.Lock()
         self._warned = False
         self._closed = False
@@ -228,13 +232,14 @@ class Engine:
                 cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number), self.index)
             self._caches.move_to_end(number)
         view = cache.view(self.store)
-        self._evict()
+        self._weigh(number, cache)
         return view
 
     def drop(self, user: str) -> None:
         """Let go of what is held of a user's records."""
         with self._lock:
-            self._caches.pop(self._users.pop(user, -1), None)
+            if cache := self._caches.pop(self._users.pop(user, -1), None):
+                self._rows -= cache.rows
 
     def _keyword_index(self, user: int) -> KeywordIndex:
         def texts(docs: Sequence[int]) -> dict[int, str]:
@@ -244,11 +249,15 @@ class Engine:
             RankBM25Index(texts) if self._in_memory else Fts5Index(lambda term: self.store.postings(user, term), texts)
         )
 
-    def _evict(self) -> None:
-        """Forget the users not asked about for longest, until the rest fits."""
+    def _weigh(self, number: int, cache: _Cache) -> None:
+        """Note how much is held of a user, and forget those not asked about for longest until all fit."""
         with self._lock:
-            while len(self._caches) > 1 and sum(c.catalog.size for c in self._caches.values()) > MAX_CACHED_ROWS:
-                self._caches.popitem(last=False)
+            if self._caches.get(number) is cache:  # not dropped meanwhile
+                self._rows -= cache.rows
+                cache.rows = USER_ROWS + cache.catalog.size
+                self._rows += cache.rows
+            while len(self._caches) > 1 and self._rows > MAX_CACHED_ROWS:
+                self._rows -= self._caches.popitem(last=False)[1].rows
 
     def embed_documents(self, texts: Sequence[str], embedder: Embedder) -> list[NDArray[np.float32] | None]:
         """A vector for each text, or None where the embedder failed: the text is stored and embedded later."""

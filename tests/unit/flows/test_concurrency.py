@@ -131,6 +131,11 @@ def test_users_that_do_not_fit_are_forgotten_and_read_again(memory, monkeypatch)
     assert list(caches)[-1] == memory._engine.store.user("u0")  # the latest asked about stays
     errors = together(*[lambda user=user: [user.search("garden", k=50) for _ in range(10)] for user in users])
     assert errors == []
+    assert memory._engine._rows == sum(cache.catalog.size + engine.USER_ROWS for cache in caches.values())
+    for user in users:
+        user.erase_user()
+        assert not user.search("garden")
+    assert (memory._engine._rows, len(caches)) == (0, 0)
 
 
 def test_one_user_larger_than_the_limit_is_still_searched(memory, monkeypatch):
