@@ -117,7 +117,7 @@ def pooled(
         traits=c.traits[rows],
         asked_for=cues.asked_for(query.text),
         days=c.day[rows],
-        told=[c.told.get(doc, ()) for doc in c.doc[rows].tolist()] if asked else (),
+        told=[c.periods(doc) for doc in c.doc[rows].tolist()] if asked else (),
         asked=asked,
         words=c.length[rows],
         times=c.time[rows],

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -81,6 +82,11 @@ def _folded(names: Sequence[str | None]) -> list[str | None]:
     return list(map(folded.__getitem__, names))
 
 
+@lru_cache(maxsize=16_384)
+def _periods(told: str) -> tuple[tuple[int, int], ...]:
+    return tuple((start, end) for start, end in json.loads(told))
+
+
 def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
     """Whether each small code is one of some: a table look-up, ten times faster than np.isin."""
     table = np.zeros(len(STATUSES) + 1, np.bool_)
@@ -93,7 +99,7 @@ class Columns:
     """A snapshot: arrays of the same length, one entry per record, ascending by ``doc``.
 
     ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none. ``told``
-    holds, by doc, the periods a text speaks of.
+    holds, by doc, the periods a text speaks of, as they are stored: ``periods`` reads them.
     """
 
     doc: NDArray[np.int64]
@@ -115,9 +121,7 @@ class Columns:
     names: Names = field(repr=False)
     groups: int = 0
     memo: dict[Hashable, NDArray[Any]] = field(default_factory=dict[Hashable, "NDArray[Any]"], repr=False)
-    told: Mapping[int, Sequence[tuple[int, int]]] = field(
-        default_factory=dict[int, Sequence[tuple[int, int]]], repr=False
-    )
+    told: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
     beliefs: Beliefs = field(default_factory=Beliefs, repr=False)
 
     def __len__(self) -> int:
@@ -143,6 +147,11 @@ class Columns:
                 found[self.rows_of(self.beliefs.pairs[0])] = False
             self.memo[key] = found
         return found
+
+    def periods(self, doc: int) -> Sequence[tuple[int, int]]:
+        """The periods a text speaks of, as ordinals of days; read when a question names one, which few do."""
+        told = self.told.get(doc)
+        return _periods(told) if told else ()
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and of the records they were made from, one column for each pair. Not to be changed."""
@@ -213,7 +222,7 @@ class Catalog:
         self._beliefs = Beliefs()
         self._last_of: dict[int, int] = {}
         self._memo: dict[Hashable, NDArray[Any]] = {}
-        self._told: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._told: dict[int, str] = {}
         self.event = -1
 
     @property
@@ -279,7 +288,7 @@ class Catalog:
         }
         for number, periods in zip(doc, told, strict=True):
             if periods:
-                self._told[number] = tuple((start, end) for start, end in json.loads(periods))
+                self._told[number] = periods
             elif number in self._told:
                 del self._told[number]
         columns = {key: np.array(value, _DTYPES[key]) for key, value in values.items()}

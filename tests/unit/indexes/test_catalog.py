@@ -74,7 +74,7 @@ def readable(columns):
     found["group"] = [
         columns.group.tolist().index(code) if code else None for code in columns.group.tolist()
     ]  # by its first row
-    found["told"] = [tuple(columns.told.get(int(doc), ())) for doc in columns.doc]
+    found["told"] = [tuple(columns.periods(int(doc))) for doc in columns.doc]
     return found
 
 
