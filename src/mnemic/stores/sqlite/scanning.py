@@ -12,32 +12,55 @@ from mnemic.stores.sqlite.connection import Connection
 __all__ = ["found_in", "held"]
 
 KEY = 8
-"""Bytes from the middle of a needle that are looked up; a needle has at least so many."""
+"""Bytes of a needle that are looked up; a needle has at least so many."""
+FEW = 16
+"""Needles that are looked for one after the other."""
 BITS = 20
 _FACTORS = (np.uint32(2_654_435_761), np.uint32(2_246_822_519))
 
 
 def found_in(parts: Iterable[bytes], needles: Sequence[bytes]) -> tuple[set[bytes], int]:
-    """Those needles that occur in a file, given in parts, and how many bytes it has. Time does not depend on their number."""
-    by_key: dict[bytes, list[tuple[int, bytes]]] = {}
-    for needle in {n for n in needles if len(n) >= KEY}:
-        middle = (len(needle) - KEY) // 2
-        by_key.setdefault(needle[middle : middle + KEY], []).append((middle, needle))
-    marked = np.zeros(1 << BITS, np.bool_)
-    if by_key:
-        marked[_hashes(np.frombuffer(b"".join(by_key), np.uint8))[::KEY]] = True
-    longest = max((len(needle) for needle in needles), default=0)
+    """Those needles that occur in a file, given in parts, and how many bytes it has.
+
+    Few are looked for one after the other; many at once, in a time that does not depend on their number.
+    """
+    wanted = {needle for needle in needles if len(needle) >= KEY}
+    filed = _Needles(wanted) if len(wanted) > FEW else None
+    longest = max(map(len, wanted), default=0)
     found: set[bytes] = set()
     size, tail = 0, b""
     for part in parts:
         size += len(part)
         text = tail + part
-        for at in np.flatnonzero(marked[_hashes(np.frombuffer(text, np.uint8))]).tolist():
-            for middle, needle in by_key.get(text[at : at + KEY], ()):
-                if at >= middle and text.startswith(needle, at - middle):
-                    found.add(needle)
-        tail = text[-longest:]
+        found |= {needle for needle in wanted if needle in text} if filed is None else filed.among(text)
+        tail = text[-longest:] if longest else b""
     return found, size
+
+
+class _Needles:
+    """Many needles, filed by a few bytes of each."""
+
+    def __init__(self, needles: Iterable[bytes]) -> None:
+        self._filed: dict[bytes, list[tuple[int, bytes]]] = {}
+        for needle in needles:
+            start = _rarest(needle)
+            self._filed.setdefault(needle[start : start + KEY], []).append((start, needle))
+        self._marked = np.zeros(1 << BITS, np.bool_)
+        self._marked[_hashes(np.frombuffer(b"".join(self._filed), np.uint8))[::KEY]] = True
+
+    def among(self, text: bytes) -> set[bytes]:
+        """Those that a text holds."""
+        found: set[bytes] = set()
+        for at in np.flatnonzero(self._marked[_hashes(np.frombuffer(text, np.uint8))]).tolist():
+            for start, needle in self._filed.get(text[at : at + KEY], ()):
+                if at >= start and text.startswith(needle, at - start):
+                    found.add(needle)
+        return found
+
+
+def _rarest(needle: bytes) -> int:
+    """Where to look it up: where its bytes differ most, for zeros and spaces are everywhere; late, where ids are random."""
+    return max(range(len(needle) - KEY + 1), key=lambda start: (len(set(needle[start : start + KEY])), start))
 
 
 def _hashes(values: NDArray[np.uint8]) -> NDArray[np.uint32]:
