@@ -125,7 +125,8 @@ def test_a_snapshot_is_not_disturbed(followed, operations, later):
     for operation in operations:
         run(world, operation)
         world.follow()
-    columns, matrix = world.follow(), world.vectors.matrix()
+    columns, lent = world.follow(), world.vectors.rows()
+    matrix = lent.held
     names = ("doc", "kind", "status", "group", "session", "project", "time", "label", "speaker", "length", "importance",
              "traits", "day", "previous")  # fmt: skip
     before = {name: getattr(columns, name).copy() for name in names}

@@ -97,3 +97,14 @@ def test_signs_follow_what_is_added_and_changed(followed, monkeypatch):
         signs = world.vectors.signs()
         assert signs is not None
         np.testing.assert_array_equal(signs, cosines.signs_of(world.vectors.matrix()))
+    world.apply(world.memory("a fact"))
+    name = world.ids(world.follow())[-1]
+    for held in (False, True):  # what changes is written in its place, unless somebody reads there
+        lent, matrix = world.vectors.rows() if held else None, world.vectors.matrix()
+        before = matrix.copy()
+        world.revise(name, f"quite another fact, {held}")
+        world.follow()
+        np.testing.assert_array_equal(world.vectors.signs(), cosines.signs_of(world.vectors.matrix()))
+        assert np.shares_memory(matrix, world.vectors.matrix()) is not held
+        assert np.array_equal(matrix, before) is held
+        del lent

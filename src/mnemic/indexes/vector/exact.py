@@ -6,6 +6,8 @@ no recall to lose and nothing to corrupt.
 
 from __future__ import annotations
 
+from weakref import WeakSet
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -30,14 +32,17 @@ class ExactIndex:
         self._matrix: NDArray[np.float32] = np.empty((0, 0), np.float32)
         self._size = 0
         self._signs: NDArray[np.uint64] | None = None
+        self._signed = 0
         self._searched = False
+        self._lent: WeakSet[HeldRows] = WeakSet()
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Take in new, replaced and rebuilt vectors."""
         known, size = self._size, len(columns)
         dimension = delta.dimension or (self._matrix.shape[1] if self._matrix.ndim == 2 else 0)
         if delta.reembedded or dimension != self._matrix.shape[1]:
-            self._matrix, known, self._signs = np.zeros((size, dimension), np.float32), 0, None
+            self._matrix, known = np.zeros((size, dimension), np.float32), 0
+            self._signs, self._signed = None, 0
         if size > len(self._matrix):
             grown = np.zeros((max(size, len(self._matrix) + len(self._matrix) // 4), dimension), np.float32)
             grown[:known] = self._matrix[:known]
@@ -49,9 +54,10 @@ class ExactIndex:
         wanted = np.array(docs, np.int64)
         rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
         held = columns.doc[rows] == wanted
-        if (rows[held] < known).any():
-            self._signs = None
-            self._matrix = self._matrix.copy()  # a search may still read the old one
+        changed = rows[held & (rows < known)]
+        if len(changed) and self._lent:  # a search still reads what changes
+            self._matrix = self._matrix.copy()
+            self._signs = None if self._signs is None else self._signs.copy()
         together = held.all() and len(rows) == rows[-1] - rows[0] + 1
         for start in range(0, len(docs), PIECE):
             part = slice(start, start + PIECE)
@@ -60,10 +66,15 @@ class ExactIndex:
                 self._matrix[at[0] : at[-1] + 1] = fresh
             else:
                 self._matrix[at[held[part]]] = fresh[held[part]]
+        signed = changed[changed < self._signed]
+        if self._signs is not None and len(signed):
+            self._signs[:, signed] = signs_of(self._matrix[signed])
 
     def rows(self) -> HeldRows:
-        """The vectors as they are now, ready to search."""
-        return HeldRows(self.matrix(), self.signs())
+        """The vectors as they are now, ready to search; they stay so for whoever holds on to what is returned."""
+        lent = HeldRows(self.matrix(), self.signs())
+        self._lent.add(lent)
+        return lent
 
     def signs(self) -> NDArray[np.uint64] | None:
         """The signs of the vectors as bits, where there are so many rows that they pay; None where there are not.
@@ -73,11 +84,14 @@ class ExactIndex:
         if self._size <= LARGE or not self._searched:
             self._searched = True
             return None
-        if self._signs is None:
-            self._signs = signs_of(self.matrix())
-        elif self._signs.shape[1] < self._size:
-            self._signs = np.hstack([self._signs, signs_of(self._matrix[self._signs.shape[1] : self._size])])
-        return self._signs
+        if self._signs is None or self._signs.shape[1] < self._size:
+            grown = np.zeros((-(-self._matrix.shape[1] // 64), len(self._matrix)), np.uint64)
+            if self._signs is not None:
+                grown[:, : self._signed] = self._signs[:, : self._signed]
+            self._signs = grown
+        self._signs[:, self._signed : self._size] = signs_of(self._matrix[self._signed : self._size])
+        self._signed = self._size
+        return self._signs[:, : self._size]
 
     def matrix(self) -> NDArray[np.float32]:
         """The vectors as they are now: shape (rows, dimension)."""
