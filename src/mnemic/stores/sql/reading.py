@@ -225,8 +225,10 @@ def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]
     """The level wall as SQL: see Catalog.mask, which says the same in arrays."""
     clauses: list[str] = []
     values: list[object] = []
-    if filters.reach == "session":
-        clauses.append("session IS NOT DISTINCT FROM ?")
+    if filters.reach == "session" and filters.session is None:
+        clauses.append("session IS NULL")
+    elif filters.reach == "session":
+        clauses.append("session = ?")
         values.append(filters.session)
     elif memories:
         clauses.append("(session IS NULL OR session IS NOT DISTINCT FROM ?)")
@@ -358,10 +360,9 @@ def events(db: Connection, user: int, doc: int) -> list[Event]:
 
 def log(db: Connection, user: int, kinds: Sequence[str], limit: int | None) -> list[Event]:
     """The audit trail of all records of some kinds, the newest first."""
-    among = " UNION ALL ".join(f"SELECT doc FROM {_TABLES[kind]} WHERE user = ?" for kind in kinds)
-    sql = f"SELECT {_EVENT} FROM events WHERE user = ? AND doc IN ({among}) ORDER BY sequence DESC LIMIT ?"
-    most = 2**62 if limit is None else limit
-    return _told(db, db.execute(sql, (user, *(user for _ in kinds), most)).fetchall())
+    among = " OR ".join(f"EXISTS (SELECT 1 FROM {_TABLES[kind]} r WHERE r.doc = events.doc)" for kind in kinds)
+    sql = f"SELECT {_EVENT} FROM events WHERE user = ? AND ({among}) ORDER BY sequence DESC LIMIT ?"
+    return _told(db, db.execute(sql, (user, ALL if limit is None else limit)).fetchall())
 
 
 def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:

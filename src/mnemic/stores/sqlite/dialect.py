@@ -64,7 +64,7 @@ class SqliteFilters:
 
     def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
         """Whatever its value."""
-        return f"EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
+        return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
 
 
 class SqliteDialect:
