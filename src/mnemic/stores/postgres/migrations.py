@@ -82,6 +82,7 @@ _STATEMENTS = (
         UNIQUE(user, id))""",
     "CREATE INDEX memories_by_user ON memories(user, doc)",
     "CREATE INDEX memories_by_time ON memories(user, created_at)",
+    "CREATE INDEX memories_by_importance ON memories(user, importance)",
     # The same fact told many times at once is one row: an index, not a check that two writers could both pass.
     """CREATE UNIQUE INDEX memories_live ON memories(user, coalesce(project, ''), coalesce(session, ''), hash)
         WHERE status != 'archived' AND expired_at IS NULL""",
