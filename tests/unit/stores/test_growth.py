@@ -5,7 +5,7 @@ import pytest
 from mnemic import Memory, Message
 from mnemic.stores.sqlite.database import Database
 
-STEPS = 100
+STEPS, SIZES = 100, (100, 1_000)
 TURNS = {
     "messages of a session": lambda memory: memory.messages(reach="session"),
     "latest messages": lambda memory: memory.messages(limit=10, reach="user"),
@@ -18,6 +18,11 @@ TURNS = {
     "add": lambda memory: memory.add_message("One more line."),
     "remember": lambda memory: memory.remember("Ana plays the violin."),
     "forget": lambda memory: memory.forget(ids=["fact-1"]),
+    "forget by description": lambda memory: memory.forget("the tenant of nobody's lighthouse"),
+    "process": lambda memory: (memory.add_message("I moved to Porto with my dog."), memory.process()),
+    "nothing to process": lambda memory: memory.process(),
+    "episodes": lambda memory: memory.episodes(limit=5),
+    "end of a session": lambda memory: memory.end_session(),
     "get": lambda memory: memory.get("m0"),
     "search": lambda memory: memory.search("tenant 7919"),
     "context": lambda memory: memory.get_memory_context("tenant 7919", max_tokens=200),
@@ -40,12 +45,14 @@ def steps(monkeypatch):
 
 
 def filled(folder, size):
+    """A record in which everything was processed long ago."""
     memory = Memory(folder, user="ana", session="now", embedder="hashing", durability="NORMAL")
     memory.add(
         Message(role="user", content=f"Line {n} of house {n}.", session=f"s{n // 10}", id=f"m{n}") for n in range(size)
     )
     for n in range(size // 10):
         memory.remember(f"House {n} belongs to tenant {n * 7919 % 10_007}.", id=f"fact-{n}")
+    memory.process()
     memory.add_message("Hello.")
     memory.search("house")  # opens the caches, which reads everything once
     return memory
@@ -53,7 +60,7 @@ def filled(folder, size):
 
 def test_a_turn_costs_the_same_in_a_large_record(tmp_path, steps):
     taken = {}
-    for size in (200, 2_000):
+    for size in SIZES:
         with filled(tmp_path / str(size), size) as memory:
             memory.preferences["theme"] = "light"
             for name, turn in TURNS.items():
@@ -61,6 +68,6 @@ def test_a_turn_costs_the_same_in_a_large_record(tmp_path, steps):
                 steps.clear()
                 turn(memory)
                 taken[size, name] = len(steps)
-    grown = {name: (taken[200, name], taken[2_000, name]) for name in TURNS}
+    grown = {name: (taken[SIZES[0], name], taken[SIZES[1], name]) for name in TURNS}
     assert {name: pair for name, pair in grown.items() if pair[1] > 2 * pair[0] + 5} == {}
     assert any(taken.values())

@@ -74,7 +74,7 @@ class Relations:
             number = reading.user_number(db, user)
             sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
                 WHERE m.user = ? AND m.id IN {_AMONG} AND r.status != 'archived' AND r.delete_after IS NULL
-                ORDER BY m.doc, r.doc"""
+                ORDER BY +m.doc, r.doc"""  # the plus: found by their ids, not by walking all in order
             found: dict[str, list[str]] = {}
             for message, memory in db.execute(sql, (number, db.dialect.many(ids))):
                 found.setdefault(message, []).append(memory)

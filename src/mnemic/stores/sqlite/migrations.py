@@ -62,7 +62,8 @@ _STATEMENTS = (
     "CREATE INDEX messages_by_time ON messages(user, sent_at)",
     "CREATE INDEX messages_by_session ON messages(user, session, sent_at)",
     # What waits to be processed: no episode yet (0: needs none).
-    "CREATE INDEX messages_waiting ON messages(user, session) WHERE episode IS NULL AND status != 'archived'",
+    """CREATE INDEX messages_waiting ON messages(user, project, session, sent_at)
+        WHERE episode IS NULL AND status != 'archived'""",
     "CREATE INDEX messages_by_episode ON messages(episode) WHERE episode > 0",
     f"""CREATE TABLE episodes({_COMMON}
         title TEXT NOT NULL,
@@ -71,7 +72,8 @@ _STATEMENTS = (
         status TEXT NOT NULL CHECK(status IN ('short_term', 'archived')),
         UNIQUE(user, id))""",
     "CREATE INDEX episodes_by_user ON episodes(user, doc)",
-    "CREATE INDEX episodes_by_time ON episodes(user, ended_at)",
+    "CREATE INDEX episodes_by_begin ON episodes(user, started_at)",
+    "CREATE INDEX episodes_by_end ON episodes(user, ended_at)",
     f"""CREATE TABLE memories({_COMMON}
         type TEXT NOT NULL CHECK(type IN ('episodic', 'semantic', 'procedural', 'emotional')),
         category TEXT,
@@ -92,6 +94,7 @@ _STATEMENTS = (
     "CREATE INDEX memories_by_user ON memories(user, doc)",
     "CREATE INDEX memories_by_time ON memories(user, created_at)",
     "CREATE INDEX memories_by_importance ON memories(user, importance)",
+    "CREATE INDEX memories_by_tier ON memories(user, status) WHERE expired_at IS NULL",
     "CREATE INDEX memories_with_metadata ON memories(user) WHERE metadata != '{}'",
     # The same fact told many times at once is one row: an index, not a check that two writers could both pass.
     """CREATE UNIQUE INDEX memories_live ON memories(user, coalesce(project, ''), coalesce(session, ''), hash)
