@@ -3,7 +3,7 @@
 Sequences are generated from templates that stand in this file and in ``updates_wide``: one attribute takes 3 to 6 values, weeks
 apart, among other attributes of the same person, the same attribute of other people, and talk. Five families of templates: the
 rules were written with ``tuned``; the weights of ``extraction.contending`` were fitted on ``tuned``, ``held_out``, ``third`` and
-``fourth``; ``fifth`` was written before all this and measured once, at the end.
+``fourth``; ``fifth`` was written before all this and is only measured.
 
     python -m benchmarks.quality.updates [--sequences 60] [--seed 0] [--via memory|rules] [--json OUT]
 
