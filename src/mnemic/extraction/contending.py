@@ -274,14 +274,14 @@ def _same(between: Floats) -> Floats:
     return same
 
 
-def _one_matter(same: Floats, likely: Floats, naming: Mask, telling: Mask) -> NDArray[np.intp]:
+def _one_matter(same: Floats, likely: Floats, shared: Mask) -> NDArray[np.intp]:
     """The hits that speak of the same matter as the likeliest answer, at once or through each other; ascending.
 
     That two hits answer is not enough: in a small record everything said of Ana seems to answer what is asked of her. It is
-    where both name what is asked for, and one of them tells that it changed.
+    where both name what is asked for by the same concept, and one of them tells that it changed (``shared``).
     """
     tied = (same >= _TIED) | (np.minimum.outer(likely, likely) >= _CERTAIN)
-    tied |= np.logical_or.outer(telling, telling) & np.logical_and.outer(naming, naming)
+    tied |= shared
     found = np.arange(len(likely)) == np.argmax(likely)
     while (more := found | tied[found].any(0)).sum() > found.sum():
         found = more
@@ -318,15 +318,19 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     likely[near] = _logistic(_product(beside, np.array(TOGETHER)) + TOGETHER_BIAS)
     asked = _asked(question)
     wanted = frozenset(concept for term in asked.terms if term not in asked.names for concept in concepts(term))
-    ends = _ending(parts, likely)
-    named = np.array([bool(_spread(part) & wanted) for part in parts]) | ends.any(0) | ends.any(1)
+    said_of = [_spread(part) & wanted for part in parts]
+    common = np.array([[bool(one & other) for other in said_of] for one in said_of]) | _ending(parts, likely)
+    common |= common.T
+    named = common.any(0)
     tells = np.array([turns(part) or _LATER.search(part) is not None for part in parts])
     telling = named & tells & (likely >= _TELLING)
     naming = telling | (named & (likely >= _LIKELY))
+    both = np.logical_and.outer(naming, naming) & np.logical_or.outer(telling, telling)
+    shared = np.asarray(common & both, np.bool_)
     near_to = _NEAR * max(one.cosine for one in said)
     those: list[int] = [
         place
-        for place in map(int, near[_one_matter(_same(between), likely[near], naming[near], telling[near])])
+        for place in map(int, near[_one_matter(_same(between), likely[near], shared[np.ix_(near, near)])])
         if telling[place]
         or (
             likely[place] >= max(_LIKELY, _BESIDE * likely.max())

@@ -97,6 +97,12 @@ def test_a_change_told_in_passing_comes_first(question, before, after):
 def test_a_change_of_something_else_stays_behind():
     hits = said("Ana works at a bakery.", "Ana changed her phone contract now.", cosine=0.6)
     assert later_first("Where does Ana work?", hits, alike(2, 0.3)) == [0, 1]
+    hits = said(
+        "I moved to Lisbon, the flat is in Alfama.",
+        "They are loud. I work for a newspaper now, by the way.",
+        cosine=0.5,
+    )
+    assert later_first("Where does Ana live?", hits, alike(2, 0.2)) == [0, 1]
 
 
 def test_the_matter_of_others_stays_where_it_is():
