@@ -321,12 +321,11 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     said_of = [_spread(part) & wanted for part in parts]
     common = np.array([[bool(one & other) for other in said_of] for one in said_of]) | _ending(parts, likely)
     common |= common.T
-    named = common.any(0)
+    named = np.array([bool(row.any()) for row in common])
     tells = np.array([turns(part) or _LATER.search(part) is not None for part in parts])
     telling = named & tells & (likely >= _TELLING)
     naming = telling | (named & (likely >= _LIKELY))
-    both = np.logical_and.outer(naming, naming) & np.logical_or.outer(telling, telling)
-    shared = np.asarray(common & both, np.bool_)
+    shared = common & np.logical_or.outer(telling, telling) & np.logical_and.outer(naming, naming)
     near_to = _NEAR * max(one.cosine for one in said)
     those: list[int] = [
         place
