@@ -50,12 +50,8 @@ def test_planted_groups_are_found_and_taken_back():
 
 def test_a_reader_is_measured_alone_and_beside_real_cycles(monkeypatch):
     monkeypatch.setattr(consolidation_reader, "ROUNDS", 1)
-    for seconds in (
-        0.3,
-        1.0,
-        4.0,
-        16.0,
-    ):  # until a cycle has come to its end beside each reader, however busy the machine
+    # Until a cycle has come to its end beside each reader, however busy the machine.
+    for seconds in (0.3, 1.0, 4.0, 16.0):
         monkeypatch.setattr(consolidation_reader, "SECONDS", seconds)
         found = consolidation_reader.reader_figures(
             300, lambda folder: consolidation.crowd(folder, 300, 0).close(), consolidation.asked()

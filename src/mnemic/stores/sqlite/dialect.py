@@ -63,7 +63,7 @@ class SqliteFilters:
         return sql, [to_json([value]), key]
 
     def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
-        """Whatever its value."""
+        """Whatever its value; few records have any metadata, and an index knows which."""
         return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
 
 
