@@ -7,7 +7,7 @@ learns what changed from the store's events, and hands out snapshots that later 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.beliefs import Beliefs
-from mnemic.types import CatalogDelta, Filters
+from mnemic.types import CatalogDelta, CatalogRows, Coded, Filters
 from mnemic.vectors import dot
 
 __all__ = ["Catalog", "Columns"]
@@ -77,9 +77,12 @@ class Names:
 
 
 def _folded(names: Sequence[str | None]) -> list[str | None]:
-    """Names in one case; there are far fewer names than rows."""
-    folded = {name: name.casefold() if name else None for name in dict.fromkeys(names)}
-    return list(map(folded.__getitem__, names))
+    return [name.casefold() if name else None for name in names]
+
+
+def _recoded(column: Coded, numbers: Callable[[Sequence[str | None]], Sequence[int]]) -> NDArray[np.int32]:
+    """A column of words as other numbers than those it came with."""
+    return np.array(numbers(column.words), np.int32)[column.codes]
 
 
 @lru_cache(maxsize=16_384)
@@ -152,6 +155,18 @@ class Columns:
         """The periods a text speaks of, as ordinals of days; read when a question names one, which few do."""
         told = self.told.get(doc)
         return _periods(told) if told else ()
+
+    def padded(self, name: str) -> NDArray[Any]:
+        """A column with one entry more, which -1 names: that of no turn at all. Not to be changed."""
+        found = self.memo.get(("padded", name))
+        if found is None:
+            column: NDArray[Any] = getattr(self, name)
+            if name in ("previous", "following"):  # a link to a turn that came after this snapshot leads nowhere
+                found = np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
+            else:
+                found = np.append(column, column.dtype.type(0))
+            self.memo["padded", name] = found
+        return found
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and of the records they were made from, one column for each pair. Not to be changed."""
@@ -251,47 +266,44 @@ class Catalog:
 
     def apply(self, delta: CatalogDelta) -> None:
         """Take in what the store reports since ``self.event``."""
-        known = self.last_doc
         self._forget_missing(delta)
-        fresh = [row for row in delta.rows if row[0] > known]
-        stale = [row for row in delta.rows if row[0] <= known]
-        if stale:
-            self._replace(stale)
-        if fresh:
-            self._append(fresh)
+        if delta.rows:
+            self._take(delta.rows)
         self._beliefs = self._beliefs.after(delta)
-        if fresh or stale or delta.touched or delta.reembedded:
+        if delta.rows or delta.touched or delta.reembedded:
             self._version += 1
             self._memo = {}
         self.event = delta.event
 
-    def _encode(self, rows: Sequence[tuple[Any, ...]]) -> dict[str, NDArray[Any]]:
-        doc, kind, status, session, project, time, label, speaker, length, importance, traits, moment, offset, told = (
-            zip(*rows, strict=True)
-        )
+    def _take(self, rows: CatalogRows) -> None:
+        """New rows at the end, known ones in their place."""
+        known = int(np.searchsorted(rows.doc, self.last_doc, "right"))
+        for doc in rows.doc[:known].tolist():
+            self._told.pop(doc, None)
+        self._told.update(rows.told)
+        encoded = self._encode(rows)
+        if known:
+            self._replace({name: column[:known] for name, column in encoded.items()})
+        if known < len(rows):
+            self._append({name: column[known:] for name, column in encoded.items()})
+
+    def _encode(self, rows: CatalogRows) -> dict[str, NDArray[Any]]:
         names = self._names
-        values: dict[str, Sequence[Any] | NDArray[Any]] = {
-            "doc": doc,
-            "kind": list(map(KINDS.__getitem__, kind)),
-            "status": list(map(STATUSES.__getitem__, status)),
-            "session": names.session.encode(session),
-            "project": names.project.encode(project),
-            "time": time,
-            "label": names.label.encode(label),
-            "speaker": names.speaker.encode(_folded(speaker)),
-            "length": length,
-            "importance": importance,
-            "traits": traits,
-            "day": np.clip(
-                (np.array(moment, np.int64) + np.array(offset, np.int64) * MINUTE) // DAY + EPOCH_DAY, 1, LAST_DAY
-            ),
+        days = (rows.moment + rows.offset * MINUTE) // DAY + EPOCH_DAY
+        columns = {
+            "doc": rows.doc,
+            "kind": _recoded(rows.kind, lambda words: [KINDS[str(word)] for word in words]),
+            "status": _recoded(rows.status, lambda words: [STATUSES[str(word)] for word in words]),
+            "session": _recoded(rows.session, names.session.encode),
+            "project": _recoded(rows.project, names.project.encode),
+            "time": rows.time,
+            "label": _recoded(rows.label, names.label.encode),
+            "speaker": _recoded(rows.speaker, lambda words: names.speaker.encode(_folded(words))),
+            "length": rows.length,
+            "importance": rows.importance,
+            "traits": rows.traits,
+            "day": np.clip(days, 1, LAST_DAY),
         }
-        for number, periods in zip(doc, told, strict=True):
-            if periods:
-                self._told[number] = periods
-            elif number in self._told:
-                del self._told[number]
-        columns = {key: np.array(value, _DTYPES[key]) for key, value in values.items()}
         columns["group"] = self._conversations(columns)
         return columns
 
@@ -302,15 +314,15 @@ class Catalog:
         codes = np.array(self._names.group.encode(distinct.tolist()), np.int32)
         return np.where(columns["kind"] == KINDS["message"], codes[which], 0).astype(np.int32)
 
-    def _append(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        start, end = self._size, self._size + len(rows)
+    def _append(self, encoded: Mapping[str, NDArray[Any]]) -> None:
+        start, end = self._size, self._size + len(encoded["doc"])
         self._reserve(end)
-        for name, values in self._encode(rows).items():
+        for name, values in encoded.items():
             self._columns[name][start:end] = values
         self._columns["previous"][start:end] = -1
         self._columns["following"][start:end] = -1
         self._size = end
-        if len(rows) > 64 or not self._link(start, end):
+        if end - start > 64 or not self._link(start, end):
             self._link_all()
 
     def _reserve(self, size: int) -> None:
@@ -352,15 +364,15 @@ class Catalog:
         ends = np.append(~together, True)[: len(order)]
         self._last_of = {int(c["group"][row]): int(row) for row in order[ends]}
 
-    def _replace(self, rows: Sequence[tuple[Any, ...]]) -> None:
+    def _replace(self, encoded: Mapping[str, NDArray[Any]]) -> None:
         """Rewrite the columns of rows that changed; copies, so that snapshots keep what they had.
 
         A column in which nothing changed stays, and so do the chains of turns where no turn moved.
         """
         c = self._columns
-        at = np.searchsorted(c["doc"][: self._size], [row[0] for row in rows])
+        at = np.searchsorted(c["doc"][: self._size], encoded["doc"])
         moved = False
-        for name, values in self._encode(rows).items():
+        for name, values in encoded.items():
             changed = c[name][at] != values
             if not changed.any():
                 continue
@@ -374,7 +386,7 @@ class Catalog:
 
     def _forget_missing(self, delta: CatalogDelta) -> None:
         """Records erased from the store keep an empty row here, marked archived, so that rows stay where they are."""
-        gone = set(delta.touched) - {row[0] for row in delta.rows}
+        gone = set(delta.touched) - set(delta.rows.doc.tolist() if delta.rows else ())
         if not gone:
             return
         docs = self._columns["doc"][: self._size]

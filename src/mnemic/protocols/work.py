@@ -221,8 +221,11 @@ class LifecycleWork(Protocol):
         """Ids of the messages said before a moment that no live memory was made from, oldest first."""
         ...
 
-    def beyond(self, user: str, limit: int) -> list[str]:
-        """Ids of the short-term memories that are too many, least important first; what others cite stays."""
+    def beyond(self, user: str, limit: int, now: int) -> list[str]:
+        """Ids of the short-term memories that are too many, least important first; what others cite stays.
+
+        Only what holds now counts and goes.
+        """
         ...
 
     def recover(self) -> None:

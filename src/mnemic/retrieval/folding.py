@@ -37,18 +37,20 @@ class Folded:
         self.hits: dict[str, Hit] = {}
         self._vectors = np.empty((0, 0), np.float32)
 
-    def take(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> None:
-        """Add a hit, or attach it to one that carries it."""
+    def take(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> str:
+        """Add a hit, or attach it to one that carries it; the id under which it is told."""
         if sources and all(source in self.hits for source in sources):
             carrier = self.hits[sources[0]]
             self.hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
-        elif (leader := self._said_before(hit, vector)) is not None:
+            return carrier.id
+        if (leader := self._said_before(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
             self.hits[leader.id] = replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence)
-        else:
-            self._keep(vector)
-            self.hits[hit.id] = hit
+            return leader.id
+        self._keep(vector)
+        self.hits[hit.id] = hit
+        return hit.id
 
     def _said_before(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
         """The best hit that this one restates."""

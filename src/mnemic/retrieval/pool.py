@@ -92,15 +92,13 @@ def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:
 
 
 def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.int32]) -> Rows:
-    """(m, 7) rows of the turns from three before to three after, -1 where the conversation begins or ends."""
-    size = len(previous)
+    """(m, 7) rows of the turns from three before to three after, -1 where the conversation begins or ends.
 
-    def step(at: Rows, links: NDArray[np.int32]) -> Rows:
-        to = np.where(at >= 0, links[np.maximum(at, 0)], -1)
-        return np.where(to < size, to, -1)  # a link to a turn that came after this snapshot
-
-    before, after = [rows], [rows]
-    for _ in range(REACH):
-        before.append(step(before[-1], previous))
-        after.append(step(after[-1], following))
-    return np.stack([*before[:0:-1], rows, *after[1:]], axis=1).astype(np.intp)
+    Both links end in a -1 of their own, so that whoever follows a -1 stays there.
+    """
+    around = np.empty((2 * REACH + 1, len(rows)), np.intp)
+    around[HERE] = rows
+    for step in range(1, REACH + 1):
+        around[HERE - step] = previous[around[HERE - step + 1]]
+        around[HERE + step] = following[around[HERE + step - 1]]
+    return around.T

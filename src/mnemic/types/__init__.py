@@ -3,7 +3,8 @@
 Nothing here imports anything heavy: these classes are what ``import mnemic`` costs.
 """
 
-from mnemic.types.asking import CatalogDelta, Filters, Query
+from mnemic.types.asking import Filters, Query
+from mnemic.types.catalogs import CatalogDelta, CatalogRows, CatalogVectors, Coded
 from mnemic.types.changes import (
     AddEpisode,
     AddMemory,
@@ -63,8 +64,11 @@ __all__ = [
     "Archive",
     "Candidates",
     "CatalogDelta",
+    "CatalogRows",
+    "CatalogVectors",
     "Change",
     "ClusterSummary",
+    "Coded",
     "Consolidate",
     "ConsolidationAdvice",
     "ConsolidationReport",

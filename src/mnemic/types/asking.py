@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from mnemic.types.records import Emotion
 from mnemic.types.words import Evidence, Kind, Reach
 
-__all__ = ["CatalogDelta", "Filters", "Query"]
+__all__ = ["Filters", "Query"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,25 +60,3 @@ class Query:
     mood: Emotion | None = None
     emotion_weight: float = 0.3
     untrusted_share: float = 0.3
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CatalogDelta:
-    """What a cache of one user's records must learn to be up to date with event number ``event``.
-
-    ``rows`` are (doc, kind, status, session, project, time, role or type, speaker, length, importance, traits, time in
-    the world, utc offset in minutes, told periods as JSON or None) and ``vectors`` are (doc, float16 bytes), both of new and
-    touched docs. A touched doc not among the rows is gone. ``beliefs`` are (doc, true from, true until or None, no longer
-    believed since or None, known since, docs it was made from, doc that replaced it or None) of memories. ``kept`` are docs
-    whose text, and so terms and vector, is as it was: their vectors are left out. None kept is always right, and slower.
-    """
-
-    event: int
-    rows: Sequence[tuple[Any, ...]]
-    vectors: Sequence[tuple[int, bytes]]
-    beliefs: Sequence[tuple[Any, ...]] = ()
-    touched: Sequence[int] = ()
-    kept: Collection[int] = ()
-    model: str | None = None
-    dimension: int | None = None
-    reembedded: bool = False

@@ -26,7 +26,7 @@ def beliefs(rows):
 
 def delta(rows, touched=()):
     told = [(doc, since, until, expired, known, json.dumps(parents), by) for doc, (since, until, expired, known, parents, by) in rows.items()]  # fmt: skip
-    return CatalogDelta(event=1, rows=[], vectors=[], beliefs=sorted(told), touched=touched)
+    return CatalogDelta(event=1, beliefs=sorted(told), touched=touched)
 
 
 def shown(row, filters, now):
@@ -94,7 +94,7 @@ def test_made_is_origins_turned_round(rows):
 
 def test_nothing_changed_is_the_same_snapshot():
     held = beliefs({1: (0, None, None, 0, [], None)})
-    assert held.after(CatalogDelta(event=2, rows=[], vectors=[])) is held
+    assert held.after(CatalogDelta(event=2)) is held
     assert len(Beliefs()) == 0
     assert Beliefs().hidden(Filters(at=1), 1).tolist() == []
 
@@ -154,7 +154,7 @@ def test_origins_follow_step_by_step():
         return (doc, 1, None, None, 1, json.dumps(parents), None)
 
     def delta(event, *rows, touched=()):
-        return CatalogDelta(event=event, rows=(), vectors=(), beliefs=rows, touched=touched)
+        return CatalogDelta(event=event, beliefs=rows, touched=touched)
 
     held = Beliefs().after(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
     before = (held.origins, held.made, held.pairs.tolist())

@@ -55,8 +55,8 @@ class Fts5Index:
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Learn of new and changed records."""
         known = self._known
-        touched = set(delta.touched)
-        fresh = [row[0] for row in delta.rows if known and row[0] > known.last and row[0] not in touched]
+        docs = delta.rows.doc if delta.rows else np.empty(0, np.int64)
+        fresh = sorted({*docs[docs > known.last].tolist()} - {*delta.touched}) if known else []
         changed = any(doc not in delta.kept for doc in delta.touched)
         if known is None or changed or known.tail_size + len(fresh) > MAX_TAIL:
             self._known = _Known(int(columns.doc[-1]) if len(columns) else -1)

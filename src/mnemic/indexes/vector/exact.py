@@ -18,9 +18,6 @@ from mnemic.types import CatalogDelta
 
 __all__ = ["ExactIndex"]
 
-PIECE = 500
-"""Vectors taken in at a time: what is joined and converted stays in the processor's cache."""
-
 
 class ExactIndex:
     """The vectors of one user, row for row beside the catalog's columns; rows without a vector are zero.
@@ -50,22 +47,17 @@ class ExactIndex:
         self._size = size
         if not delta.vectors:
             return
-        docs, blobs = zip(*delta.vectors, strict=True)
-        wanted = np.array(docs, np.int64)
+        wanted, values = delta.vectors.doc, delta.vectors.values
         rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
         held = columns.doc[rows] == wanted
         changed = rows[held & (rows < known)]
         if len(changed) and self._lent:  # a search still reads what changes
             self._matrix = self._matrix.copy()
             self._signs = None if self._signs is None else self._signs.copy()
-        together = held.all() and len(rows) == rows[-1] - rows[0] + 1
-        for start in range(0, len(docs), PIECE):
-            part = slice(start, start + PIECE)
-            at, fresh = rows[part], np.frombuffer(b"".join(blobs[part]), "<f2").reshape(-1, dimension)
-            if together:
-                self._matrix[at[0] : at[-1] + 1] = fresh
-            else:
-                self._matrix[at[held[part]]] = fresh[held[part]]
+        if not known and len(rows) == size and held.all():
+            self._matrix = values
+        else:
+            self._matrix[rows[held]] = values[held]
         signed = changed[changed < self._signed]
         if self._signs is not None and len(signed):
             self._signs[:, signed] = signs_of(self._matrix[signed])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mnemic.stores.sql import rows
-from mnemic.stores.sql.connection import Connection, Dialect
+from mnemic.stores.sql.connection import Connection, Cursor, Dialect
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
-from mnemic.types import Episode, Event, Filters, MemoryRecord, Message, Stored
+from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,37 +57,23 @@ def user_number(db: Connection, name: str) -> int | None:
     return row[0] if row else None
 
 
-def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-    """The searchable side of a user's records: those with a number above ``after``, and the ones named.
+def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> CatalogRows | None:
+    """The searchable side of a user's records: those with a number above ``after``, and the ones named."""
+    from mnemic.stores.sql.packing import packed
 
-    Rows are those of ``CatalogDelta``, ascending by doc.
-    """
-    found: list[tuple[Any, ...]] = []
-    parts = [_after_or_among(db, select, user, after, docs) for select in _CATALOG]
-    parts = [part for part in parts if part]
-    if len(parts) == 1 and not docs:
-        return parts[0]  # sorted by the database
-    for part in parts:
-        found += part
-    found.sort(key=_first)
-    return found
+    return packed(part for select in _CATALOG for part in _after_or_among(db, select, user, after, docs))
 
 
 def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
     """The clocks and origins of memories, selected as in ``catalog``."""
-    return _after_or_among(db, _BELIEFS, user, after, docs)
+    return [row for part in _after_or_among(db, _BELIEFS, user, after, docs) for row in part.fetchall()]
 
 
-def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> list[tuple[Any, ...]]:
-    found = db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after)).fetchall()
+def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
+    yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
     if docs:
         sql = f"{select} AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
-        found += db.execute(sql, (user, after, db.dialect.many(docs))).fetchall()
-    return found
-
-
-def _first(row: tuple[Any, ...]) -> int:
-    return row[0]
+        yield db.execute(sql, (user, after, db.dialect.many(docs)))
 
 
 # What leaves the text of a record, and so its terms and its vector, as they were.
@@ -123,9 +109,12 @@ def last_event(db: Connection, user: int) -> int:
     return max(own or 0, everybody or 0)
 
 
-def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[int, bytes]]:
-    """Stored vectors as (doc, float16 bytes), ascending, selected as in ``catalog``."""
-    return _after_or_among(db, "SELECT doc, vector FROM vectors WHERE user = ?", user, after, docs)
+def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = (), most: int = 0) -> CatalogVectors | None:
+    """Stored vectors, selected as in ``catalog``; ``most`` is how many there are likely to be at most."""
+    from mnemic.stores.sql.packing import stacked
+
+    select = "SELECT doc, vector FROM vectors WHERE user = ?"
+    return stacked(_after_or_among(db, select, user, after, docs), most)
 
 
 def postings(db: Connection, user: int, term: str) -> list[int]:

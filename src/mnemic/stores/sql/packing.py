@@ -1,0 +1,90 @@
+"""Rows into columns, a page at a time: a hundred thousand rows never stand in memory as as many tuples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.stores.sql.connection import Cursor
+from mnemic.types import CatalogRows, CatalogVectors, Coded
+
+__all__ = ["packed", "stacked"]
+
+PAGE = 500
+"""Rows at a time: what they hold stays in the processor's cache."""
+
+_NUMBERS: dict[str, Any] = {
+    "doc": np.int64, "time": np.int64, "length": np.float32, "importance": np.float32, "traits": np.int32,
+    "moment": np.int64, "offset": np.int64,
+}  # fmt: skip
+_ORDER = (
+    "doc", "kind", "status", "session", "project", "time", "label", "speaker", "length", "importance", "traits", "moment",
+    "offset", "told",
+)  # fmt: skip
+
+
+def packed(cursors: Iterable[Cursor]) -> CatalogRows | None:
+    """The rows of a catalog, ascending by doc; None for none. The statements select their columns in the order here."""
+    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _ORDER[:-1]}
+    codes: dict[str, dict[str | None, int]] = {name: {} for name in _ORDER[:-1] if name not in _NUMBERS}
+    told: dict[int, str] = {}
+    for page in _pages(cursors):
+        *values, periods = zip(*page, strict=True)
+        for name, column in zip(columns, values, strict=True):
+            if (code := codes.get(name)) is not None:
+                for word in dict.fromkeys(column):
+                    code.setdefault(word, len(code))
+                column = list(map(code.__getitem__, column))  # noqa: PLW2901 - its words become their codes
+            columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
+        if any(periods):
+            told.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
+    if not columns["doc"]:
+        return None
+    whole = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in columns.items()}
+    if (whole["doc"][1:] < whole["doc"][:-1]).any():
+        order = np.argsort(whole["doc"], kind="stable")
+        whole = {name: column[order] for name, column in whole.items()}
+    coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
+    return CatalogRows(**whole, **coded, told=told)
+
+
+def stacked(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
+    """Vectors, selected as (doc, float16 bytes), ascending; None for none.
+
+    Args:
+        cursors: the selections.
+        most: how many there are likely to be at most.
+
+    Raises:
+        ValueError: they are not of one length.
+    """
+    docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
+    for page in _pages(cursors):
+        numbers, blobs = zip(*page, strict=True)
+        fresh = np.frombuffer(b"".join(blobs), "<f2").reshape(len(blobs), -1)
+        end = size + len(page)
+        if not size:
+            values = np.empty((max(most, end), fresh.shape[1]), np.float32)
+        if end > len(docs) or end > len(values):
+            docs = np.resize(docs, max(end, 2 * size))
+            values = np.concatenate([values[:size], np.empty((len(docs) - size, values.shape[1]), np.float32)])
+        docs[size:end], values[size:end] = numbers, fresh
+        size = end
+    if not size:
+        return None
+    docs, values = docs[:size], values[:size]
+    if (docs[1:] < docs[:-1]).any():
+        order = np.argsort(docs, kind="stable")
+        docs, values = docs[order], values[order]
+    return CatalogVectors(docs, values)
+
+
+def _pages(cursors: Iterable[Cursor]) -> Iterator[list[tuple[Any, ...]]]:
+    for cursor in cursors:
+        rows = iter(cursor)
+        while page := list(islice(rows, PAGE)):
+            yield page
