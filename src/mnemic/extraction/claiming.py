@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from mnemic.extraction import keeping
 from mnemic.extraction.answering import asked_about
@@ -55,6 +55,13 @@ _PREDICATE = re.compile(
 _CLAUSE = re.compile(r"[;:]|,(?! ?\d)|\b(?:and|but|because|which|who|where)\b", re.IGNORECASE)
 _SINCE = re.compile(r"\b(?:since|as of|from|starting|effective)\b", re.IGNORECASE)
 """Words before the date from which something holds."""
+_DATED = re.compile(r"\b(?:19|20)\d\d\b|\b(?:ago|last|yesterday|today|this|past|since)\b", re.IGNORECASE)
+"""What tells of a day that is over, or of its year."""
+_PLANNED = re.compile(
+    r"\b(?:will|shall|going to|(?:am|is|are) \w+ing)\b|['\u2019](?:ll|(?:m|re) \w+ing)\b", re.IGNORECASE
+)
+_JUST = 60
+"""Days after which a date in a sentence without a past is one to come."""
 _QUOTED = re.compile(r'"[^"]*"|`[^`]*`')
 
 
@@ -133,10 +140,20 @@ def made(
     )  # fmt: skip
 
 
+def _is_ahead(said: str, named: datetime, when: datetime) -> bool:
+    """Whether a day without a year is the next one of its name: "we are moving on 1 February", said in November."""
+    if named >= when or _DATED.search(said):
+        return False
+    if _PLANNED.search(said):
+        return True
+    past = any(is_past(word) for word in said.lower().split())
+    return not past and when - named > timedelta(days=_JUST)
+
+
 def _began(said: str, written: str, type_: str, when: datetime) -> datetime | None:
     """Since when something holds: of what lasts, only a date that says so, not one of anything else in the sentence."""
     named = happened(said, when)
-    if named is None:
+    if named is None or _is_ahead(said, named, when):
         return None
     first, *others = _CLAUSE.split(said)
     if type_ != "semantic":

@@ -31,7 +31,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RECALLED = re.compile(r"<memory\b[^>]{0,200}>.*?(?:</memory\b[^>]{0,200}>|\Z)", re.DOTALL | re.IGNORECASE)
 _IMAGE = re.compile(r"\[shares? an? (?:image|photo|picture)s?:\s*([^\]]{3,200})\]", re.IGNORECASE)
 _WE = re.compile(r"\bwe\b", re.IGNORECASE)
-_LINK = re.compile(r"https?://\S+")
+_LINK = re.compile(r"(?P<before>\S*\s*)https?://\S+")
+_LEADS_TO = re.compile(
+    r"\b(?:at|is|are|was|were|be|to|on|for|from|in|under|via|with|by|of|through|over|behind|called|use|uses|using|used|see|and|or)\s*$|[:=(]\s*$",
+    re.IGNORECASE,
+)
+"""What a sentence would break off after."""
 _AGENTS = re.compile(
     r"assistant|agent|\bbot\b|chatbot|\bai\b|gpt|claude|gemini|llama|copilot|system|model|_|\d", re.IGNORECASE
 )
@@ -182,7 +187,7 @@ def _of_turn(turn: Turn, pieces: Sequence[str]) -> list[Claim]:
             followed = False
             found += filter(None, [claiming.foreign(turn, piece)])
             continue
-        bare = _LINK.sub("", piece).strip()
+        bare = _LINK.sub(_without_link, piece).strip()
         match = _WITH.search(bare)
         named = (match["with"] or match["and"]) if match else companion
         companion = named if match and _stands_before_we(bare, match) else companion
@@ -195,6 +200,11 @@ def _of_turn(turn: Turn, pieces: Sequence[str]) -> list[Claim]:
         if claim is not None:
             found.append(claim)
     return found
+
+
+def _without_link(found: re.Match[str]) -> str:
+    """What is left of a link: all of it where the sentence says something of it, nothing where it only hangs on."""
+    return found[0] if _LEADS_TO.search(found["before"]) else found["before"]
 
 
 def _whose(turn: Turn, piece: str, *, of_another: bool) -> bool:

@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from mnemic.extraction.attributes import cardinality, light_terms
+from mnemic.extraction.attributes import PERSONAL, cardinality, light_terms
 from mnemic.extraction.clauses import is_short, standing, tells_of_change
-from mnemic.extraction.facts import facts
+from mnemic.extraction.facts import Fact, facts
 from mnemic.extraction.rewriting import is_past
 from mnemic.extraction.slots import mentions, read, replaced_values
 from mnemic.text.terms import content_terms
@@ -98,6 +98,8 @@ def comparable(last: str, first: str) -> bool:
     """
     if not (is_short(last) and is_short(first)) or any(standing(last)) or any(standing(first)):
         return False
+    if _apart(last, first):
+        return False
     a, b = read(last), read(first)
     if a.owned != b.owned or _MORE.search(last) or _MORE.search(first):
         return False
@@ -109,6 +111,30 @@ def comparable(last: str, first: str) -> bool:
     exchanged = a.values - b.values and b.values - a.values
     more_a, more_b = a.topic - b.topic, b.topic - a.topic
     return bool(exchanged) or _gives_old(last, first) or (0 < len(more_a) <= 2 and 0 < len(more_b) <= 2)
+
+
+def _apart(last: str, first: str) -> bool:
+    """Whether facts say that the two are of different matters: a laptop and a phone, two things that are no more."""
+    mine, theirs = facts(last), facts(first)
+    if not mine or not theirs or _gives_old(last, first):
+        return False
+    if all(f.tense == "past" for f in mine):
+        return True  # what happened once ends nothing
+    if not any(f.polarity for f in (*mine, *theirs)):
+        return True
+    return all(_of_two(f, g, last, first) for f in mine for g in theirs)
+
+
+def _of_two(f: Fact, g: Fact, last: str, first: str) -> bool:
+    """Whether two facts are of two things: each statement names its own by a word that the other has not."""
+    if f.subject != g.subject and (f.attribute in PERSONAL or g.attribute in PERSONAL):
+        return True
+    return f.attribute != g.attribute and _named_alone(f, last, first) and _named_alone(g, first, last)
+
+
+def _named_alone(fact: Fact, own: str, other: str) -> bool:
+    terms = frozenset(content_terms(fact.attribute))
+    return fact.cardinality == "one" and terms <= read(own).terms and bool(terms - read(other).terms)
 
 
 def _is_event(text: str) -> bool:

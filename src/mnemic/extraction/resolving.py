@@ -16,6 +16,7 @@ from mnemic.extraction.clauses import is_short, standing, tells_of_change
 from mnemic.extraction.facts import Fact, facts
 from mnemic.extraction.matching import comparable, replacing
 from mnemic.extraction.novelty import distinct_terms, novelty, similarities
+from mnemic.extraction.scoping import scope
 from mnemic.extraction.slots import mentions, people, replaced_values, same_slot
 from mnemic.extraction.values import kind, same_value
 from mnemic.text.clock import aware
@@ -133,6 +134,9 @@ def _seen(
         when = said_when(record)
         cosine = None if cosines is None else float(cosines[at])
         relation, reason, decided = None, "", True
+        if scope(text) != scope(record.content):  # one is an exception from the other
+            yield _Known(record, when, record.expired_at is None, None, None, "", decided=True)
+            continue
         held = [fact for fact in facts(record.content) if fact.tense == "present"] if new else ()
         for f in new:
             for g in held:

@@ -59,7 +59,7 @@ _OBJECT = re.compile(r"(?<![\w-])me\b(?!-)")
 _REFLEXIVE = re.compile(r"\b(?:by )?(?:myself|ourselves)\b", re.IGNORECASE)
 _WE = re.compile(r"\b[Ww]e(?P<short>['\u2019](?:re|ve|ll|d))?(?![\w/])(?= |,|\.|$)")
 _WHEN_YOU = re.compile(
-    r"\b([Bb]efore|[Aa]fter|[Ww]hen|[Ww]henever|[Ww]hile|[Ii]f|[Uu]ntil|[Uu]nless|that|as) you ([a-z]+(?:n't)?)\b"
+    r"\b([Bb]efore|[Aa]fter|[Ww]hen|[Ww]henever|[Ww]hile|[Ii]f|[Uu]ntil|[Uu]nless|that|as) you ([a-z]+n['\u2019]t|[a-z]+)\b"
 )
 _RULES_A_VERB = re.compile(
     r"\bto (?!the\b|a\b|an\b|my\b|our\b|his\b|her\b|their\b)[a-z]|"
@@ -102,13 +102,18 @@ def _inside(name: str) -> str:
     return name[0].lower() + name[1:] if name.startswith("The ") else name
 
 
+_ADVERB = re.compile(
+    r"^(?!(?:fly|ply|apply|bely|comply|imply|multiply|rally|rely|reply|supply|tally|sully|ally|bully)$).*ly$"
+)
+
+
 @lru_cache(maxsize=8_192)
 def third_person_verb(verb: str) -> str:
     """The form after he or she of a verb as it stands after I: love is loves, have is has; past and modal verbs stay."""
     lowered = verb.lower().replace("\u2019", "'")
     if lowered in _CHANGED:
         return _CHANGED[lowered]
-    if lowered in _MODALS or lowered in _NOT_VERBS or lowered in _BOTH or is_past(lowered) or lowered.endswith("ly"):
+    if lowered in _MODALS or lowered in _NOT_VERBS or lowered in _BOTH or is_past(lowered) or _ADVERB.search(lowered):
         return verb
     if re.search(r"[aeiouy]\w*ing$", lowered):
         return verb
@@ -224,7 +229,7 @@ def _group(text: str, speaker: Speaker) -> tuple[str, bool]:
     text = _WE.sub(subject, text)
     if seen and not speaker.plural:
         text = re.sub(
-            rf"({re.escape(group)}|{re.escape(_inside(group))})((?: (?:{_ADVERBS})\b)*) ([a-z]+(?:n't)?)\b",
+            rf"({re.escape(group)}|{re.escape(_inside(group))})((?: (?:{_ADVERBS})\b)*) ([a-z]+n['\u2019]t|[a-z]+)\b",
             lambda m: f"{m[1]}{m[2]} {_of_group(m[3])}",
             text,
         )

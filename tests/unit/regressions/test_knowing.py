@@ -1,0 +1,199 @@
+"""What people say in plain words, and what must not become of it."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemic import Memory
+
+DAY = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def told(memory, *texts, at=DAY):
+    """What is known once the texts were said, a day apart."""
+    for day, text in enumerate(texts):
+        memory.add_message(text, sent_at=at + timedelta(days=day))
+        memory.process()
+    return [record.content for record in memory.list(order="oldest")]
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("I quit smoking in March.", "I quit my gym in June."),
+        ("I no longer eat pork.", "I no longer drink coffee."),
+        ("My new laptop is a ThinkPad.", "My new phone is a Pixel."),
+        ("My new dentist is Dr. Costa.", "My new hairdresser is Lola."),
+        ("I switched my phone plan to Vodafone.", "I switched my electricity plan to Eon."),
+        ("I switched my bank to N26.", "I switched my insurance to Allianz."),
+        ("I moved my savings to ING.", "I moved to Berlin."),
+        ("The half marathon: I switched to the Leipzig one on 11 April 2027.", "Today I ran a half marathon in 1:58:10, my new best!"),
+    ],
+)  # fmt: skip
+def test_what_ends_or_changes_something_ends_nothing_else(memory, first, then):
+    assert len(told(memory, first, then)) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("My dentist is Dr. Costa.", "My new dentist is Dr. Silva."),
+        ("I drink coffee every day.", "I no longer drink coffee."),
+        ("My new laptop is a ThinkPad.", "My new laptop is a MacBook."),
+        ("I switched my phone plan to Vodafone.", "I switched my phone plan to O2."),
+    ],
+)
+def test_what_changes_is_ended(memory, first, then):
+    assert len(told(memory, first, then)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rule", "exception"),
+    [
+        ("The rate limit is 60 requests per minute.", "The rate limit is 600 requests per minute for partners."),
+        ("The log level is INFO.", "The log level is DEBUG in dev."),
+        ("The line length is 100.", "The line length is 80 in Markdown files."),
+        ("The port is 8080.", "The port is 9090 on staging."),
+        ("My favourite colour is blue.", "My favourite colour is green for cars."),
+        ("The log level is DEBUG in dev.", "The log level is WARNING in prod."),
+    ],
+)
+def test_an_exception_replaces_no_rule(memory, rule, exception):
+    assert memory.remember(rule).outcome == memory.remember(exception).outcome == "stored"
+    assert {record.content for record in memory.list()} == {rule, exception}
+
+
+@pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("The log level is DEBUG in dev.", "The log level is TRACE in dev."),
+        ("The port is 8080.", "The port is 9090 for now."),
+        ("The office is a loft in Berlin.", "The office is a villa in Hamburg."),
+        ("The meeting is on Monday.", "The meeting is on Tuesday."),
+    ],
+)
+def test_the_same_rule_is_replaced(memory, first, then):
+    memory.remember(first)
+    assert memory.remember(then).outcome == "superseded"
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("We are moving to Leipzig on 1 February.", None),
+        ("I start my new job on 2 January.", None),
+        ("I'll fly to Rome on 5 March.", None),
+        ("I'm getting married on 12 May.", None),
+        ("I moved to Oslo on 1 February.", datetime(2026, 2, 1, tzinfo=UTC)),
+        ("I got married on 12 May.", datetime(2026, 5, 12, tzinfo=UTC)),
+    ],
+)
+def test_a_plan_is_not_dated_into_the_past(memory, text, day):
+    told(memory, text)
+    (record,) = memory.list(include_expired=True)
+    assert record.valid_at == day
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("We don't deploy on Fridays.", "The user's team doesn't deploy on Fridays."),
+        ("We haven't migrated the users yet.", "The user's team hasn't migrated the users yet."),
+        ("I fly to Paris on 3 December.", "The user flies to Paris on 3 December."),
+        ("Our CDN is at https://cdn.acme.example.", "The user's CDN is at https://cdn.acme.example."),
+    ],
+)
+def test_statements_are_whole_english_sentences(memory, text, statement):
+    assert told(memory, text) == [statement]
+
+
+def test_a_session_starts_with_what_a_fact_leaves_out(memory):
+    told(memory, "Default port is 8000.", "Port 8000 collides with Django. Let's use 8080 instead.")
+    assert "8080" in memory.get_memory_context(max_tokens=800).text
+
+
+class TestForgotten:
+    @pytest.fixture
+    def named(self, memory):
+        """The id of what is forgotten, in an episode that tells of something else too."""
+        talk = memory.scoped(session="talk")
+        talk.add_exchange("I was diagnosed with diabetes last spring.", "I am sorry to hear that.")
+        talk.add_exchange("My cat is called Miso.", "Nice.")
+        memory.process()
+        talk.end_session()
+        return next(message.id for message in memory.messages() if "diabetes" in message.content)
+
+    def everything(self, memory):
+        said = [memory.get_memory_context(query, max_tokens=900) for query in ("What is my cat called?", None)]
+        texts = [text for context in said for text in (context.text, context.to_prompt())]
+        texts += [hit.text for hit in memory.search("diabetes", kinds=["message", "memory", "episode"], k=20)]
+        return "\n".join([*texts, *(f"{e.title} {e.content}" for e in memory.episodes())])
+
+    def test_no_story_and_no_summary_tells_it(self, memory, named):
+        assert "diabetes" in self.everything(memory)
+        memory.forget(ids=[named])
+        assert "diabetes" not in self.everything(memory)
+        assert "Miso" in self.everything(memory)
+        assert memory.verify().ok
+
+    def test_it_is_told_again_when_it_comes_back(self, memory, named):
+        before = [(e.title, e.content, e.message_ids) for e in memory.episodes()]
+        memory.forget(ids=[named])
+        memory.restore(named)
+        assert [(e.title, e.content, e.message_ids) for e in memory.episodes()] == before
+        assert memory.verify().ok
+
+    def test_an_episode_of_which_nothing_is_left_goes_and_comes_back(self, memory, named):
+        (episode,) = memory.episodes()
+        memory.forget(ids=episode.message_ids)
+        assert memory.episodes() == []
+        memory.restore(named)
+        (again,) = memory.episodes()
+        assert (again.id, again.message_ids) == (episode.id, episode.message_ids)
+        assert "Miso" not in again.content
+        assert memory.verify().ok
+
+    def test_an_episode_that_was_forgotten_itself_stays_so(self, memory, named):
+        memory.forget(ids=[memory.episodes()[0].id])
+        memory.forget(ids=[named])
+        memory.restore(named)
+        assert memory.episodes() == []
+
+
+def test_erasing_beside_what_was_forgotten_and_then_doubted(memory):
+    doubted, other = (memory.remember(text).id for text in ("The bank has moved.", "The cat is called Miso."))
+    memory.forget(ids=[doubted])
+    memory.quarantine(ids=[doubted], reason="a strange page")
+    assert memory.forget(ids=[other], hard=True).ids == (other,)
+    assert memory.verify().ok
+
+
+def test_what_was_made_of_a_restatement_is_named_by_the_hit_that_carries_it(memory):
+    first = memory.remember("The kitchen of the flat is painted green.").id
+    beside = memory.scoped(project="p")
+    again = beside.remember("The kitchen of the flat is painted green!").id
+    made = beside.remember("The flat has a green kitchen.", source_ids=[again]).id
+    hits = memory.search("The kitchen of the flat is painted green", reach="user", kinds=["memory"])
+    assert {id_ for hit in hits for id_ in (hit.id, *hit.similar, *hit.via)} == {first, again, made}
+
+
+def test_what_the_prompt_shows_is_named(memory):
+    told(
+        memory,
+        *(
+            f"The port of server {name} is {8000 + n}."
+            for n, name in enumerate(("Apollo", "Borneo", "Cyprus", "Dover", "Etna"))
+        ),
+    )
+    context = memory.get_memory_context("What is the port of server Dover?", max_tokens=90)
+    assert context.shown
+    records = {record.id: record.content for record in (*memory.messages(), *memory.list())}
+    assert all(records[id_].split()[-1].rstrip(".") in context.to_prompt() for id_ in context.shown)
+    lines = [line for line in context.to_prompt().split("\n") if line.startswith("- ")]
+    assert len(lines) == len(context.shown)
