@@ -3,6 +3,7 @@
 # ruff: noqa: E501, S105 - expressions are easier to check on one line; none of them is a password
 from __future__ import annotations
 
+import base64
 import re
 
 from mnemic.safety.secrets.pattern import Match, Pattern
@@ -25,7 +26,9 @@ _OF_KEYS = re.compile(
     r"subscription|ssh|hmac|aes|client|secret)[\"' _-]{0,2}$",
     re.IGNORECASE,
 )
-_LATER = r"(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|main|value|b64|base64|raw|plain|old|new))?+"
+_LATER = (
+    r"(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|main|value|base|b64|base64|raw|plain|old|new))?+"
+)
 _GETS = r"""["'\]\\]{0,3}\s{0,4}(?:=>|:=|={1,2}|:|\uff1a)\s{0,4}"""
 _FREE = r"""(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)[^\s"'`\\]){1,512}+"""
 _VALUE = rf"""(?:\\?"(?P<double>[^"\n\\]{{1,512}}+)|'(?P<single>[^'\n]{{1,512}}+)|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
@@ -170,6 +173,14 @@ def _is_seed(match: Match) -> bool:
 _SEED = r"(?:\d{1,2}[.)]\s?)?(?!(?:the|and|for|are|was|but|not|from|his|her|has|had|our|its|were|been|their|she|him)\b)[a-z]{3,8}\b"
 
 
+def _is_pair(match: Match) -> bool:
+    """Whether a value is a user and a password in base64, as registries keep them."""
+    try:
+        return b":" in base64.b64decode(match["secret"], validate=True)[1:-1]
+    except ValueError:
+        return False
+
+
 def _has_key(match: Match) -> bool:
     """Whether there is a key between the lines that would frame one."""
     return re.search(r"[A-Za-z0-9+/=]{24}", match[0]) is not None
@@ -206,9 +217,13 @@ SAID: tuple[Pattern, ...] = (
     Pattern(
         kind="authorization-header", needles=("authorization",), holds=_is_given,
         regex=_compiled(
-            r"authorization[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot|key)\s{1,3})?+"
+            r"authorization[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot|key|oauth|ssws|splunk|geniekey|hawk|snowflake)\s{1,3})?+"
             r"(?P<secret>[^\s\"',;<>{}$]{8,4096}+)"
         ),
+    ),
+    Pattern(
+        kind="basic-auth", needles=('"auth"',), holds=_is_pair,
+        regex=_compiled(r"\"auth\"\s{0,3}:\s{0,3}\"(?P<secret>[A-Za-z0-9+/]{8,4096}+={0,2})\""),
     ),
     Pattern(
         kind="bearer-token", needles=("bearer",), holds=_is_random,
@@ -242,6 +257,10 @@ SAID: tuple[Pattern, ...] = (
             r"(?<!\S)(?:(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:(?!//)|sshpass -p ?[\"']?|--(?:password|passwd|token|secret|api-key)[ =][\"']?)"
             r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"
         ),
+    ),
+    Pattern(
+        kind="command-password", needles=("mysql", "mariadb"), holds=_is_given,
+        regex=_compiled(r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
     ),
     Pattern(
         kind="login", needles=("login", "user", "account"), holds=_is_login,

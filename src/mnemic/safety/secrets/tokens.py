@@ -18,6 +18,7 @@ airtable-token            pat                          pat[A-Za-z0-9]{14}\.[0-9a
 alibaba-access-key        LTAI                         LTAI[A-Za-z0-9]{17,21}(?![A-Za-z0-9])
 anthropic-key             sk-ant-                      sk-ant-[A-Za-z0-9_-]{20,}+
 artifactory-token         AKC                          AKC[A-Za-z0-9]{60,}+
+asana-token               /                            |(?<![\w/.])[12]/\d{15,17}(?:/\d{15,17})?:[0-9a-f]{32}(?![0-9A-Za-z])
 atlassian-token           ATATT3,ATCTT3                AT[AC]TT3[A-Za-z0-9_=-]{50,}+
 aws-access-key            AKIA,ASIA,ABIA,ACCA          A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])
 aws-bedrock-key           ABSK                         ABSK[A-Za-z0-9+/]{60,}+={0,2}
@@ -27,8 +28,11 @@ azure-sas-signature       sig=                         |(?<=[?&;])sig=(?P<secret
 bitbucket-token           ATBB                         ATBB[A-Za-z0-9_=-]{24,}+
 braintree-token           access_token$                access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}
 brevo-key                 xkeysib-,xsmtpsib-           x(?:key|smtp)sib-[0-9a-f]{64}-[A-Za-z0-9]{16}
+buildkite-token           bkua_                        bkua_[0-9a-f]{40}
+circleci-token            CCIPAT_,CCIPRJ_              CCIP(?:AT|RJ)_[A-Za-z0-9]{20,24}_[0-9a-f]{40}
 cloudflare-key            v1.0-                        v1\.0-[0-9a-f]{24}-[0-9a-f]{140,}+
 clickup-token             pk_                          pk_\d{5,10}_[0-9A-Z]{32}
+contentful-token          CFPAT-                       CFPAT-[A-Za-z0-9_-]{43}
 crates-token              cio                          cio[A-Za-z0-9]{32}(?![A-Za-z0-9])
 databricks-token          dapi                         dapi[0-9a-f]{32}(?:-\d)?(?![A-Za-z0-9])
 digitalocean-token        _v1_                         |(?<![A-Za-z0-9])do[oprt]_v1_[0-9a-f]{64}
@@ -74,10 +78,14 @@ onepassword-token         ops_eyJ                      ops_eyJ[A-Za-z0-9+/=_-]{1
 onepassword-key           A3-                          A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}
 openrouter-key            sk-or-                       sk-or-(?:v\d-)?[0-9A-Za-z]{32,}+
 perplexity-key            pplx-                        pplx-[A-Za-z0-9]{40,}+
+pinecone-key              pcsk_                        pcsk_[A-Za-z0-9]{5,8}_[A-Za-z0-9]{50,}+
 planetscale-token         pscale_                      pscale_(?:tkn|pw|oauth)_[\w=.-]{32,}+
+posthog-key               phx_                         phx_[A-Za-z0-9]{40,}+
 postman-key               PMAK-                        PMAK-[0-9a-f]{24}-[0-9a-f]{34}
+prefect-key               pnu_,pnb_                    pn[ub]_[A-Za-z0-9]{36}(?![A-Za-z0-9])
 pulumi-token              pul-                         pul-[0-9a-f]{40}(?![A-Za-z0-9])
 pypi-token                pypi-                        pypi-[A-Za-z0-9_-]{40,}+
+readme-key                rdme_                        rdme_[a-z0-9]{60,}+
 replicate-token           r8_                          r8_[A-Za-z0-9]{37}(?![A-Za-z0-9])
 resend-key                re_                          re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}(?![A-Za-z0-9])
 rubygems-key              rubygems_                    rubygems_[0-9a-f]{48}
@@ -88,6 +96,7 @@ shopify-token             shp                          shp(?:at|ca|pa|ss)_[0-9A-
 slack-token               xox,xapp-,xoxe.              x(?:ox[abceoprsd](?:\.xox[bp])?|app)-[A-Za-z0-9-]{10,}+
 slack-webhook             hooks.slack.com/             |(?<=hooks\.slack\.com/)(?:services|workflows|triggers)/(?P<secret>[A-Za-z0-9/_-]{30,}+)
 sonar-token               sq                           sq[upa]_[0-9a-f]{40}
+sourcegraph-token         sgp_                         sgp_(?:(?:[0-9a-f]{16}|local)_)?[0-9a-f]{40}
 square-token              sq0                          sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}+
 square-token              EAAA                         EAAA[A-Za-z0-9_-]{60}(?![A-Za-z0-9_-])
 stripe-key                k_live_,k_test_,k_prod_      |(?<![A-Za-z0-9])[sr]k_(?:live|test|prod)_[A-Za-z0-9]{16,}+
@@ -98,8 +107,10 @@ tailscale-key             tskey-                       tskey-(?:auth|api|client|
 tavily-key                tvly-                        tvly-(?:dev-|prod-)?[A-Za-z0-9]{24,}+
 teams-webhook             webhook.office.com/          |(?<=webhook\.office\.com/)webhookb2/(?P<secret>[A-Za-z0-9@/-]{60,}+)
 telegram-token            :AA                          |(?<![\w.:-])\d{6,12}:AA[A-Za-z0-9_-]{32,36}(?![A-Za-z0-9_-])
+tencent-key               AKID                         AKID[A-Za-z0-9]{32}(?![A-Za-z0-9])
 terraform-token           .atlasv1.                    |(?<![A-Za-z0-9])[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{60,}+
 twilio-key                SK                           SK[0-9a-f]{32}(?![0-9A-Za-z])
+twitter-token             AAAAAAAAAAAAAAAAAAAA         A{20,}[A-Za-z0-9%+/=]{60,}+
 typeform-token            tfp_                         tfp_[A-Za-z0-9_.=-]{40,}+
 vault-token               hvs.,hvb.,hvr.               hv[sbr]\.[A-Za-z0-9_-]{20,}+
 xai-key                   xai-                         xai-[A-Za-z0-9]{40,}+
@@ -164,10 +175,11 @@ TOKENS: tuple[Pattern, ...] = (
         regex=re.compile(_BEGINS + r"[xyztuvYZUV]prv[1-9A-HJ-NP-Za-km-z]{80,}+"),
     ),
     Pattern(
-        kind="password-hash", needles=("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$argon2"),
+        kind="password-hash", needles=("$2a$", "$2b$", "$2y$", "$6$", "$5$", "$1$", "$y$", "$apr1$", "$argon2", "pbkdf2_"),
         regex=re.compile(
             r"(?<![\w$])\$(?:2[aby]\$\d\d\$[./A-Za-z0-9]{53}|[156y]\$[./A-Za-z0-9$=]{20,}+"
-            r"|argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{40,}+)"
+            r"|apr1\$[./A-Za-z0-9]{1,8}\$[./A-Za-z0-9]{22}|argon2(?:id|i|d)\$[A-Za-z0-9+/$=,]{40,}+)"
+            r"|(?<![\w$])pbkdf2_sha(?:1|256|512)\$\d{3,8}\$[^\s$]{1,64}\$[A-Za-z0-9+/]{20,}+={0,2}"
         ),
     ),
 )  # fmt: skip
