@@ -61,7 +61,9 @@ class Memory(Handle):
     """Long-term memory in one folder.
 
     A handle is bound to one user (a hard wall), and optionally to a project and a session. It is safe to share between
-    threads; several processes may open the same folder; a forked child opens connections of its own.
+    threads; several processes may open the same folder, each with a handle that it made itself: one that is carried
+    over a fork opens connections of its own, and is safe only while nothing was being written at the fork and the parent
+    keeps its handle open.
 
     Args:
         location: a folder, made when missing; ``postgresql://user:password@host/database``, with ``?schema=`` other than
@@ -306,7 +308,7 @@ class Memory(Handle):
         if hard:
             return self._erase(description, ids)
         if ids is not None:
-            return writing.archive(self._engine, self._scope, ids, reason)
+            return writing.archive(self._engine, self._scope, ids, reason, self._zone)
         from mnemic.flows import forgetting
 
         return forgetting.forget_described(self._engine, self._scope, description, self._zone, reason)
@@ -331,7 +333,7 @@ class Memory(Handle):
 
     def restore(self, *ids: str) -> Receipts:
         """Bring forgotten records back."""
-        return writing.restore(self._engine, self._scope, ids)
+        return writing.restore(self._engine, self._scope, ids, self._zone)
 
     def quarantine(
         self,

@@ -10,6 +10,7 @@ import pytest
 
 from mnemic import Memory, Message, StoreFull
 from mnemic.flows import processing
+from mnemic.stores.sql.knowledge import Knowledge
 
 PROCESSOR = Path(__file__).with_name("process_until.py")
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
@@ -272,3 +273,43 @@ def test_two_remember_the_same_news_at_once():
         store.apply = apply
         assert memory.remember("I live in Porto.").outcome == "duplicate"
         assert [r.content for r in memory.list()] == ["I live in Porto."]
+
+
+def test_what_waits_is_asked_once_for_many_conversations(monkeypatch):
+    asked = []
+    conversations = Knowledge.conversations
+    monkeypatch.setattr(Knowledge, "conversations", lambda own, user: asked.append(user) or conversations(own, user))
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add([message for n in range(40) for message in talk(f"s{n}", 3, n)])
+        memory.process()
+        assert memory.stats().pending.get("process", 0) == 0
+    assert len(asked) == 3, "at the beginning, for the steps, and for what is left"
+
+
+def test_the_conversation_that_waits_longest_is_always_next(monkeypatch):
+    taken = []
+    waiting = Knowledge.waiting
+
+    def noted(own, user, level, limit):
+        batch = waiting(own, user, level, limit)
+        taken.extend((found.message.sent_at, level[1]) for found in batch[:1])
+        return batch
+
+    monkeypatch.setattr(Knowledge, "waiting", noted)
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        for session, count, seed in (("long", 60, 0), ("short", 5, 1), ("late", 5, 2)):
+            memory.add(talk(session, count, seed))
+        memory.process()
+    assert taken == sorted(taken)
+    sessions = [session for _, session in taken]
+    assert sessions[0] == sessions[sessions.index("short") + 1] == "long", "what is left of it waits for the short one"
+
+
+def test_conversations_that_come_in_meanwhile_wait_for_the_next_call():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add([message for n in range(4) for message in talk(f"s{n}", 3, n)])
+        more = iter(range(50, 90))
+        memory.process(progress=lambda done, total: memory.add(talk(f"s{(n := next(more))}", 3, n)))
+        waits = memory.stats().pending["process"]
+        assert waits == 12, "four conversations came, and wait for the next call"
+        assert memory.process().waiting == 0

@@ -722,6 +722,22 @@ class TestRetention:
         assert {ids[0], ids[1]} < left
         assert memory.scoped(user="bob").retire() == 0
 
+    def test_what_was_replaced_or_is_over_takes_no_room(self, opened):
+        memory = opened(user="ana", retention=RetentionPolicy(memory_limit=3))
+        for theme in ("dark", "light", "dark"):
+            memory.preferences["theme"] = theme
+        for port in (8080, 8081, 8082):
+            memory.remember(f"The API runs on port {port}.")
+        memory.remember("The office is closed today.", importance=0.1, delete_after=datetime.now(UTC))
+        memory.remember("The deadline is on 3 May.", importance=0.1)
+        assert memory.retire() == 1, "what is over"
+        assert len(memory.list()) == 3
+        memory.remember("The door code is green.")
+        assert memory.retire() == 1
+        assert len(memory.list()) == 3
+        assert memory.preferences["theme"] == "dark"
+        assert len(memory.list(include_expired=True)) == 7
+
     @pytest.mark.parametrize(
         "wrong",
         [

@@ -10,7 +10,17 @@ from pathlib import Path
 
 import pytest
 
-from mnemic import InvalidInput, Memory, Message, MnemicError, StoreCorrupt, StoreError, StoreFull, StoreUnavailable
+from mnemic import (
+    ConfigurationError,
+    InvalidInput,
+    Memory,
+    Message,
+    MnemicError,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
 from mnemic.flows import backing
 
 from .failpoints import answer_of, chosen, files
@@ -132,6 +142,8 @@ def test_a_backup_overwrites_nothing(tmp_path, folder):
         for place in (tmp_path / "full", tmp_path / "full" / "letter", folder):
             with pytest.raises(InvalidInput, match="overwrites nothing"):
                 memory.backup(place)
+        with pytest.raises(ConfigurationError, match="cannot be a folder"):
+            memory.backup(tmp_path / "mem\udce9")
         for place in ("", 3):
             with pytest.raises(InvalidInput):
                 memory.backup(place)

@@ -9,7 +9,7 @@ from tests.battery import note
 
 from mnemic import Conflict, Memory, Message, NotFound
 from mnemic.text.terms import index_terms
-from mnemic.types import Erase
+from mnemic.types import Erase, Purge
 
 from . import erasing
 from .erasing import Dense, Item, forms, opened, scan, vectors_of
@@ -116,6 +116,8 @@ def test_everything_of_a_user(tmp_path):
         erasure = ana.erase_user()
         assert erasure.clean
         assert erasure.counts["users"] == 1
+        assert erasure.purge.needles > len(items)
+        assert erasure.purge.bytes_scanned > 0
         assert not scan(folder, side, {*needles_of(items), *blobs})
         assert not len(other.search(items[2].canaries[0]))
         assert ana.stats().memories == {}
@@ -128,6 +130,53 @@ def test_everything_of_a_user(tmp_path):
         assert bob.verify().ok, bob.verify().findings
         assert bob.search(kept[2].canaries[0])
         other.close()
+
+
+def test_another_process_that_counted_uses_does_not_write_the_name_again(tmp_path):
+    folder = tmp_path / "memory"
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        memory.remember("Ana lives in Lisbon.")
+        other = Memory(folder, user="ana", embedder="hashing")
+        assert other.search("Where does Ana live?")
+        memory.erase_user()
+        other.close()  # writes down what it counted
+        assert memory._engine.store.user("ana") is None
+
+
+def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
+    folder = tmp_path / "memory"
+    with Memory(folder, user="ana@example.org", embedder="hashing") as memory:
+        memory.remember("Ana lives in Lisbon with her cat Miso.")
+        memory.scoped(user="bob").remember("Ana lives in Lisbon with her cat Miso.")
+        memory.export(folder / "ana.jsonl")
+        (folder / "users.txt").write_text("ana@example.org")
+        erasure = memory.erase_user()
+        assert not erasure.clean
+        assert erasure.purge.found == 2, "the id and the name; the text is bob's as well"
+        assert "ana.jsonl, users.txt" in erasure.purge.pending
+    with Memory(":memory:", user="ana@example.org", embedder="hashing") as memory:
+        memory.remember("Ana lives in Lisbon with her cat Miso.")
+        assert memory.erase_user().purge == Purge(), "there is no file that could be searched"
+
+
+def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
+    from mnemic.stores.sqlite import erasure as searching
+
+    chunks = searching._chunks
+
+    def closed(path, *, locked):
+        if path.name == "theirs.txt":
+            raise PermissionError(13, "Permission denied", str(path))
+        return chunks(path, locked=locked)
+
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        memory.remember("Ana lives in Lisbon with her cat Miso.", id="r1")
+        (tmp_path / "memory" / "theirs.txt").write_text("anything")
+        monkeypatch.setattr(searching, "_chunks", closed)
+        erasure = memory.forget(ids=["r1"], hard=True)
+        assert not erasure.clean
+        assert "theirs.txt cannot be read" in erasure.purge.pending
+        assert erasure.counts["memories"] == 1
 
 
 def test_the_next_user_never_gets_the_number_of_an_erased_one(tmp_path):

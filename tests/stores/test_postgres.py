@@ -170,7 +170,7 @@ class TestOrder:
             last = -1
             while not stop.is_set() or store.last_event(number) != event:
                 delta = store.catalog(number, after=last, event=event)
-                fresh = [row[0] for row in delta.rows]
+                fresh = delta.rows.doc.tolist() if delta.rows else []
                 assert not seen & set(fresh)
                 seen.update(fresh)
                 last, event = max([last, *fresh]), delta.event
@@ -513,6 +513,7 @@ class TestCommands:
             code = main(["--dir", url, "--embedder", "hashing", *map(str, words)])
             told = capsys.readouterr()
             assert "has no file" not in told.err
+            run.err = told.err
             return code, told.out
 
         return run
@@ -533,6 +534,12 @@ class TestCommands:
         assert PostgresStore.at(postgres_url)[1] is False
         assert mnemic(postgres_url, *words)[0] == 0
         assert mnemic(postgres_url, *words, "--dry-run")[0] == 0
+
+    @pytest.mark.parametrize("words", [("list",), ("users",), ("export", "-"), ("forget", "--id", "m1"), ("stats",)])
+    def test_reading_makes_no_record(self, mnemic, postgres_url, words):
+        assert mnemic(postgres_url, *words)[0] == 2
+        assert "There is no memory in postgresql://" in mnemic.err
+        assert PostgresStore.at(postgres_url)[1] is False
 
     def test_a_session_starts_with_what_is_known(self, mnemic, postgres_url):
         assert mnemic(postgres_url, "hook", "session-start") == (0, "")

@@ -14,7 +14,7 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Episode, Hit, MemoryRecord
 
-__all__ = ["Replaced", "group"]
+__all__ = ["Grouped", "Replaced", "covers", "group"]
 
 STORY = 200
 """Characters of the story of an episode."""
@@ -38,6 +38,14 @@ class Replaced:
 
     facts: Mapping[str, MemoryRecord] = field(default_factory=dict[str, MemoryRecord])
     before: Mapping[str, Sequence[MemoryRecord]] = field(default_factory=dict[str, Sequence[MemoryRecord]])
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """A prompt, and the ids of the hits that it shows."""
+
+    text: str = ""
+    shown: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -68,7 +76,7 @@ def group(
     max_tokens: int,
     count: TokenCounter,
     fence: str,
-) -> str:
+) -> Grouped:
     """Render hits under the episodes they come from, and what belongs to none under its day.
 
     Args:
@@ -80,7 +88,7 @@ def group(
         fence: see ``pack``.
 
     Returns:
-        The text; empty when nothing fits.
+        The text, empty when nothing fits. The story of an episode is left out where the lines below it say the same.
     """
     sections: dict[tuple[str, ...], _Section] = {}
     used = count(fenced([], fence)) + 1
@@ -91,6 +99,9 @@ def group(
         if any(hopeless(text, max_tokens, count, fence) for text in _texts(hit, known)):
             continue
         lines = _told(hit, known, day=key[1] if episode is None else None, fence=fence)
+        if section.story and covers(" ".join([*(line for _, line in section.lines), *lines]), section.story):
+            used -= count(f"  {section.story}\n") if section.lines else 0
+            section.story = ""
         opening = 0 if section.lines else count("\n".join(section.rendered()) + "\n")
         cost = opening + count("\n".join(lines) + "\n")
         if used + cost > max_tokens and section.story and not section.lines:
@@ -107,7 +118,8 @@ def group(
         if not sections[last].lines:
             del sections[last]
         text = _rendered(sections, fence)
-    return text if sections else ""
+    shown = {hit.id for section in sections.values() for hit, _ in section.lines}
+    return Grouped(text, tuple(hit.id for hit in hits if hit.id in shown)) if sections else Grouped()
 
 
 def _opened(episode: Episode | None, moment: datetime | None, fence: str) -> _Section:
@@ -138,10 +150,10 @@ def _facts(hit: Hit, known: Replaced) -> list[MemoryRecord]:
         return [known.facts[hit.id]]
     facts = [known.facts[id_] for id_ in hit.via if id_ in known.facts]
     told = " ".join(fact.content for fact in facts)
-    return facts if hit.kind == "memory" or (len(told) <= CHEAPER * len(hit.text) and _covers(told, hit.text)) else []
+    return facts if hit.kind == "memory" or (len(told) <= CHEAPER * len(hit.text) and covers(told, hit.text)) else []
 
 
-def _covers(told: str, text: str) -> bool:
+def covers(told: str, text: str) -> bool:
     """Whether hardly anything of a text is missing in what is told instead of it."""
     if {*_NUMBER.findall(text)} - {*_NUMBER.findall(told)}:
         return False

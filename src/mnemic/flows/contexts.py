@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mnemic import context
-from mnemic.context import Replaced
+from mnemic.context import Grouped, Replaced
 from mnemic.flows.engine import Engine
 from mnemic.flows.preferences import KEY
 from mnemic.flows.recalling import search
@@ -49,9 +49,11 @@ def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filter
     more = hits_for(max_tokens, SHORT)
     if query is not None and not packed.truncated and query.k <= len(result.hits) and query.k < more:
         return recall(engine, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
-    engine.given.note(scope, [hit.id for hit in packed.hits])
-    prompt = _grouped(engine, scope, result.hits, max_tokens) if packed.hits else ""
-    return replace(packed, evidence=result.evidence if packed.hits else "none", prompt=prompt)
+    told = _grouped(engine, scope, result.hits, max_tokens) if packed.hits else Grouped()
+    taken = [hit.id for hit in packed.hits]
+    engine.given.note(scope, [*taken, *told.shown])
+    evidence = result.evidence if packed.hits else "none"
+    return replace(packed, evidence=evidence, prompt=told.text, shown=told.shown if told.text else tuple(taken))
 
 
 _GENERAL = re.compile(
@@ -102,13 +104,13 @@ def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
     return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
 
 
-def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int) -> str:
+def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int) -> Grouped:
     """The hits under their episodes; empty where nothing was processed yet."""
     ids = {hit.episode for hit in hits if hit.episode}
     memories = {id_ for hit in hits for id_ in (*hit.via, *hit.superseded_by)}
     memories |= {hit.id for hit in hits if hit.kind == "memory"}
     if not ids and not memories:
-        return ""
+        return Grouped()
     knowledge = engine.store.knowledge
     found = knowledge.records(scope.user, sorted(ids | memories))
     found = {id_: r for id_, r in found.items() if isinstance(r, Message) or r.status != "archived"}
@@ -136,8 +138,8 @@ def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> t
             hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
             for m in reversed(messages)
         ]
-        told = _sources(engine, scope, found)
-        found = [hit for hit in found if hit.kind == "memory" or hit.id not in told]
+        told = _told(engine, scope, found)
+        found = [hit for hit in found if hit.id not in told or not context.covers(told[hit.id], hit.text)]
         found = _current(engine, scope, found, filters)
     return _distinct(found, filters)
 
@@ -160,12 +162,12 @@ def _current(engine: Engine, scope: Scope, hits: Sequence[Hit], filters: Filters
     return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]
 
 
-def _sources(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> set[str]:
-    """Ids of the messages whose matter memories among the hits tell already."""
+def _told(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> dict[str, str]:
+    """What the memories among the hits tell of each message they were made from, by its id."""
     records = engine.store.knowledge.records(scope.user, [hit.id for hit in hits if hit.kind == "memory"])
-    return {
-        id_
-        for record in records.values()
-        if isinstance(record, MemoryRecord) and record.category != SESSION_SUMMARY
-        for id_ in record.source_ids
-    }
+    told: dict[str, str] = {}
+    for record in records.values():
+        if isinstance(record, MemoryRecord) and record.category != SESSION_SUMMARY:
+            for id_ in record.source_ids:
+                told[id_] = f"{told.get(id_, '')} {record.content}"
+    return told

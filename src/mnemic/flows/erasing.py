@@ -11,19 +11,16 @@ import numpy as np
 
 from mnemic.embedders import CachedEmbedder
 from mnemic.errors import Conflict, StoreError
-from mnemic.flows import sessions, telling
-from mnemic.flows.consulting import Consultant
+from mnemic.flows import retelling
 from mnemic.flows.engine import Engine
 from mnemic.flows.learning import slots_of
 from mnemic.types import (
     Absorption,
-    AddEpisode,
     Episode,
     Erase,
     EraseUser,
     Erasure,
     Family,
-    Kin,
     MemoryRecord,
     Message,
     Purge,
@@ -31,7 +28,6 @@ from mnemic.types import (
     Revise,
     Scope,
 )
-from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["decide", "erase", "erase_user", "finish"]
 
@@ -43,6 +39,8 @@ SHORTEST = 12
 """Bytes of a text that is searched for in the files afterwards: shorter ones are anybody's."""
 WINDOW = 48
 """Bytes of it that are compared."""
+BATCH = 1_000
+"""Records that are read at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +107,8 @@ def erase(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spa
             if len(missing) == len(named):
                 return Erasure(missing=missing, spared=tuple(spared))
             decision, change = _planned(engine, scope, family, named)
-            needles = _needles(engine, scope, change.ids)
+            records = engine.store.knowledge.records(scope.user, change.ids)
+            needles = _searchable(_needles(engine, scope.user, records.values()))
             try:
                 counts = engine.store.erasure.erase(scope.user, change, model=engine.embedder.id)
             except Conflict:
@@ -121,7 +120,7 @@ def erase(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spa
                 "Others kept making something of the same records. Nothing was erased; try in a quiet moment."
             )
         remade = [episode.record.id for episode in change.remade] + list(decision.restored)
-        remade += _summarised(engine, scope, told, zone)
+        remade += retelling.summarised(engine, scope, told, zone)
     _forget_in_ram(engine, scope.user)
     purge = _purged(engine, needles)
     return Erasure(
@@ -131,15 +130,17 @@ def erase(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spa
 
 def erase_user(engine: Engine, scope: Scope) -> Erasure:
     """Remove everything that a user has, at every level, and the user's name."""
-    if engine.store.user(scope.user) is None:
+    number = engine.store.user(scope.user)
+    if number is None:
         return Erasure()
     with engine.processing:
+        needles = _needles_of_user(engine, scope.user, number)
         counts = engine.store.erasure.erase(scope.user, EraseUser())
     _forget_in_ram(engine, scope.user)
-    return Erasure(counts=counts, purge=_purged(engine))
+    return Erasure(counts=counts, purge=_purged(engine, needles))
 
 
-def _purged(engine: Engine, needles: Sequence[bytes] = ()) -> Purge:
+def _purged(engine: Engine, needles: Sequence[bytes]) -> Purge:
     """Remove the bytes: from an index over the vectors first, which is then made anew from what is left."""
     left = "" if engine.erased() else "the vector index: the process that has it open removes it at its next look"
     purge = engine.store.erasure.purge(needles, patience=PATIENCE)
@@ -171,7 +172,7 @@ def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -
         if not empty:
             break
         named |= empty
-    remade = _told_again(engine, [(records[id_], left[id_]) for id_ in sorted(decision.remade)])
+    remade = retelling.told_again(engine, [(records[id_], left[id_]) for id_ in sorted(decision.remade)])
     held = list(decision.restored.values())
     restored = [
         Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
@@ -181,42 +182,21 @@ def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -
     return decision, change
 
 
-def _told_again(engine: Engine, left: Sequence[tuple[object, Sequence[Message]]]) -> list[AddEpisode]:
-    """The next versions of episodes, told of the messages that are left of each."""
-    consultant = Consultant(engine)
-    changes: list[AddEpisode] = []
-    for held, messages in left:
-        assert isinstance(held, Episode)
-        (told,) = telling.episodes(consultant, [messages], (held.project, held.session))
-        record = replace(told.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
-        (index,) = engine.indexing([record], engine.embedder)
-        changes.append(AddEpisode(record=record, indexing=index, refine=told.unrefined))
-    return changes
+def _needles_of_user(engine: Engine, user: str, number: int) -> list[bytes]:
+    """Parts of all that a user has, and the name."""
+    rows = engine.store.catalog(number, after=0, event=-1, vectors=False).rows
+    docs: list[int] = rows.doc.tolist() if rows else []
+    found = [_middle(user.encode())]
+    for start in range(0, len(docs), BATCH):
+        stored = engine.store.fetch(number, docs[start : start + BATCH])
+        found += _needles(engine, user, [item.value for item in stored.values()])
+    return _searchable(found)
 
 
-def _summarised(engine: Engine, scope: Scope, gone: Sequence[Kin], zone: tzinfo) -> list[str]:
-    """Summaries of sessions that told of something erased, told again of what is left."""
-    found: list[str] = []
-    for kin in gone:
-        if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live and kin.session is None:
-            for session in _sessions(engine, scope, kin):
-                place = Scope(user=scope.user, project=kin.project, session=session)
-                receipt = sessions.summarise(engine, place, zone)
-                found += [receipt.id] if receipt and receipt.outcome == "stored" else []
-    return found
-
-
-def _sessions(engine: Engine, scope: Scope, kin: Kin) -> list[str]:
-    """The session that a summary was made of, by the messages of it that are left."""
-    records = engine.store.knowledge.records(scope.user, kin.sources).values()
-    return sorted({record.session for record in records if isinstance(record, Message) and record.session})
-
-
-def _needles(engine: Engine, scope: Scope, ids: Sequence[str]) -> list[bytes]:
+def _needles(engine: Engine, user: str, records: Collection[Message | Episode | MemoryRecord]) -> list[bytes]:
     """Parts of the texts and vectors of records, to be searched for when they are gone."""
-    knowledge = engine.store.knowledge
     found: list[bytes] = []
-    for record in knowledge.records(scope.user, ids).values():
+    for record in records:
         texts = [record.id or "", record.content, *_strings(record.metadata)]
         if isinstance(record, Episode):
             texts.append(record.title)
@@ -224,7 +204,12 @@ def _needles(engine: Engine, scope: Scope, ids: Sequence[str]) -> list[bytes]:
             texts += [record.summary or "", record.context or "", *record.tags, *record.related_entities]
             texts += record.related_files
         found += [_middle(text.encode()) for text in texts]
-    found += [_middle(vector.astype(np.float16).tobytes()) for vector in knowledge.vectors(scope.user, ids).values()]
+    vectors = engine.store.knowledge.vectors(user, [str(record.id) for record in records])
+    return [*found, *(_middle(vector.astype(np.float16).tobytes()) for vector in vectors.values())]
+
+
+def _searchable(found: Sequence[bytes]) -> list[bytes]:
+    """Each once, without those that are anybody's."""
     return [needle for needle in dict.fromkeys(found) if len(needle) >= SHORTEST and any(needle)]
 
 

@@ -1,8 +1,8 @@
 """All that one user has as lines of JSON, and back: what is exported again after reading it in is the same, byte for byte.
 
 The first line is a header with the version of the format and counts. Then come messages in the order they were stored,
-episodes and memories after what they were made from, and links. Not taken along: the audit trail, and what it takes to
-undo a consolidation.
+episodes and memories after what they were made from, and links. Not taken along: the audit trail, what it takes to
+undo a consolidation, and when a message was stored.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ from __future__ import annotations
 import base64
 import heapq
 import json
-import os
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from functools import cache
@@ -24,13 +22,14 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hin
 
 import numpy as np
 
-from mnemic.errors import Conflict, InvalidInput, StoreUnavailable
+from mnemic.errors import Conflict, InvalidInput
 from mnemic.flows.engine import Engine
 from mnemic.flows.fields import typed
 from mnemic.flows.guarding import accepted, within
 from mnemic.flows.learning import slots_of
 from mnemic.flows.preferences import KEY
 from mnemic.safety.trust import least
+from mnemic.services.files import whole
 from mnemic.text.canonical import to_json
 from mnemic.text.showing import shown
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
@@ -58,10 +57,11 @@ _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
 }  # fmt: skip
 _BESIDE = {
-    "message": ("project", "status", "settled", "emotion", "vector"), "episode": ("earlier", "refine", "vector"),
-    "memory": ("earlier", "enrich", "vector"), "link": (),
+    "message": ("project", "status", "settled", "emotion", "quarantine", "forgotten", "vector"),
+    "episode": ("earlier", "refine", "quarantine", "forgotten", "vector"),
+    "memory": ("earlier", "enrich", "quarantine", "forgotten", "vector"), "link": (),
 }  # fmt: skip
-"""What a line holds beside the fields of its value."""
+"""What a line holds beside the fields of its value. ``quarantine`` is the reason for it; ``forgotten``: it was so before."""
 
 
 # Out
@@ -89,46 +89,12 @@ def export(engine: Engine, scope: Scope, file: str | Path | IO[str], *, vectors:
         before = 0 if number is None else engine.store.last_event(number)
         lines, counts = _lines(engine, scope.user, number, vectors=vectors)
         if number == engine.store.user(scope.user) and (number is None or engine.store.last_event(number) == before):
-            with _writing(file) as out:
+            with whole(file) as out:
                 out.writelines(f"{to_json(line)}\n" for line in lines)
             return counts
     raise Conflict(
         "The record was changed while it was read, again and again. Nothing was written; try in a quiet moment."
     )
-
-
-@contextmanager
-def _writing(file: str | Path | IO[str]) -> Generator[IO[str]]:
-    if not isinstance(file, (str, Path)):
-        yield file
-        return
-    path = Path(file).expanduser()
-    try:
-        path = path.resolve()
-        if path.exists() and not path.is_file():  # nothing may take the place of a pipe or a device
-            with path.open("w", encoding="utf-8", newline="\n") as out:
-                yield out
-            return
-    except (OSError, RuntimeError) as error:  # the latter: a link to itself, before Python 3.13
-        raise _unwritable(path, error) from error
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    finally:
-        with suppress(OSError):
-            beside.unlink(missing_ok=True)
-
-
-def _unwritable(path: Path, error: Exception) -> StoreUnavailable:
-    reason = (error.strerror if isinstance(error, OSError) else None) or error
-    return StoreUnavailable(f"{path} cannot be written: {reason}. Name another file.")
 
 
 def _lines(
@@ -140,11 +106,12 @@ def _lines(
     left_out = 0
     if number is not None:
         delta = engine.store.catalog(number, after=0, event=-1)
-        stored = _fetched(engine, number, [int(row[0]) for row in delta.rows])
+        stored = _fetched(engine, number, delta.rows.doc.tolist() if delta.rows else [])
         told = _Told(engine, user, number, stored)
         if vectors and delta.model is not None and delta.vectors:
             header |= {"model": delta.model, "dimension": delta.dimension}
-            told.vectors = {doc: base64.b64encode(blob).decode() for doc, blob in delta.vectors}
+            halves = zip(delta.vectors.doc.tolist(), delta.vectors.values.astype("<f2"), strict=True)
+            told.vectors = {doc: base64.b64encode(vector.tobytes()).decode() for doc, vector in halves}
         for kind in ("message", "episode", "memory"):
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
             found += [told.line(doc, records[doc]) for doc in _sources_first(records)]
@@ -173,6 +140,7 @@ class _Told:
         self._emotions = engine.store.relations.emotions(number, [d for d, s in stored.items() if s.kind == "message"])
         self._enrich = set(knowledge.left(user, "enrich"))
         self._refine = {record.id for record in knowledge.unrefined(user, most)}
+        self._quarantined = set(engine.store.lifecycle.quarantined(user))
         self.vectors: Mapping[int, str] = {}
 
     def line(self, doc: int, stored: Stored) -> dict[str, object]:
@@ -186,10 +154,18 @@ class _Told:
                 more = {"earlier": self._earlier(value), "refine": value.id in self._refine}
             case MemoryRecord():
                 more = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
+        more |= self._quarantine(str(value.id))
         line = {"kind": stored.kind, **_plain(value), **more, "vector": self.vectors.get(doc)}
         if line["status"] == "consolidating":  # the workbench of a process that is under way or died
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
+
+    def _quarantine(self, id: str) -> dict[str, object]:
+        """Why a record is in quarantine, and whether it had been forgotten before."""
+        if id not in self._quarantined:
+            return {}
+        detail = [e.detail for e in self._engine.store.history(self._user, id) if "quarantine" in e.detail][-1]
+        return {"quarantine": detail.get("reason", ""), "forgotten": detail["before"] is not None}
 
     def _earlier(self, value: Episode | MemoryRecord) -> tuple[str, ...]:
         """The texts of the versions before, oldest first."""
@@ -323,6 +299,8 @@ def _safe(policy: SecretPolicy, line: _Line) -> _Line:
     """A line without secrets; one that held some is embedded anew."""
     if isinstance(line.value, Link):
         return line
+    if (reason := line.beside["quarantine"]) is not None:
+        line = replace(line, beside={**line.beside, "quarantine": policy.redacted(reason)[0]})
     value, kinds = within(policy, _record(line))
     earlier = [policy.redacted(content) for content in line.beside.get("earlier") or ()]
     kinds = (*kinds, *(kind for _, found in earlier for kind in found))
@@ -384,6 +362,7 @@ def _line(number: int, text: str) -> _Line:
 _HINTS: Mapping[str, Any] = {
     "project": str | None, "status": Literal["short_term", "archived"], "settled": bool, "emotion": Emotion | None,
     "vector": str | None, "earlier": tuple[str, ...], "refine": bool, "enrich": bool,
+    "quarantine": str | None, "forgotten": bool,
 }  # fmt: skip
 
 
@@ -490,6 +469,7 @@ def _changes(lines: Sequence[_Line], indexing: Mapping[str, changes.Indexing]) -
     shared = Counter(key for line in lines for key in _keys(line))
     made: list[changes.Change] = []
     last: list[changes.Change] = []
+    doubted: list[changes.Change] = []
     for line in lines:
         value = line.value
         if isinstance(value, Link):
@@ -497,7 +477,16 @@ def _changes(lines: Sequence[_Line], indexing: Mapping[str, changes.Indexing]) -
             continue
         made += _added(line, value, indexing[str(value.id)])
         archived = changes.Archive(id=str(value.id), reason="archived when it was exported")
-        if (line.beside["status"] if isinstance(value, Message) else value.status) == "archived":
+        if (reason := line.beside["quarantine"]) is not None:
+            # A memory at once, out of the way of others that say the same; the rest when all that is made of it is there.
+            fate = [archived] if line.beside["forgotten"] else []
+            held = changes.Quarantine(ids=(str(value.id),), reason=reason)
+            if isinstance(value, MemoryRecord):
+                made += [*fate, held]
+            else:
+                last += fate
+                doubted.append(held)
+        elif (line.beside["status"] if isinstance(value, Message) else value.status) == "archived":
             (made if isinstance(value, MemoryRecord) else last).append(archived)
         elif any(shared[key] > 1 for key in _keys(line)):  # out of the way of others that say or said the same
             made.append(replace(archived, reason="while an export was read"))
@@ -507,7 +496,7 @@ def _changes(lines: Sequence[_Line], indexing: Mapping[str, changes.Indexing]) -
     felt = {str(line.value.id): line.beside["emotion"] for line in lines if isinstance(line.value, Message)}
     if felt := {id_: emotion for id_, emotion in felt.items() if emotion}:
         last.append(changes.Feel(emotions=felt))
-    return [*made, *last]
+    return [*made, *last, *reversed(doubted)]  # each for its own reason, before what it was made from
 
 
 def _added(line: _Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:

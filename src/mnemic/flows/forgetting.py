@@ -11,6 +11,7 @@ from mnemic.errors import InvalidInput
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
 from mnemic.flows.recalling import search
+from mnemic.flows.retelling import follow
 from mnemic.text.sentences import sentences
 from mnemic.text.showing import shown
 from mnemic.text.terms import content_terms
@@ -64,6 +65,7 @@ def forget_described(engine: Engine, scope: Scope, description: object, zone: tz
     why = reason or f"forgotten as {shown(asking.identifier(description), 200)}"
     removed = [Archive(id=id_, reason=why) for id_ in meant.clear]
     done = engine.store.apply(scope.user, removed) if removed else ()
+    follow(engine, scope, meant.clear, zone)
     return Receipts((*done, *meant.spared))
 
 

@@ -68,7 +68,8 @@ def candidates(view: View, question: Question, allowed: NDArray[np.bool_], size:
         best.append(retrieval.top(question.meaning, allowed, size, above=-2.0))
     c = view.columns
     leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
-    near = retrieval.neighbours(leaders, c.previous, c.following)[:, HERE - 2 : HERE + 3].ravel()
+    around = retrieval.neighbours(leaders, c.padded("previous"), c.padded("following"))
+    near = around[:, HERE - 2 : HERE + 3].ravel()
     near = near[near >= 0]
     return retrieval.ascending(len(c), *best, near[allowed[near]])
 
@@ -94,22 +95,22 @@ def pooled(
     """
     query, corpus, meaning, speakers = question.query, question.corpus, question.meaning, question.speakers
     c = view.columns
-    around = retrieval.neighbours(rows, c.previous, c.following)
-    at = np.where(around >= 0, around, len(c))  # one row past the end stands for "no turn" and stays zero
+    at = retrieval.neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
+    before = at[:, HERE - 1]
     if question.cosines is not None:
-        question.cosines.sharpen(np.concatenate([rows, around[:, HERE - 1][around[:, HERE - 1] >= 0]]))
+        question.cosines.sharpen(np.concatenate([rows, before[before >= 0]]))
     asked = _asked_periods(c, query)
     counts, in_session, idf = _counted(view, question, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
-    asks = (np.append(c.traits, np.int32(0))[at[:, HERE - 1]] & cues.ASKS) > 0
+    asks = (c.padded("traits")[before] & cues.ASKS) > 0
     return Pool(
         rows=rows,
         dense=np.maximum(dense[rows], _placed(rows, lifted, -1.0)),
-        dense_before=dense[at[:, HERE - 1]] * asks,
+        dense_before=dense[before] * asks,
         dense_session=_best_of_session(c, dense, corpus, rows),
         bm25=question.words[rows],
         counts=counts,
-        lengths=np.append(c.length, np.float32(0.0))[at],
+        lengths=c.padded("length")[at],
         in_session=in_session,
         idf=idf,
         mean_length=c.mean_length(corpus),

@@ -109,23 +109,31 @@ def process(
 def _steps(run: _Run, halted: Callable[[], bool]) -> None:
     """One step after the other, always in the conversation whose messages wait longest: so a repeated run takes them in the
     order in which an uninterrupted one would have.
+
+    Which wait is asked again only where the answer may have changed: to ask takes as long as there are messages that wait.
     """
     done: set[Level] = set()
+    levels: list[Level] = []
     while (left := run.total - run.counts.get("messages", 0)) > 0 and not halted():
-        waiting = run.engine.store.knowledge.conversations(run.scope.user)
-        level = next(((project, session) for project, session, _ in waiting if (project, session) not in done), None)
-        if level is None:
+        if not levels:
+            waiting = run.engine.store.knowledge.conversations(run.scope.user)
+            levels = [(project, session) for project, session, _ in reversed(waiting) if (project, session) not in done]
+        if not levels:
             return
-        if not _step(run, level, min(STEP, max(left, ingestion.LONGEST))):
+        level = levels.pop()
+        more = _step(run, level, min(STEP, max(left, ingestion.LONGEST)))
+        if more is None:
             done.add(level)
+        elif more:  # what is left of it may have to wait for others now
+            levels = []
 
 
-def _step(run: _Run, level: Level, size: int) -> bool:
-    """Take the next messages of a conversation; whether there may be more."""
+def _step(run: _Run, level: Level, size: int) -> bool | None:
+    """Take the next messages of a conversation; whether there may be more, and None where none could be taken."""
     knowledge = run.engine.store.knowledge
     batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
-        return False
+        return None
     said = [waiting for waiting in batch if waiting.message.role not in telling.SILENT]
     previous, opening = _open_episode(run, level, said)
     groups = telling.groups(run.engine, run.consultant, [w.message for w in said], _matrix(said))
@@ -140,8 +148,8 @@ def _step(run: _Run, level: Level, size: int) -> bool:
         _store(run, level, taken, records, previous if opening else None, _silent(batch, said, taken, last))
     except (Conflict, NotFound):  # another process took or erased them: it counts what became of them
         run.known.clear()
-        return False
-    return True
+        return None
+    return len(batch) == size
 
 
 def _silent(

@@ -266,6 +266,7 @@ class _Door:
     gate: Turnstile
     taken: retrieval.Folded = field(default_factory=retrieval.Folded)
     docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
+    carried: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     waiting: list[tuple[str | None, Stored, Hit, Floats, int]] = field(
         default_factory=list["tuple[str | None, Stored, Hit, Floats, int]"]
     )
@@ -275,8 +276,9 @@ class _Door:
         if not self.gate.lets(source, len(self.taken.hits)):
             self.waiting.append((source, stored, hit, vector, doc))
             return
-        self.taken.take(hit, vector, stored.value.source_ids if isinstance(stored.value, MemoryRecord) else ())
-        if hit.id not in self.taken.hits:
+        sources = stored.value.source_ids if isinstance(stored.value, MemoryRecord) else ()
+        if (carrier := self.taken.take(hit, vector, sources)) != hit.id:
+            self.carried.setdefault(carrier, []).append(doc)
             return
         self.docs[hit.id] = doc, stored.episode
         self.gate.passed(source)
@@ -311,7 +313,8 @@ def _hits(
         if len(hits) >= k or (door.waiting and len(hits) == before):  # nothing but more of the same
             break
     first = dict(itertools.islice(hits.items(), k))
-    return tuple(_named(engine, user, view, first, {id_: door.docs[id_] for id_ in first}, behind))
+    docs = {id_: door.docs[id_] for id_ in first}
+    return tuple(_named(engine, user, view, first, docs, door.carried, behind))
 
 
 def _source(engine: Engine, user: str, value: Message | Episode | MemoryRecord) -> str:
@@ -330,24 +333,27 @@ def _named(
     view: View,
     hits: Mapping[str, Hit],
     docs: Mapping[str, tuple[int, int | None]],
+    carried: Mapping[str, Sequence[int]],
     behind: Behind,
 ) -> Iterator[Hit]:
-    """Hits with the ids of what stands behind them."""
+    """Hits with the ids of what stands behind them, and behind the restatements they carry."""
     used = {doc for doc, _ in docs.values()}
-    rows = (
-        {id_: int(view.columns.rows_of([doc])[0]) for id_, (doc, _) in docs.items()}
-        if behind.via or behind.replaced
-        else {}
-    )
+    own: dict[str, int] = {}
+    made: dict[str, list[int]] = {}
+    if behind.via or behind.replaced:
+        for id_, (doc, _) in docs.items():
+            rows = view.columns.rows_of([doc, *carried.get(id_, ())]).tolist()
+            own[id_] = rows[0]
+            made[id_] = [other for row in rows for other in behind.via.get(row, ())]
     wanted = {episode for _, episode in docs.values() if episode}
-    for row in rows.values():
-        wanted |= {*behind.via.get(row, ()), *behind.replaced.get(row, ())}
-        used |= {*behind.via.get(row, ())}
+    for id_, row in own.items():
+        wanted |= {*made[id_], *behind.replaced.get(row, ())}
+        used |= {*made[id_]}
     engine.note_uses(user, used)
     ids = engine.store.relations.ids(view.user, sorted(wanted)) if wanted else {}
     for id_, hit in hits.items():
-        row, episode = rows.get(id_, -1), docs[id_][1]
-        via = [ids[doc] for doc in behind.via.get(row, ()) if doc in ids]
+        row, episode = own.get(id_, -1), docs[id_][1]
+        via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
         after = tuple(ids[doc] for doc in behind.replaced.get(row, ()) if doc in ids)
         of = ids.get(episode) if episode else None
         if via or after or of != hit.episode:  # mostly there is nothing behind a hit

@@ -25,7 +25,8 @@ class RetentionPolicy:
     Attributes:
         message_days: days after which messages are archived that no live memory was made from; ``None`` keeps them.
         memory_limit: memories of a user that are kept; beyond it the least important short-term ones go first, pinned ones
-            and long-term ones never; ``None`` keeps all.
+            and long-term ones never; ``None`` keeps all. What was replaced or no longer holds does not count and is
+            not what goes.
         session_summary_days: days that the summary of a session is kept.
 
     Raises:
@@ -55,7 +56,7 @@ def retire(engine: Engine, scope: Scope, policy: RetentionPolicy) -> int:
         before = to_micros(moment - timedelta(days=policy.message_days))
         due += engine.store.lifecycle.uncited(scope.user, before)
     if policy.memory_limit is not None:
-        due += engine.store.lifecycle.beyond(scope.user, policy.memory_limit)
+        due += engine.store.lifecycle.beyond(scope.user, policy.memory_limit, to_micros(moment))
     ids = list(dict.fromkeys(due))
     for start in range(0, len(ids), BATCH):
         changes = [Archive(id=id_, reason="its time is over") for id_ in ids[start : start + BATCH]]

@@ -16,7 +16,7 @@ from mnemic.text.clock import now
 from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
 from mnemic.types.words import SESSION_SUMMARY
 
-__all__ = ["look", "summarise"]
+__all__ = ["look", "summarise", "summary_id"]
 
 TOPICS = 5
 TOOL_ROLES = frozenset({"tool", "function"})
@@ -68,10 +68,17 @@ def summarise(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
     gone = held.status == "archived"
     if gone and held.delete_after is not None and held.delete_after > record.created_at:
         return Receipt(id=held.id, outcome="rejected", reason="its summary was forgotten: restore() brings it back")
-    record = replace(record, version=held.version + 1, created_at=held.created_at)
+    trust = min(record.trust, held.trust)  # what it was made of before stays among its sources
+    record = replace(record, version=held.version + 1, created_at=held.created_at, trust=trust)
     (index,) = engine.indexing([record], embedder)
     back = [Restore(id=held.id)] if gone else []  # its week was over, and the conversation went on
     return engine.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
+
+
+def summary_id(scope: Scope) -> str:
+    """The id of the summary of a session."""
+    named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
+    return f"sum_{named}"
 
 
 def _record(
@@ -87,9 +94,8 @@ def _record(
         parts.append(f"Topics: {'; '.join(dict.fromkeys(topics[-TOPICS:]))}.")
     if tools:
         parts.append("Tools: " + ", ".join(f"{name} ({count})" for name, count in tools.items()) + ".")
-    named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
     return MemoryRecord(
-        id=f"sum_{named}", content=" ".join(parts), type="episodic", category=SESSION_SUMMARY, importance=SUMMARY_IMPORTANCE,
+        id=summary_id(scope), content=" ".join(parts), type="episodic", category=SESSION_SUMMARY, importance=SUMMARY_IMPORTANCE,
         salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in sources),
         metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
         project=scope.project, source="tool_internal", trust=least(m.trust for m in sources),

@@ -120,8 +120,10 @@ def _as_message(value: Message | Mapping[str, Any]) -> Message:
     return Message(**value)
 
 
-def _complete(value: Message | Mapping[str, Any], scope: Scope, session: str | None, zone: tzinfo) -> Message:
-    """The message with every field checked and filled in."""
+def _complete(
+    value: Message | Mapping[str, Any], scope: Scope, session: str | None, zone: tzinfo, moment: datetime
+) -> Message:
+    """The message with every field checked and filled in; without a time of its own it was said at ``moment``."""
     m = _as_message(value)
     role = _text("role", m.role, limit=MAX_ID)
     if not role:
@@ -137,7 +139,7 @@ def _complete(value: Message | Mapping[str, Any], scope: Scope, session: str | N
         role=role,
         content=_text("content", m.content, limit=MAX_CONTENT),
         name=_optional("name", m.name) or None,
-        sent_at=_moment("sent_at", m.sent_at, zone) or now().astimezone(zone),
+        sent_at=_moment("sent_at", m.sent_at, zone) or moment,
         id=id_ or minted(MINTED),
         session=_optional("session", m.session) or session or scope.session,
         metadata=_json_object("metadata", m.metadata),
@@ -152,7 +154,8 @@ def add(
     """Store messages: all are checked first, then embedded, then written in one transaction per batch."""
     if isinstance(messages, (str, bytes, Message, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput("add() takes a list of messages; for one message use add_message() or add_exchange().")
-    complete = [_complete(message, scope, _optional("session", session), zone) for message in messages]
+    moment = now().astimezone(zone)  # one for all: what is given together stays together, whoever else writes
+    complete = [_complete(message, scope, _optional("session", session), zone, moment) for message in messages]
     receipts: list[Receipt] = []
     for start in range(0, len(complete), BATCH):
         batch = [incoming(engine, message) for message in complete[start : start + BATCH]]
@@ -295,9 +298,9 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     return telling(receipt, one.kinds)
 
 
-def archive(engine: Engine, scope: Scope, ids: Iterable[str], reason: str) -> Receipts:
+def archive(engine: Engine, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
     """Take records out of every search; ids that do not exist are told in their receipts."""
-    return _each(engine, scope, _words("ids", ids), lambda id_: Archive(id=id_, reason=reason))
+    return _told_anew(engine, scope, _words("ids", ids), lambda id_: Archive(id=id_, reason=reason), zone)
 
 
 def identifiers(ids: Iterable[str]) -> Sequence[str]:
@@ -305,9 +308,20 @@ def identifiers(ids: Iterable[str]) -> Sequence[str]:
     return _words("ids", ids)
 
 
-def restore(engine: Engine, scope: Scope, ids: Iterable[str]) -> Receipts:
+def restore(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _each(engine, scope, _words("ids", ids), lambda id_: Restore(id=id_))
+    return _told_anew(engine, scope, _words("ids", ids), lambda id_: Restore(id=id_), zone)
+
+
+def _told_anew(
+    engine: Engine, scope: Scope, ids: Sequence[str], change: Callable[[str], Change], zone: tzinfo
+) -> Receipts:
+    """Change records, and then what tells of them."""
+    from mnemic.flows.retelling import follow  # it needs all that tells episodes
+
+    receipts = _each(engine, scope, ids, change)
+    follow(engine, scope, ids, zone)
+    return receipts
 
 
 def _each(engine: Engine, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:

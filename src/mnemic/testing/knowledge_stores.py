@@ -14,6 +14,8 @@ from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, i
 from mnemic.types import (
     AddMemory,
     Archive,
+    CatalogDelta,
+    CatalogRows,
     Change,
     Filters,
     Link,
@@ -36,6 +38,7 @@ __all__ = [
     "memory_of",
     "number_of",
     "put_link",
+    "rows_of",
 ]
 
 HERE: tuple[str | None, str | None] = (None, None)
@@ -47,6 +50,12 @@ def number_of(store: Store, user: str = "ana") -> int:
     found = store.user(user)
     assert found is not None
     return found
+
+
+def rows_of(delta: CatalogDelta) -> CatalogRows:
+    """The rows of a delta that has some."""
+    assert delta.rows is not None
+    return delta.rows
 
 
 def memory_of(store: Store, id: str, user: str = "ana") -> MemoryRecord:

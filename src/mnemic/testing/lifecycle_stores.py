@@ -218,11 +218,18 @@ class LifecyclePromises:
         assert store.lifecycle.uncited("ana", FAR) == ["m4", "m3"]
         assert store.lifecycle.overdue("ana", moment) == []  # e was made from d
         assert store.lifecycle.overdue("ana", FAR) == ["f"]
-        assert store.lifecycle.beyond("ana", 4) == []
-        assert store.lifecycle.beyond("ana", 3) == ["f"]
-        assert store.lifecycle.beyond("ana", 0) == ["f", "e"]
+        assert store.lifecycle.beyond("ana", 4, moment - 1) == []
+        assert store.lifecycle.beyond("ana", 3, moment - 1) == ["f"]
+        assert store.lifecycle.beyond("ana", 0, moment - 1) == ["f", "e"]
+        store.apply("ana", [
+            *(add_memory(id_, importance=0.0) for id_ in ("replaced", "ended", "later")),
+            Supersede(id="replaced", by="e", at=None), Supersede(id="ended", by="e", at=MOMENT),
+        ])  # fmt: skip
+        assert store.lifecycle.beyond("ana", 4, moment) == []  # a, e, f and later hold
+        assert store.lifecycle.beyond("ana", 3, moment) == ["later"]
+        assert store.lifecycle.beyond("ana", 0, FAR) == ["later", "e"]
         assert store.lifecycle.uncited("bob", FAR) == store.lifecycle.overdue("bob", FAR) == []
-        assert store.lifecycle.beyond("bob", 0) == []
+        assert store.lifecycle.beyond("bob", 0, FAR) == []
 
     def test_one_at_a_time(self, store: Store) -> None:
         with store.lifecycle.alone() as first, store.lifecycle.alone() as second:

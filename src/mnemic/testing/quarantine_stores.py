@@ -11,7 +11,7 @@ import pytest
 from mnemic import errors
 from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import everything, memory_of, number_of, put_link
+from mnemic.testing.knowledge_stores import everything, memory_of, number_of, put_link, rows_of
 from mnemic.types import (
     Archive,
     Consolidate,
@@ -70,8 +70,8 @@ class QuarantinePromises:
         assert [m.id for m in store.list_messages("ana", live, limit=None, newest=False)] == ["m2"]
         assert store.knowledge.episodes("ana", live, limit=None, newest=False) == []
         assert [m.id for m in store.list_memories("ana", live, order="oldest", limit=None, offset=0)] == ["alone"]
-        rows = store.catalog(number_of(store), after=-1, event=-1).rows
-        assert sorted(row[2] for row in rows) == ["archived"] * 4 + ["short_term"] * 2
+        rows = rows_of(store.catalog(number_of(store), after=-1, event=-1))
+        assert sorted(rows.status) == ["archived"] * 4 + ["short_term"] * 2
         (event,) = (e for e in store.history("ana", "r2") if e.operation == "archive")
         assert event.detail["quarantine"]
         assert event.detail["reason"] == "a strange page"
@@ -194,7 +194,7 @@ class QuarantinePromises:
             assert delta.event == store.last_event(user)
             assert delta.event > before
             assert set(delta.touched) == set(store.docs_of("ana", ["r1", "r2"]).values())
-            assert [row[2] for row in delta.rows] == [status, status]
+            assert list(rows_of(delta).status) == [status, status]
 
 
 class WordingPromises:

@@ -14,7 +14,7 @@ import pytest
 from mnemic import errors
 from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of
+from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of, rows_of
 from mnemic.testing.lifecycle_stores import LifecyclePromises
 from mnemic.testing.linked_stores import LinkPromises, WorkPromises
 from mnemic.testing.quarantine_stores import QuarantinePromises, WordingPromises
@@ -188,7 +188,7 @@ class _Walls:
         for name in names:
             number = number_of(store, name)
             assert store.get(name, "same").value.content == f"secret of {name}"
-            assert len(store.catalog(number, after=-1, event=-1).rows) == 2
+            assert len(rows_of(store.catalog(number, after=-1, event=-1))) == 2
             assert len(store.postings(number, "secret")) == 1
             docs = store.postings(number, "secret") + store.postings(number, "fact")
             assert all(store.fetch(other, docs) == {} for n in names if n != name and (other := number_of(store, n)))
@@ -274,15 +274,18 @@ class _Caches:
         store.apply("ana", [add_message("one"), add_memory("two")])
         number = number_of(store)
         first = store.catalog(number, after=-1, event=-1)
-        assert [row[1] for row in first.rows] == ["message", "memory"]
-        assert len(first.vectors) == 2
-        last = first.rows[-1][0]
-        assert store.catalog(number, after=last, event=first.event).rows == []
+        assert list(rows_of(first).kind) == ["message", "memory"]
+        assert first.vectors is not None
+        assert first.vectors.doc.tolist() == rows_of(first).doc.tolist()
+        before, last = rows_of(first).doc.tolist()
+        nothing = store.catalog(number, after=last, event=first.event)
+        assert nothing.rows is nothing.vectors is None
         store.apply("ana", [add_message("three"), Archive(id="one")])
         assert store.last_event(number) > first.event
         second = store.catalog(number, after=last, event=first.event)
-        assert [(row[1], row[2]) for row in second.rows] == [("message", "archived"), ("message", "short_term")]
-        assert list(second.touched) == [first.rows[0][0]]
+        assert list(rows_of(second).kind) == ["message", "message"]
+        assert list(rows_of(second).status) == ["archived", "short_term"]
+        assert list(second.touched) == [before]
 
     def test_postings_count_occurrences(self, store: Store) -> None:
         store.apply("ana", [add_message("tea tea tea", id="a"), add_message("tea and cake", id="b")])
@@ -300,8 +303,9 @@ class _Caches:
 
     def test_vectors_come_back_in_half_precision(self, store: Store) -> None:
         store.apply("ana", [add_message("one", vector=(0.6, 0.8))], model="m")
-        ((_, blob),) = store.catalog(number_of(store), after=-1, event=-1).vectors
-        np.testing.assert_allclose(np.frombuffer(blob, "<f2"), (0.6, 0.8), atol=1e-3)
+        held = store.catalog(number_of(store), after=-1, event=-1).vectors
+        assert held is not None
+        np.testing.assert_array_equal(held.values, np.array([(0.6, 0.8)], np.float16))
 
     def test_another_model_or_dimension_is_refused(self, store: Store) -> None:
         store.apply("ana", [add_message("one")], model="m")
@@ -320,7 +324,9 @@ class _Caches:
         store.embedding.failed([doc], "no luck")
         store.embedding.fill([(user, doc, text)], np.array([[0.0, 1.0]], np.float32), "m")
         assert store.stats("ana").pending == {"process": 1}
-        assert len(store.catalog(user, after=-1, event=-1).vectors) == 1
+        held = store.catalog(user, after=-1, event=-1).vectors
+        assert held is not None
+        assert held.doc.tolist() == [doc]
         assert store.verify().ok
 
     def test_a_rebuild_goes_on_where_it_stopped(self, store: Store) -> None:

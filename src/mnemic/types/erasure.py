@@ -53,7 +53,8 @@ class Purge:
     """What became of the bytes of erased rows.
 
     ``pending`` says why some may still be on disk (empty: none is); it is tried again when the record is opened, flushed or
-    closed. ``bytes_scanned`` were searched for ``needles`` texts and vectors of what went; ``found`` of them were there.
+    closed. ``bytes_scanned`` were searched for ``needles`` texts and vectors of what went; ``found`` of them were there. Both
+    are 0 where nothing was searched: in RAM there is no file, and those of a server are its own.
     """
 
     bytes_scanned: int = 0
@@ -85,5 +86,5 @@ class Erasure:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing of it is on disk any more: no work is pending, and the files were searched in vain."""
+        """Whether nothing of it is on disk any more: no work is pending, and nothing that was searched for was found."""
         return not self.purge.pending and not self.purge.found

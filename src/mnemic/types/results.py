@@ -127,12 +127,14 @@ class MemoryContext:
     ``text`` is the evidence by day, in its own words; ``prompt`` the same under the episodes it comes from, facts instead of
     long messages, with what replaced what (empty before anything was processed). Neither exceeds the budget; ``token_count``
     counts ``text``, by the handle's tokenizer. ``truncated`` is true when something that was found had to be left out.
+    ``hits`` are those of ``text``; ``shown`` are the ids of those that ``to_prompt`` shows, which may be others.
     """
 
     text: str
     prompt: str = ""
     memories: tuple[MemorySummary, ...] = ()
     hits: tuple[Hit, ...] = ()
+    shown: tuple[str, ...] = ()
     token_count: int = 0
     truncated: bool = False
     evidence: Evidence = "none"

@@ -69,7 +69,7 @@ def cases(draw):
 
 
 def rendered(case, budget=4_000, count=len):
-    return group(*case, max_tokens=budget, count=count, fence=FENCE)
+    return group(*case, max_tokens=budget, count=count, fence=FENCE).text
 
 
 @RUN
@@ -132,7 +132,7 @@ LISBON = memory_record("Ana lives in Lisbon.", id="r1", valid_at=DAY, invalid_at
 
 def lines(hits, facts=(), before=None, budget=2_000):
     known = Replaced({fact.id: fact for fact in facts}, before or {})
-    return group(hits, {"e1": STORY}, known, max_tokens=budget, count=len, fence=FENCE).split("\n")[2:-1]
+    return group(hits, {"e1": STORY}, known, max_tokens=budget, count=len, fence=FENCE).text.split("\n")[2:-1]
 
 
 def test_title_story_and_words_under_each_other():
@@ -167,7 +167,7 @@ def test_episodes_in_the_order_they_began_and_messages_in_the_order_they_were_sa
     earlier = replace(STORY, id="e2", title="An earlier talk", started_at=DAY - timedelta(days=9))
     text = group(
         [MOVED, first, other], {"e1": STORY, "e2": earlier}, Replaced(), max_tokens=900, count=len, fence=FENCE
-    )
+    ).text
     places = [text.index(part) for part in ("An earlier talk", "Bye.", "Ana moves", "Hello.", "I moved to")]
     assert places == sorted(places)
 
@@ -202,7 +202,7 @@ def test_no_fact_stands_for_a_message_that_says_more(rest):
 
 def test_a_story_is_left_out_where_only_the_words_fit():
     whole = len("\n".join(lines([MOVED])))
-    fence = group([MOVED], {"e1": STORY}, Replaced(), max_tokens=2_000, count=len, fence=FENCE)
+    fence = group([MOVED], {"e1": STORY}, Replaced(), max_tokens=2_000, count=len, fence=FENCE).text
     overhead = len(fence) - whole
     found = lines([MOVED], budget=overhead + whole - 3)
     assert found[0].startswith("Ana moves to Lisbon")
@@ -211,8 +211,8 @@ def test_a_story_is_left_out_where_only_the_words_fit():
 
 
 def test_nothing_fits_is_empty():
-    assert group([MOVED], {"e1": STORY}, Replaced(), max_tokens=3, count=len, fence=FENCE) == ""
-    assert group([], {}, Replaced(), max_tokens=300, count=len, fence=FENCE) == ""
+    assert group([MOVED], {"e1": STORY}, Replaced(), max_tokens=3, count=len, fence=FENCE).text == ""
+    assert group([], {}, Replaced(), max_tokens=300, count=len, fence=FENCE).text == ""
 
 
 @pytest.mark.parametrize("kind", ["message", "memory"])
@@ -232,7 +232,7 @@ def test_of_what_cannot_fit_only_the_beginning_is_looked_at(kind):
     long = Hit(id="long", kind=kind, text=text, score=1.0, episode="e")
     short = Hit(id="short", kind="message", text="Ana moved to Porto.", score=0.5, episode="e", superseded_by=("r",))
     known = Replaced({"long": fact, "r": memory_record("Ana moved to Lisbon.")}, {})
-    told = group([long, short], {"e": story}, known, max_tokens=150, count=count, fence=FENCE)
+    told = group([long, short], {"e": story}, known, max_tokens=150, count=count, fence=FENCE).text
     assert looked_at < 100_000
     assert "Ana moved to Porto." in told
     assert "Ana moved to Lisbon." in told

@@ -145,7 +145,11 @@ def test_files_are_private_and_the_umask_stays_after_opening_from_many_threads(t
         os.umask(before)
 
 
-@pytest.mark.parametrize("location", ["a\0b", "~nobody_of_that_name/x", "\ud800"], ids=["nul", "no home", "surrogate"])
+@pytest.mark.parametrize(
+    "location",
+    ["a\0b", "~nobody_of_that_name/x", "\ud800", "mem\udce9"],
+    ids=["nul", "no home", "surrogate", "no UTF-8"],
+)
 def test_a_location_that_cannot_be_a_folder_is_told(location, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(ConfigurationError, match="folder"):

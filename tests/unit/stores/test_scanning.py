@@ -30,5 +30,7 @@ def test_many_needles_in_many_parts():
     sparse = [bytes(20) + bytes([n + 1]) + bytes(20) for n in range(100)]  # of mostly zeros, as vectors of hashes are
     parts = [text[at : at + 4_096] for at in range(0, len(text), 4_096)]
     assert found_in(parts, [*there, *sparse]) == ({*there}, len(text))
+    numbered = [b"message-%08d" % n for n in range(1_000)]  # most begin alike
+    assert found_in([b"of message-00000007 and message-00000990"], numbered)[0] == {numbered[7], numbered[990]}
     text += sparse[7] + sparse[70]
     assert found_in([text], [*there, *sparse])[0] == {*there, sparse[7], sparse[70]}

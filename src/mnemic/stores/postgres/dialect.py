@@ -124,12 +124,16 @@ class PostgresDialect:
         Whoever writes for the user waits for the row, so that events become visible in the order of their numbers. The lock
         also shuts out ``Database.write``, which locks the whole table.
         """
-        locked = "SELECT user FROM users WHERE name = ? FOR NO KEY UPDATE"
-        while (row := db.execute(locked, (name,)).fetchone()) is None:
+        while (known := self.known(db, name)) is None:
             made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user"
             if row := db.execute(made, (name,)).fetchone():
-                break
-        return int(row[0])
+                return int(row[0])
+        return known
+
+    def known(self, db: Connection, name: str) -> int | None:
+        """The number of a user whose row is there, and locked from here on."""
+        row = db.execute("SELECT user FROM users WHERE name = ? FOR NO KEY UPDATE", (name,)).fetchone()
+        return int(row[0]) if row else None
 
     def next_doc(self, db: Connection) -> int:
         """Drawn by the only writer of its user: higher than all that user has."""

@@ -56,8 +56,16 @@ _APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
     EraseUser: erasing.erased_user,
 }
 
+_OF_WHAT_IS_THERE = (Touch, Erase, EraseUser)
+"""Changes that mean nothing for a user who has nothing: they must not write the name of one who was erased."""
+
 
 def apply(db: Connection, user: str, changes: Sequence[Change], model: str) -> tuple[Receipt, ...]:
     """Apply changes in order; the caller's transaction makes them all or nothing."""
-    transaction = Transaction(db, db.dialect.begin(db, user), model)
+    number = db.dialect.known(db, user)
+    if number is None:
+        if all(isinstance(change, _OF_WHAT_IS_THERE) for change in changes):
+            return tuple(Receipt(id="", outcome="duplicate", reason="this user has nothing") for _ in changes)
+        number = db.dialect.begin(db, user)
+    transaction = Transaction(db, number, model)
     return tuple(_APPLIED[type(change)](transaction, change) for change in changes)

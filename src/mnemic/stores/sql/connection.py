@@ -99,6 +99,10 @@ class Dialect(Protocol):
         """The number of a user, made on first sight. Until the transaction ends nobody else writes for that user."""
         ...
 
+    def known(self, db: Connection, name: str) -> int | None:
+        """The same for a user who is there already; None, and nothing is written, where there is none."""
+        ...
+
     def next_doc(self, db: Connection) -> int:
         """A number for a new record: never used before, and higher than all that this user has."""
         ...

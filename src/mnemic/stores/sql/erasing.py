@@ -150,14 +150,20 @@ def _scrub_events(t: Transaction, ids: Collection[str]) -> None:
 
 
 def _without_ids(detail: dict[str, Any], ids: Collection[str]) -> dict[str, Any]:
-    """The detail of an event without some ids."""
-    kept: dict[str, Any] = {}
-    for name, value in detail.items():
-        if isinstance(value, list):
-            kept[name] = [item for item in cast("list[Any]", value) if item not in ids]
-        elif value not in ids:
-            kept[name] = value
-    return kept
+    """The detail of an event without some ids, however deep they stand."""
+    return {name: _kept(value, ids) for name, value in detail.items() if not _names(value, ids)}
+
+
+def _kept(value: Any, ids: Collection[str]) -> Any:
+    if isinstance(value, dict):
+        return _without_ids(cast("dict[str, Any]", value), ids)
+    if isinstance(value, list):
+        return [_kept(item, ids) for item in cast("list[Any]", value) if not _names(item, ids)]
+    return value
+
+
+def _names(value: Any, ids: Collection[str]) -> bool:
+    return isinstance(value, str) and value in ids
 
 
 # Consolidations that the records were part of

@@ -35,7 +35,10 @@ class ErasedRows(Generic[D]):
         """
 
         def work(db: Connection) -> dict[str, int]:
-            t = Transaction(db, db.dialect.begin(db, user), model)
+            number = db.dialect.known(db, user)
+            if number is None:  # erased meanwhile: the name is not written again
+                return {}
+            t = Transaction(db, number, model)
             return erasing.erase(t, change) if isinstance(change, Erase) else erasing.erase_user(t, change)
 
         return self._db.apply(work)

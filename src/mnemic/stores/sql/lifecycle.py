@@ -20,6 +20,9 @@ _CITED = """WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN me
         WHERE r.user = ? AND r.status != 'archived'
     UNION SELECT l.parent FROM lineage l JOIN cited ON l.child = cited.doc)"""
 
+_HOLDS = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?)
+    AND (delete_after IS NULL OR delete_after > ?)"""
+
 
 class Lifecycle:
     """Questions of consolidation, and the lock that lets one process do it at a time."""
@@ -90,15 +93,18 @@ class Lifecycle:
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY sent_at"""
         return self._ids(user, sql, before)
 
-    def beyond(self, user: str, limit: int) -> list[str]:
-        """Ids of the short-term memories that are too many, least important and oldest first; what others cite stays."""
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user = ? AND status = 'short_term' AND pinned = 0
+    def beyond(self, user: str, limit: int, now: int) -> list[str]:
+        """Ids of the short-term memories that are too many, least important and oldest first; what others cite stays.
+
+        Only what holds at a moment (microseconds since 1970) counts and goes: what was replaced or is over makes room already.
+        """
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user = ? AND {_HOLDS} AND status = 'short_term' AND pinned = 0
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ?"""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            counted = "SELECT count(*) FROM memories WHERE user = ? AND status != 'archived'"
-            live = db.execute(counted, (number,)).fetchone()[0]
-            return [row[0] for row in db.execute(sql, (number, number, max(0, live - limit)))]
+            counted = f"SELECT count(*) FROM memories WHERE user = ? AND {_HOLDS} AND status != 'archived'"
+            live = db.execute(counted, (number, now, now)).fetchone()[0]
+            return [row[0] for row in db.execute(sql, (number, number, now, now, max(0, live - limit)))]
 
     def _ids(self, user: str, sql: str, moment: int) -> list[str]:
         with self._db.read() as db, db:

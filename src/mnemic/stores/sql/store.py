@@ -89,11 +89,16 @@ class SqlStore(Generic[D]):
                 touched = [doc for doc in docs if doc <= after]
             moved = [doc for doc in touched if doc not in kept]
             header = reading.header(db)
+            rows = reading.catalog(db, user, after=after, docs=touched)
+            found = None
+            if vectors:
+                beyond, most = -1 if reembedded else after, len(rows) if rows else 0
+                found = reading.vectors(db, user, after=beyond, docs=moved, most=most)
             return CatalogDelta(
                 event=last,
-                rows=reading.catalog(db, user, after=after, docs=touched),
+                rows=rows,
                 beliefs=reading.beliefs(db, user, after=after, docs=touched),
-                vectors=reading.vectors(db, user, after=-1 if reembedded else after, docs=moved) if vectors else (),
+                vectors=found,
                 touched=touched,
                 kept=kept,
                 model=header.get("model"),

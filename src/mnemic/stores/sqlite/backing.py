@@ -41,7 +41,9 @@ def copy(
     beside = folder.with_name(f"{folder.name}.{os.getpid()}.part")
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            raise errors.InvalidInput(f"{folder} exists. A backup overwrites nothing: name a new folder.")
+            raise errors.InvalidInput(
+                f"{folder} is there already, and this overwrites nothing: name a new folder, or move that one away first."
+            )
         shutil.rmtree(beside, ignore_errors=True)  # of a process of the same number that was killed
         beside.mkdir(mode=0o700, parents=True)
         (beside / ".gitignore").write_text("*\n")

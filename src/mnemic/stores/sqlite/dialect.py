@@ -87,8 +87,15 @@ class SqliteDialect:
 
     def begin(self, db: Connection, name: str) -> int:
         """The number of a user, made on first sight."""
+        known = self.known(db, name)
+        if known is not None:
+            return known
+        return db.execute("INSERT INTO users(name) VALUES(?) RETURNING user", (name,)).fetchone()[0]
+
+    def known(self, db: Connection, name: str) -> int | None:
+        """The number of a user; the transaction has locked the file."""
         row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else db.execute("INSERT INTO users(name) VALUES(?) RETURNING user", (name,)).fetchone()[0]
+        return row[0] if row else None
 
     def next_doc(self, db: Connection) -> int:
         """The header counts."""

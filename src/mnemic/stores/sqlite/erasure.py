@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
@@ -44,12 +46,17 @@ class Erasure(ErasedRows[Database]):
                 )
         except StoreError as error:
             return Purge(pending=f"{error} Tried again when the record is opened or closed.")
-        found, scanned = self._search(needles)
+        if self._db.path is None or not needles:
+            self._done(mark)
+            return Purge()
+        searched = self._search(self._db.path.parent, needles)
+        found = searched.found
         if not found:
             self._done(mark)
         where = ", ".join(sorted({name for names in found.values() for name in names}))
-        left = f"{len(found)} of {len(needles)} texts and vectors are still in {where}" if found else ""
-        return Purge(bytes_scanned=scanned, needles=len(needles), found=len(found), pending=left)
+        left = [f"{len(found)} of {len(needles)} texts and vectors are still in {where}"] if found else []
+        left += [f"{', '.join(searched.unread)} cannot be read, and was not searched"] if searched.unread else []
+        return Purge(bytes_scanned=searched.size, needles=len(needles), found=len(found), pending="; ".join(left))
 
     def _rewrite(self, db: SqliteConnection) -> None:
         db.execute("INSERT INTO fulltext(fulltext) VALUES('optimize')")
@@ -70,25 +77,43 @@ class Erasure(ErasedRows[Database]):
         with suppress(StoreError):
             self._db.checkpoint(0.0)
 
-    def _search(self, needles: Sequence[bytes]) -> tuple[dict[bytes, list[str]], int]:
-        """The files that each needle is in, if it is not in a record that stays; and how many bytes were read."""
-        found: dict[bytes, list[str]] = {}
-        if self._db.path is None or not needles:
-            return found, 0
-        scanned = 0
-        for path in _files(self._db.path.parent):
+    def _search(self, folder: Path, needles: Sequence[bytes]) -> _Searched:
+        """Look into every file for needles that are in no record that stays."""
+        searched, wanted = _Searched(), scanning.Wanted(needles)
+        for path in _files(folder, searched.unread):
             locked = path == self._db.path or path.suffix in DATABASES
-            hits, size = scanning.found_in(_chunks(path, locked=locked), needles)
+            try:
+                hits, size = wanted.found_in(_chunks(path, locked=locked))
+            except (OSError, apsw.Error):
+                searched.unread.append(path.name)
+                continue
             for needle in hits:
-                found.setdefault(needle, []).append(path.name)
-            scanned += size
+                searched.found.setdefault(needle, []).append(path.name)
+            searched.size += size
         with self._db.read() as db, db:
-            return {needle: names for needle, names in found.items() if not scanning.held(db, needle)}, scanned
+            for needle in scanning.held(db, list(searched.found)):
+                del searched.found[needle]
+        return searched
 
 
-def _files(folder: Path) -> list[Path]:
-    """What may hold text: the index of the log only has numbers of pages."""
-    return [path for path in sorted(folder.rglob("*")) if path.is_file() and not path.name.endswith("-shm")]
+@dataclass(slots=True)
+class _Searched:
+    """The files that each needle is in, how many bytes were read, and what could not be."""
+
+    found: dict[bytes, list[str]] = field(default_factory=dict[bytes, list[str]])
+    size: int = 0
+    unread: list[str] = field(default_factory=list[str])
+
+
+def _files(folder: Path, unread: list[str]) -> list[Path]:
+    """What may hold text: the index of the log only has numbers of pages. Folders that cannot be listed are noted."""
+    found = [
+        Path(place, name)
+        for place, _, names in os.walk(folder, onerror=lambda error: unread.append(Path(error.filename).name))
+        for name in names
+        if not name.endswith("-shm")
+    ]
+    return sorted(path for path in found if os.path.isfile(path))  # noqa: PTH113 - Path.is_file raises in a closed folder
 
 
 def _chunks(path: Path, *, locked: bool) -> Generator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
@@ -29,6 +30,7 @@ def _readable(folder: str | Path) -> Path:
     try:
         path = path.expanduser()
         os.fsencode(path)
+        str(path).encode()  # SQLite takes paths in UTF-8
         path.stat()
     except OSError:  # not there yet, or not ours: told when it is opened
         return path
@@ -88,8 +90,18 @@ class SqliteStore(SqlStore[Database]):
 
     @staticmethod
     def at(folder: Path) -> bool:
-        """Whether there is a record in a folder."""
-        return (folder / FILE_NAME).is_file()
+        """Whether there is a record in a folder; an empty file is none.
+
+        Raises:
+            StoreUnavailable: the folder may not be entered.
+        """
+        try:
+            file = (folder / FILE_NAME).stat()
+        except (FileNotFoundError, NotADirectoryError, ValueError):
+            return False
+        except OSError as error:
+            raise errors.StoreUnavailable(f"The folder {folder} cannot be looked into: {error.strerror}.") from error
+        return stat.S_ISREG(file.st_mode) and file.st_size > 0
 
     def backup(self, folder: Path, *, progress: Callable[[int, int], None], check: bool = True) -> VerifyReport:
         """Copy the record into a new folder while it is in use, and verify the copy.
@@ -110,7 +122,7 @@ class SqliteStore(SqlStore[Database]):
                     "record with mnemic doctor --deep."
                 )
 
-        backing.copy(self._db, folder, FILE_NAME, verified, progress)
+        backing.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
         return reports[0]
 
     @property

@@ -1,0 +1,106 @@
+"""What tells of messages, told again of those that are left: some were erased, forgotten, or came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import tzinfo
+
+from mnemic.errors import Conflict
+from mnemic.flows import sessions, telling
+from mnemic.flows.consulting import Consultant
+from mnemic.flows.engine import Engine
+from mnemic.types import AddEpisode, Archive, Change, Episode, Kin, Message, Restore, Scope, Stored
+from mnemic.types.words import SESSION_SUMMARY
+
+__all__ = ["follow", "summarised", "told_again"]
+
+ATTEMPTS = 5
+"""Readings of an episode that grows meanwhile, before giving up."""
+EMPTY = "all it tells of was forgotten"
+
+
+def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
+    """Tell episodes and summaries of sessions again, after messages of theirs were forgotten or came back.
+
+    An episode of which nothing is left is archived until something of it comes back.
+
+    Raises:
+        Conflict: others kept changing the same episodes; these still tell what they told.
+    """
+    number, docs = engine.store.user(scope.user), engine.store.docs_of(scope.user, ids, kind="message")
+    if number is None or not docs:
+        return
+    messages = engine.store.fetch(number, list(docs.values())).values()
+    for _ in range(ATTEMPTS):
+        episodes = engine.store.fetch(number, sorted({m.episode for m in messages if m.episode}))
+        changes = [change for held in episodes.values() for change in _changes(engine, scope, held)]
+        try:
+            receipts = engine.store.apply(scope.user, changes, model=engine.embedder.id) if changes else ()
+        except Conflict:
+            continue
+        if all(receipt.outcome == "stored" for receipt in receipts):
+            break
+    else:
+        raise Conflict(
+            "What was named is changed, but others kept changing the episodes that tell of it, and these still do. Call this "
+            "again in a quiet moment."
+        )
+    for project, session in {(m.project, m.value.session) for m in messages if isinstance(m.value, Message)}:
+        place = Scope(user=scope.user, project=project, session=session)
+        if engine.store.docs_of(scope.user, [sessions.summary_id(place)]):
+            sessions.summarise(engine, place, zone)
+
+
+def _changes(engine: Engine, scope: Scope, stored: Stored) -> list[Change]:
+    """What becomes of an episode."""
+    held, live = stored.value, stored.status != "archived"
+    assert isinstance(held, Episode)
+    left = engine.store.knowledge.messages_of(scope.user, held)
+    if not left:
+        return [Archive(id=held.id, reason=EMPTY)] if live else []
+    if not (live or _emptied(engine, scope, held.id)):
+        return []
+    (change,) = told_again(engine, [(held, left)])
+    if live and (change.record.title, change.record.content) == (held.title, held.content):
+        return []
+    # what is forgotten may come back: it stays a source, and none is more trusted than its sources
+    record = replace(change.record, message_ids=held.message_ids, source=held.source, trust=held.trust)
+    return [*([] if live else [Restore(id=held.id)]), replace(change, record=record)]
+
+
+def _emptied(engine: Engine, scope: Scope, id_: str) -> bool:
+    """Whether an episode is archived because nothing was left of it."""
+    last = engine.store.history(scope.user, id_)[-1]
+    return last.operation == "archive" and last.detail.get("reason") == EMPTY
+
+
+def told_again(engine: Engine, left: Sequence[tuple[object, Sequence[Message]]]) -> list[AddEpisode]:
+    """The next versions of episodes, told of the messages that are left of each."""
+    consultant = Consultant(engine)
+    changes: list[AddEpisode] = []
+    for held, messages in left:
+        assert isinstance(held, Episode)
+        (told,) = telling.episodes(consultant, [messages], (held.project, held.session))
+        record = replace(told.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
+        (index,) = engine.indexing([record], engine.embedder)
+        changes.append(AddEpisode(record=record, indexing=index, refine=told.unrefined))
+    return changes
+
+
+def summarised(engine: Engine, scope: Scope, told_of: Sequence[Kin], zone: tzinfo) -> list[str]:
+    """Summaries of sessions among what told of something, told again of what is left."""
+    found: list[str] = []
+    for kin in told_of:
+        if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live and kin.session is None:
+            for session in _sessions(engine, scope, kin):
+                place = Scope(user=scope.user, project=kin.project, session=session)
+                receipt = sessions.summarise(engine, place, zone)
+                found += [receipt.id] if receipt and receipt.outcome == "stored" else []
+    return found
+
+
+def _sessions(engine: Engine, scope: Scope, kin: Kin) -> list[str]:
+    """The session that a summary was made of, by the messages of it that are left."""
+    records = engine.store.knowledge.records(scope.user, kin.sources).values()
+    return sorted({record.session for record in records if isinstance(record, Message) and record.session})
