@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import pytest
 from langchain_core._api import LangChainDeprecationWarning
@@ -90,6 +91,24 @@ def test_names_that_look_like_prefixes_do_not_meet(memory: Memory) -> None:
         history.add_message(HumanMessage("yes", id=ids.get(name, "c")))
     for name, history in histories.items():
         assert history.messages == [HumanMessage("yes", id=ids.get(name, "c"))]
+
+
+@pytest.mark.parametrize("name", [17, UUID(int=5)], ids=["int", "uuid"])
+def test_a_number_or_a_uuid_names_a_conversation(memory: Memory, name: Any) -> None:
+    history = MnemicChatMessageHistory(memory, name)
+    history.add_user_message("hi")
+    assert history.session == str(name)
+    assert [m.text for m in MnemicChatMessageHistory(memory, str(name)).messages] == ["hi"]
+    history.clear()
+    assert history.session == f"{name}#cleared1"
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_a_conversation_without_a_name_is_refused(memory: Memory, name: Any) -> None:
+    memory.add_message("of another conversation", session="s1")
+    for handle in (memory, memory.scoped(session="s1")):
+        with pytest.raises(InvalidInput):
+            MnemicChatMessageHistory(handle, name)
 
 
 def test_a_streamed_chunk_is_kept_as_the_message_it_is(memory: Memory) -> None:

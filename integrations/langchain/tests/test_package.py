@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import langchain_mnemic
+from mnemic import AsyncMemory, ConfigurationError, Memory
 
 README = Path(__file__).parents[1] / "README.md"
 
@@ -25,6 +26,22 @@ def test_names_are_sorted_and_there() -> None:
     assert {*langchain_mnemic.__all__} <= {*dir(langchain_mnemic)}
     with pytest.raises(AttributeError, match="MnemicNothing"):
         _ = langchain_mnemic.MnemicNothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        langchain_mnemic.IdleConsolidation,
+        langchain_mnemic.MnemicMiddleware,
+        langchain_mnemic.mnemic_tools,
+        lambda memory: langchain_mnemic.MnemicChatMessageHistory(memory, "s1"),
+        lambda memory: langchain_mnemic.MnemicMemory(memory=memory),
+        lambda memory: langchain_mnemic.MnemicRetriever(memory=memory),
+    ],
+)
+def test_an_asynchronous_handle_is_refused_where_it_is_given(memory: Memory, make: Any) -> None:
+    with pytest.raises(ConfigurationError, match="must be a Memory, not AsyncMemory"):
+        make(AsyncMemory.over(memory))
 
 
 def test_importing_loads_nothing_heavy() -> None:

@@ -103,9 +103,12 @@ async def test_react_agent(known, scripted, said):
         user_msg="How is the weather?", memory=chat
     )
     assert str(answer) == "Sunny."
-    question, reply = said(known, session="now")
-    assert question == "How is the weather?"
-    assert reply.endswith("Answer: Sunny.")
+    assert said(known, session="now") == ["How is the weather?", "Sunny."]  # no thought, no call, no tool output
+    steps = chat.get_all()[-1].content  # what the agent is shown again
+    assert steps.startswith("Thought: I need it.")
+    assert "Observation: Sunny in Lisbon." in steps
+    chat.set(chat.get_all())
+    assert said(known, session="now") == ["How is the weather?", "Sunny."]
 
 
 async def test_workflow_of_two_agents(known, scripted, said, searches):
@@ -133,6 +136,19 @@ async def test_given_history_is_stored_once_and_wipes_nothing(known, scripted, s
     assert said(known, session="now") == ["I play chess.", "Understood.", "Yes.", "Understood.", "Yes.", "Understood."]
     assert said(known, session="long ago") == ["I moved to Lisbon in March.", "Lovely city!"]
     assert [m.role.value for m in history] == ["system", *["user", "assistant"] * 3]
+
+
+async def test_a_reset_between_requests_with_the_history_along(known, scripted, said):
+    """A new chat may begin as the last one did: that is said again."""
+    for _ in range(2):
+        for history in (
+            [],
+            [ChatMessage(role="user", content="Hi."), ChatMessage(role="assistant", content="Understood.")],
+        ):
+            chat = MnemicChatMemory(memory=known, session_id="now")
+            await agent(scripted()).run(user_msg="More." if history else "Hi.", chat_history=history, memory=chat)
+        assert said(known, session=chat.memory.scope.session) == ["Hi.", "Understood.", "More.", "Understood."]
+        chat.reset()
 
 
 async def test_history_with_recall_handed_back_is_not_stored(known, scripted, said):

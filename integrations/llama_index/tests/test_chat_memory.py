@@ -10,7 +10,7 @@ from llama_index.core.memory.memory import InsertMethod
 from pydantic import ValidationError
 
 from llama_index.memory.mnemic import MnemicChatMemory, _window
-from mnemic import ConfigurationError, StoreClosed
+from mnemic import AsyncMemory, ConfigurationError, StoreClosed
 
 
 def user(text):
@@ -72,9 +72,7 @@ def test_two_users_of_one_process_never_meet(memory):
         text = recalled(chat.get(input="What is my password hint?"))
         assert mine in text
         assert yours not in text
-    assert texts(MnemicChatMemory(memory=memory, user="ben", session_id="now").get_all()) == [
-        "My password hint is the red boat."
-    ]
+    assert texts(memory.scoped(user="ben").messages(session="now")) == ["My password hint is the red boat."]
 
 
 def test_nothing_in_a_message_chooses_the_user(memory):
@@ -130,6 +128,14 @@ def test_names_and_several_blocks(memory):
     assert [(m.role, m.name, m.content) for m in memory.messages()] == [
         ("user", "Ana", "A cat.\nA dog."), ("assistant", None, "Cute."),
     ]  # fmt: skip
+
+
+def test_a_session_that_is_opened_again_has_no_media(memory):
+    image = ImageBlock(image=b"GIF89a")
+    chat = MnemicChatMemory(memory=memory, session_id="now")
+    chat.put(ChatMessage(role="user", blocks=[TextBlock(text="A cat."), image]))
+    chat.put(ChatMessage(role="user", blocks=[image]))
+    assert MnemicChatMemory(memory=memory, session_id="now").get_all() == [user("A cat.")]
 
 
 @pytest.mark.parametrize(
@@ -324,10 +330,21 @@ def test_unknown_search_arguments_are_refused(memory, bad):
         MnemicChatMemory(memory=memory, search_kwargs=bad)
 
 
-@pytest.mark.parametrize("bad", [{"usr": "ben"}, {"token_limit": 0}, {"insert_method": "tool"}, {"memory": 3}])
+@pytest.mark.parametrize("bad", [{"usr": "ben"}, {"token_limit": 0}, {"insert_method": "tool"}])
 def test_arguments_with_a_slip_are_refused(memory, bad):
     with pytest.raises(ValidationError):
         MnemicChatMemory(**{"memory": memory, **bad})
+
+
+@pytest.mark.parametrize("bad", [3, None, [ChatMessage(role="user", content="Hi.")]])
+def test_what_is_no_memory_is_refused(memory, bad):
+    with pytest.raises(ConfigurationError, match=r"memory must be .* Give Memory"):
+        MnemicChatMemory.from_defaults(bad)
+
+
+def test_an_async_memory_is_refused(memory):
+    with pytest.raises(ConfigurationError, match=r"not an AsyncMemory.* Open a Memory"):
+        MnemicChatMemory(memory=AsyncMemory.over(memory))
 
 
 def test_forms_of_the_framework_are_understood(memory):
@@ -377,3 +394,10 @@ def test_a_message_of_any_length_is_stored(memory, said, given):
     assert "".join(said(memory)[:-1]) == long.content
     assert chat.get_all() == [long, user("And now?")]
     assert chat.get()[-1].content == "And now?"
+
+
+def test_the_last_turn_is_kept_whole(memory):
+    chat = MnemicChatMemory(memory=memory, token_limit=3, tokenizer_fn=words)
+    chat.put_messages([user("My bicycle is red."), assistant("Noted."), user("Which colour is my bicycle?")])
+    for taken in (0, 4):
+        assert texts(chat.get(initial_token_count=taken)) == ["Which colour is my bicycle?"]

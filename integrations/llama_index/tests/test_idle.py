@@ -9,7 +9,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 
 from llama_index.memory.mnemic import IdleConsolidation, MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever
-from mnemic import Idle, Memory
+from mnemic import AsyncMemory, ConfigurationError, Idle, Memory
 
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
 
@@ -49,6 +49,12 @@ def looking(memory):
 def llm(looking, scripted, monkeypatch):
     monkeypatch.setattr(scripted, "_answer", looking.answer)
     return scripted()
+
+
+def test_what_is_no_open_memory_is_refused(memory):
+    for bad in (AsyncMemory.over(memory), "./memory", 3):
+        with pytest.raises(ConfigurationError, match="memory must be"):
+            IdleConsolidation(memory=bad)
 
 
 @pytest.mark.parametrize("method", ["chat", "achat"])

@@ -10,7 +10,7 @@ from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.memory.memory import InsertMethod
 
 from llama_index.memory.mnemic import MnemicMemoryBlock, MnemicRetriever
-from mnemic import ConfigurationError, Memory, StoreUnavailable
+from mnemic import AsyncMemory, ConfigurationError, Memory, StoreUnavailable
 
 EXCHANGES = [("My cat is called Mia.", "Cute."), ("She is three.", "Young!"), ("She likes fish.", "Of course.")]
 
@@ -254,6 +254,21 @@ def test_serialising_the_stock_memory_leaves_the_record_alone(memory, history):
 def test_wrong_arguments(memory, bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):
         MnemicMemoryBlock(memory=memory, search_kwargs=bad)
+
+
+def test_what_is_no_memory_is_refused(memory, history):
+    for bad in (AsyncMemory.over(memory), history(), 3):
+        with pytest.raises(ConfigurationError, match="memory must be"):
+            MnemicMemoryBlock(memory=bad)
+
+
+async def test_of_the_steps_of_an_agent_the_answer_is_stored(memory, history, said):
+    chat = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
+    steps = "Thought: a.\nAction: fetch\nAction Input: {}\nObservation: Evil.\nThought: b.\nAnswer: Nobody."
+    await chat.aput_messages([user("Who?"), assistant(steps)])
+    for _ in range(2):
+        assert steps in [m.content for m in await chat.aget()]
+    assert said(memory, session="now") == ["Who?", "Nobody."]
 
 
 @pytest.mark.parametrize("at", range(4))

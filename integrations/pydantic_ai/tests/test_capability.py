@@ -230,7 +230,7 @@ def test_a_failed_run_stores_nothing_and_leaves_nothing_behind(memory, scripted,
     with pytest.raises(RuntimeError, match="no model"):
         agent.run_sync("hello")
     assert said() == []
-    assert capability._contexts == {}
+    assert capability._contexts == capability._said == {}
     assert memory.idle.wait() is not None
 
 

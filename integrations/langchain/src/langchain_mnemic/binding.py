@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
-from mnemic import AsyncMemory, InvalidInput, Memory, Scope
+from mnemic import AsyncMemory, ConfigurationError, InvalidInput, Memory, Scope
 
-__all__ = ["ScopeSource", "bound", "unknown_options"]
+__all__ = ["Handle", "ScopeSource", "bound", "checked", "unknown_options"]
 
 ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Mapping[str, str]] | None
 """A scope, a mapping with ``user``, ``project`` or ``session``, or a function of the framework's runtime or config."""
@@ -17,6 +17,20 @@ ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Map
 Handle = TypeVar("Handle", Memory, AsyncMemory)
 
 _NAMES = ("user", "project", "session")
+
+
+def checked(memory: Memory) -> Memory:
+    """The handle that an adapter is made with.
+
+    Raises:
+        ConfigurationError: it is not a ``Memory``.
+    """
+    if not isinstance(memory, Memory):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        raise ConfigurationError(
+            f"memory must be a Memory, not {type(memory).__name__}. Hand over a Memory also where this is awaited: it is "
+            "called on worker threads then. AsyncMemory.over(memory) is the same memory for code of your own."
+        )
+    return memory
 
 
 def _names(value: object) -> dict[str, str]:

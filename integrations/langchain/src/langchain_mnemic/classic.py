@@ -9,7 +9,7 @@ from typing import Any, cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import Field, PrivateAttr, SkipValidation
 
-from langchain_mnemic.binding import unknown_options
+from langchain_mnemic.binding import checked, unknown_options
 from langchain_mnemic.history import MnemicChatMessageHistory
 from langchain_mnemic.messages import restored, text_of
 from mnemic import ConfigurationError, InvalidInput, Memory, MissingExtra
@@ -92,9 +92,11 @@ class MnemicMemory(BaseMemory):
         """Open the conversation.
 
         Raises:
-            ConfigurationError: ``recall_kwargs`` names something ``Memory.get_memory_context`` does not know.
+            ConfigurationError: ``memory`` is not a ``Memory``, or ``recall_kwargs`` names something
+                ``Memory.get_memory_context`` does not know.
         """
         super().model_post_init(context)
+        checked(self.memory)
         if wrong := unknown_options(
             Memory.get_memory_context, self.recall_kwargs, reserved=("query", "max_tokens", "exclude")
         ):

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
+from langchain_mnemic.binding import checked
 from langchain_mnemic.messages import entry, id_prefix, restored
 from mnemic import InvalidInput, Memory, Message, NotFound
 
@@ -27,17 +28,20 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
 
     Args:
         memory: the memory to keep it in; for another user pass ``memory.scoped(user=...)``.
-        session_id: the name of the conversation.
+        session_id: the name of the conversation; a number or a UUID stands for its text.
         limit: read at most this many messages, the latest; None reads all.
 
     Raises:
+        ConfigurationError: ``memory`` is not a ``Memory``.
         InvalidInput: ``session_id`` is not a usable name.
     """
 
-    def __init__(self, memory: Memory, session_id: str, *, limit: int | None = None) -> None:
+    def __init__(self, memory: Memory, session_id: str | int | uuid.UUID, *, limit: int | None = None) -> None:
         super().__init__()
-        self._memory = memory.scoped(session=session_id)
-        self._name = session_id
+        if session_id is None:  # pyright: ignore[reportUnnecessaryComparison] - callers are not all typed
+            raise InvalidInput("session_id must name a conversation, and is None: that would be all of the user's.")
+        self._name = str(session_id)
+        self._memory = checked(memory).scoped(session=self._name)
         self._limit = limit
 
     @property

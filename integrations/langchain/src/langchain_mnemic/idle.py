@@ -9,7 +9,7 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from langchain_mnemic.binding import ScopeSource, bound
+from langchain_mnemic.binding import ScopeSource, bound, checked
 from mnemic import IdleTrigger, Memory
 
 __all__ = ["IdleConsolidation"]
@@ -29,6 +29,9 @@ class IdleConsolidation(BaseCallbackHandler):
         memory: whose ``idle`` trigger is armed; how long is quiet is an argument of ``Memory``.
         scope: whose memory: a value, or a function of the ``metadata`` of the run's config, such as
             ``lambda metadata: {"user": metadata["user_id"]}``.
+
+    Raises:
+        ConfigurationError: ``memory`` is not a ``Memory``.
     """
 
     run_inline = True
@@ -36,7 +39,7 @@ class IdleConsolidation(BaseCallbackHandler):
 
     def __init__(self, memory: Memory, *, scope: ScopeSource = None) -> None:
         super().__init__()
-        self._memory, self._scope = memory, scope
+        self._memory, self._scope = checked(memory), scope
         self._roots: dict[UUID, IdleTrigger] = {}
         self._lock = threading.Lock()
 

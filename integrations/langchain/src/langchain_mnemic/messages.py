@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, cast
 from urllib.parse import quote
 
 from langchain_core.messages import (
+    LC_ID_PREFIX,
     AIMessage,
     BaseMessage,
     ChatMessage,
@@ -21,7 +23,10 @@ from langchain_core.messages import (
 
 from mnemic import InvalidInput, Message, Scope
 
-__all__ = ["KEPT", "entry", "evidence", "id_prefix", "key_of", "record_ids", "restored", "text_of", "typed_by_user"]
+__all__ = [
+    "KEPT", "digest_of", "entry", "evidence", "id_prefix", "is_notice", "key_of", "record_id", "record_ids", "restored",
+    "said_by", "said_in", "text_of", "typed_by_user",
+]  # fmt: skip
 
 KEPT = "langchain"
 """The key of a stored message's metadata that holds what LangChain needs to build it again."""
@@ -30,6 +35,13 @@ MAX_PIECE = 500_000
 MAX_CONTENT = 1_000_000
 """Characters that one record holds."""
 MAX_ID = 1_000
+_DIGITS = 12
+
+_NOTICE = re.compile(
+    r"Model call failed after \d+ attempts? with \w+: |Model call limits exceeded: (thread|run) limit \("
+    r"|(Tool|'.*' tool) call limit reached: (thread|run) limit exceeded \("
+)
+"""What LangChain's middleware for retries and limits says in the assistant's place."""
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _TEXT_BLOCKS = ("text", "text-plain", "input_text", "output_text")
@@ -63,13 +75,24 @@ def typed_by_user(message: BaseMessage) -> bool:
     return isinstance(message, HumanMessage) and not isinstance(message.additional_kwargs.get("lc_source"), str)
 
 
+def is_notice(message: BaseMessage) -> bool:
+    """Whether an answer is a notice of LangChain's own: in its words, and with nothing about it that models give."""
+    from_model = message.response_metadata or (message.id or "").startswith(LC_ID_PREFIX)
+    return isinstance(message, AIMessage) and not from_model and _NOTICE.match(text_of(message)) is not None
+
+
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_DIGITS // 2).hexdigest()
+
+
+def digest_of(message: BaseMessage) -> str:
+    """Stands for the words of a message."""
+    return _digest(text_of(message))
 
 
 def key_of(message: BaseMessage, position: int) -> str:
     """What names a message in its thread: its id, else its place and its text."""
-    return message.id or f"{position}.{_digest(text_of(message))}"
+    return message.id or f"{position}.{digest_of(message)}"
 
 
 def id_prefix(scope: Scope) -> str:
@@ -78,9 +101,9 @@ def id_prefix(scope: Scope) -> str:
     return place if scope.project is None else f"{quote(scope.project, safe='')}/{place}"
 
 
-def _record_id(prefix: str, key: str, text: str) -> str:
+def record_id(prefix: str, key: str, digest: str) -> str:
     """Same words under the same id are one record; edited words are another, because evidence is never rewritten."""
-    whole = f"{prefix}:{key}:{_digest(text)}"
+    whole = f"{prefix}:{key}:{digest}"
     return whole if len(whole) <= MAX_ID else f"lc:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
 
 
@@ -90,6 +113,17 @@ def _role(message: BaseMessage) -> str:
     if message.type not in _ROLES:
         raise InvalidInput(f"A {type(message).__name__} is not something that was said; it cannot be stored.")
     return _ROLES[message.type]
+
+
+def said_by(message: BaseMessage) -> tuple[str, str]:
+    """Who says what: the role, and the digest of the words."""
+    return _role(message), digest_of(message)
+
+
+def said_in(record: Message) -> tuple[str, str]:
+    """Who said what, as ``said_by`` tells it. A record's id has the digest of the words before secrets were taken out."""
+    named = (record.id or "").rpartition(":")[2]
+    return record.role, named if KEPT in record.metadata and len(named) == _DIGITS else _digest(record.content)
 
 
 def sent_at(message: BaseMessage) -> datetime | None:
@@ -109,7 +143,7 @@ def _pieces(message: BaseMessage, prefix: str, position: int) -> list[tuple[str,
     key, text = key_of(message, position), text_of(message)
     pieces = [text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE)] if text.strip() else []
     named = ((key if number == 0 else f"{key}+{number}", piece) for number, piece in enumerate(pieces))
-    return [(_record_id(prefix, name, piece), piece) for name, piece in named if piece.strip()]
+    return [(record_id(prefix, name, _digest(piece)), piece) for name, piece in named if piece.strip()]
 
 
 def record_ids(message: BaseMessage, *, prefix: str, position: int) -> list[str]:
@@ -172,7 +206,7 @@ def entry(message: BaseMessage, *, prefix: str) -> Message:
         content=text,
         name=message.name or None,
         sent_at=sent_at(message),
-        id=_record_id(prefix, message.id, text) if message.id else None,
+        id=record_id(prefix, message.id, _digest(text)) if message.id else None,
         metadata={KEPT: {"type": message.type, "data": data}},
     )
 

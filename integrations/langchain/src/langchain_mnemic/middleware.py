@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from langchain.agents.middleware import AgentMiddleware
@@ -18,8 +19,20 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 
-from langchain_mnemic.binding import Handle, ScopeSource, bound, unknown_options
-from langchain_mnemic.messages import evidence, id_prefix, key_of, record_ids, text_of, typed_by_user
+from langchain_mnemic.binding import Handle, ScopeSource, bound, checked, unknown_options
+from langchain_mnemic.messages import (
+    evidence,
+    id_prefix,
+    is_notice,
+    key_of,
+    record_id,
+    record_ids,
+    said_by,
+    said_in,
+    text_of,
+    typed_by_user,
+)
+from langchain_mnemic.thread import Marks, dealt_with, last_turn, marked, repeated, unmarked
 from mnemic import (
     AsyncMemory,
     ConfigurationError,
@@ -37,62 +50,28 @@ __all__ = ["MnemicMiddleware", "MnemicState"]
 logger = logging.getLogger(__name__)
 
 MAX_QUESTION = 8_000
-MARKS = 8
-"""How many of the last messages dealt with are kept in mind: of those, some may leave the thread."""
+LOOKED_THROUGH = 200
+"""How many of a session's messages are compared with a thread that comes without marks, beside twice its length."""
+AGAIN = timedelta(minutes=10)
+"""A request without ids that is made again this soon, before it was answered, is the same request."""
 
 
 class MnemicState(AgentState[Any]):
-    """What the middleware keeps in the agent's state; none of it is part of the agent's input or output.
+    """What each middleware keeps in the agent's state by its name; none of it is part of the agent's input or output.
 
-    ``mnemic_context`` is what was recalled for this run, ``mnemic_mark`` the last messages already dealt with (empty:
-    none yet; earlier versions kept one of them as a string), ``mnemic_said`` the messages of the user that this run must
-    not lose.
+    ``mnemic_context`` is what was recalled for this run, ``mnemic_mark`` the messages already dealt with (earlier versions
+    kept the last of them as a list or a string), ``mnemic_said`` the messages that were new when this run began.
     """
 
-    mnemic_context: NotRequired[Annotated[str, PrivateStateAttr]]
-    mnemic_mark: NotRequired[Annotated[list[str] | str, PrivateStateAttr]]
-    mnemic_said: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    mnemic_context: NotRequired[Annotated[dict[str, str], PrivateStateAttr]]
+    mnemic_mark: NotRequired[Annotated[dict[str, Marks] | list[str] | str, PrivateStateAttr]]
+    mnemic_said: NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr]]
 
 
 def _question(messages: Sequence[AnyMessage]) -> str:
     """The last words of the user; of a very long text its beginning and its end."""
     text = next((text_of(message) for message in reversed(messages) if typed_by_user(message)), "").strip()
     return text if len(text) <= MAX_QUESTION else f"{text[: MAX_QUESTION // 2]}\n{text[-MAX_QUESTION // 2 :]}"
-
-
-def _marks(state: MnemicState) -> list[str]:
-    """The last messages that were dealt with, oldest first."""
-    marks = state.get("mnemic_mark") or []
-    return [marks] if isinstance(marks, str) else [*marks]
-
-
-def _marked(messages: Sequence[AnyMessage]) -> list[str]:
-    """The marks of messages that were dealt with."""
-    first = max(0, len(messages) - MARKS)
-    return [key_of(message, first + i) for i, message in enumerate(messages[first:])]
-
-
-def _unanswered(messages: Sequence[AnyMessage]) -> int:
-    """Where a conversation that is met for the first time begins to be new: after the last answer it already has."""
-    return next((i + 1 for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), 0)
-
-
-def _behind(messages: Sequence[AnyMessage], marks: Sequence[str]) -> int | None:
-    """The position after the newest marked message; None when all of them are gone from the thread."""
-    places = range(len(messages) - 1, -1, -1)
-    return next((i + 1 for i in places if key_of(messages[i], i) in marks), None)
-
-
-def _start(state: MnemicState) -> int:
-    """Where the thread begins to be new, before a run."""
-    messages, marks = state["messages"], _marks(state)
-    if marks and (start := _behind(messages, marks)) is not None:
-        return start
-    if state.get("mnemic_mark") is not None and not marks:
-        return 0
-    left = {*state.get("mnemic_said", [])}  # of a run that failed
-    unsaid = (i for i, message in enumerate(messages) if key_of(message, i) in left)
-    return min(next(unsaid, len(messages)), _unanswered(messages))
 
 
 def _with_user_data(messages: Sequence[AnyMessage], context: str) -> list[AnyMessage]:
@@ -134,13 +113,18 @@ class _Texts:
 
     def add(self, context: MemoryContext) -> None:
         self._texts.append(context.to_prompt())
-        self._ids += [hit.id for hit in context.hits] + [memory.id for memory in context.memories]
+        self._ids += [*context.shown, *(id_ for hit in context.hits if hit.id in context.shown for id_ in hit.via)]
 
     def shown(self, more: Sequence[str]) -> list[str]:
         return [*dict.fromkeys([*more, *self._ids])]
 
     def __str__(self) -> str:
         return "\n\n".join(filter(None, self._texts))
+
+
+def _of_session(messages: Sequence[Message], scope: Scope) -> list[Message]:
+    """Without those of other sessions, which are listed too where there is none."""
+    return [message for message in messages if message.session == scope.session]
 
 
 def _report(receipts: Receipts) -> None:
@@ -154,17 +138,22 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     Before a run it recalls, once, what bears on the user's last message, without what the thread shows anyway. Every
     model call of the run sees that text, fenced as data. It is part of the request only, never of the thread, and so is
     never taken in again; until the run ends it is private state, which shows in streams of ``values`` and ``updates``
-    and in the run's checkpoints. After the run it stores what the user and the agent said, each message once. Messages
-    that the program or other middleware put in the user's role (marked ``lc_source``), system messages, tool calls and
-    reasoning are not stored.
+    and in the run's checkpoints. What the user said it stores before the model is called for the first time, whatever
+    becomes of the run, and the rest after it, each message once. Messages that the program or other middleware put in the
+    user's role (marked ``lc_source``), system messages, tool calls, reasoning and the notices of LangChain's middleware
+    for retries and limits are not stored.
 
-    What counts as new: with a checkpointer, everything since the last run that was stored. Without one, or the first
-    time a thread is seen, what follows the last answer in the input: a client that sends the whole history each time
-    does not store it each time. To bring in older conversations use ``memory.add``.
+    What counts as new: with a checkpointer, everything since the last run that was stored, and messages that have other
+    words now; those they had are no longer recalled in this thread. Without one, or the first time a thread is seen, the
+    last turn of the user and what follows it: a client that sends the whole history each time does not store it each
+    time, with ids or without. To bring in older conversations use ``memory.add``.
+
+    An agent may have several, such as one for its user and one for a team, if they differ in ``name``.
 
     When memory fails: a recall that fails (``StoreError``, ``EmbedderError``) is logged, and the agent answers without
-    it. A write that fails raises, because a loss must be seen; with a checkpointer the next run of the thread makes
-    up for it. Wrong arguments and an unusable scope always raise.
+    it. A write before the model's call that fails is logged, and made again after the run. One that fails there raises,
+    because a loss must be seen; with a checkpointer the next run of the thread makes up for it. Wrong arguments and an
+    unusable scope always raise.
 
     Args:
         memory: where to recall from and to store into.
@@ -181,7 +170,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         idle: arm ``memory.idle``: after a quiet time new messages are processed and consolidated, in a thread of its own.
 
     Raises:
-        ConfigurationError: ``inject`` or ``recall_kwargs`` is not understood.
+        ConfigurationError: ``memory`` is not a ``Memory``, or ``inject`` or ``recall_kwargs`` is not understood.
     """
 
     state_schema = MnemicState
@@ -205,7 +194,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             raise ConfigurationError(f"recall_kwargs: {wrong}")
         if inject not in ("user", "system"):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
-        self._memory, self._face, self._scope = memory, AsyncMemory.over(memory), scope
+        self._memory, self._face, self._scope = checked(memory), AsyncMemory.over(memory), scope
         self._options: dict[str, Any] = {**options, "max_tokens": max_tokens}
         self._inject, self._store_tools, self._start, self._idle = inject, store_tools, start_tokens, idle
 
@@ -214,26 +203,30 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     def before_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message."""
         handle = self._here(self._memory, runtime)
-        texts, shown = _Texts(), self._shown(state, handle.scope)
+        texts, known = _Texts(), list[Message]()
         try:
+            known = _of_session(handle.messages(**self._looked_through(state, handle.scope)), handle.scope)
+            shown = self._shown(state, handle.scope, known)
             for asked in self._asked(state):
                 texts.add(handle.get_memory_context(exclude=texts.shown(shown), **asked))
         except (StoreError, EmbedderError):
             logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
         self._arm(handle)
-        return self._begin(state, str(texts))
+        return self._begin(state, handle.scope, str(texts), known)
 
     async def abefore_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message, off the event loop."""
         handle = self._here(self._face, runtime)
-        texts, shown = _Texts(), self._shown(state, handle.scope)
+        texts, known = _Texts(), list[Message]()
         try:
+            known = _of_session(await handle.messages(**self._looked_through(state, handle.scope)), handle.scope)
+            shown = self._shown(state, handle.scope, known)
             for asked in self._asked(state):
                 texts.add(await handle.get_memory_context(exclude=texts.shown(shown), **asked))
         except (StoreError, EmbedderError):
             logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
         self._arm(handle)
-        return self._begin(state, str(texts))
+        return self._begin(state, handle.scope, str(texts), known)
 
     def _here(self, memory: Handle, runtime: Runtime[Any]) -> Handle:
         """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
@@ -244,7 +237,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     def _asked(self, state: MnemicState) -> list[dict[str, Any]]:
         """What is asked of the memory before a run: at the beginning of a thread what is worth knowing anyway."""
         messages, asked = state["messages"], list[dict[str, Any]]()
-        new = state.get("mnemic_mark") is None and not any(isinstance(m, AIMessage) for m in messages)
+        new = self._marks(state) is None and not any(isinstance(m, AIMessage) for m in messages)
         if self._start and new:
             asked.append({**self._options, "max_tokens": self._start})
         if question := _question(messages):
@@ -260,35 +253,95 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """A model call must not be disturbed, however long it takes or however it ends."""
         return self._here(self._memory, runtime).idle.run() if self._idle else nullcontext()
 
-    def _shown(self, state: MnemicState, scope: Scope) -> list[str]:
-        """The ids of what the model sees of the thread anyway."""
-        prefix, messages = id_prefix(scope), enumerate(state["messages"])
-        return [id_ for i, m in messages if self._stores(m) for id_ in record_ids(m, prefix=prefix, position=i)]
+    def _looked_through(self, state: MnemicState, scope: Scope) -> dict[str, Any]:
+        """The messages of the session to compare a thread with: of one that has marks, the ids tell what it shows."""
+        limit = LOOKED_THROUGH + 2 * len(state["messages"]) if self._marks(state) is None else 0
+        return {"session": scope.session, "limit": limit}
 
-    @staticmethod
-    def _begin(state: MnemicState, context: str) -> dict[str, Any]:
-        messages, start = state["messages"], _start(state)
-        said = [key_of(message, i) for i, message in enumerate(messages) if i >= start and typed_by_user(message)]
-        return {"mnemic_context": context, "mnemic_mark": _marked(messages[:start]), "mnemic_said": said}
+    def _shown(self, state: MnemicState, scope: Scope, known: Sequence[Message]) -> list[str]:
+        """The ids of what the model sees of the thread anyway, in these words or in those that replaced them."""
+        prefix, marks = id_prefix(scope), self._marks(state) or {}
+        spoken = [(i, m) for i, m in enumerate(state["messages"]) if self._stores(m)]
+        ids = [id_ for i, m in spoken for id_ in record_ids(m, prefix=prefix, position=i)]
+        keys, words = [key_of(m, i) for i, m in spoken], {said_by(m) for _, m in spoken}
+        ids += [record_id(prefix, key, digest) for key in keys for digest in marks.get(key, [])]
+        places = {f"{prefix}:{key}" for key in keys}
+        return ids + [r.id for r in known if r.id and (said_in(r) in words or r.id.rpartition(":")[0] in places)]
+
+    def _begin(self, state: MnemicState, scope: Scope, context: str, known: Sequence[Message]) -> dict[str, Any]:
+        messages, marks = state["messages"], self._marks(state)
+        if marks is None:
+            start, own = last_turn(messages), f"{id_prefix(scope)}:"
+            records = [record for record in known if (record.id or "").startswith(own)]
+            again = repeated(messages, start, records, datetime.now(UTC) - AGAIN)
+            marks = marked([*[*enumerate(messages)][:start], *again], {})
+        said = [key_of(message, i) for i, message in unmarked(messages, marks) if self._stores(message)]
+        return self._kept(state, mnemic_context=context, mnemic_mark=marks, mnemic_said=said)
+
+    # What is kept in the state
+
+    def _own(self, state: MnemicState, key: str) -> Any:
+        held = state.get(key)
+        return cast("Mapping[str, Any]", held).get(self.name) if isinstance(held, Mapping) else None
+
+    def _marks(self, state: MnemicState) -> Marks | None:
+        """What was dealt with; None for a thread that is met for the first time."""
+        held = state.get("mnemic_mark")
+        return dealt_with(state["messages"], held) if isinstance(held, (str, list)) else self._own(state, "mnemic_mark")
+
+    def _kept(self, state: MnemicState, **values: Any) -> dict[str, Any]:
+        """An update of the state that leaves what other middleware of this kind keeps there."""
+        held = {key: state.get(key) for key in values}
+        return {
+            key: {**(cast("Mapping[str, Any]", old) if isinstance(old, Mapping) else {}), self.name: values[key]}
+            for key, old in held.items()
+        }
 
     # Each model call
 
     def wrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
-        """Show the recalled text to the model."""
+        """Store what the user said, and show the recalled text to the model."""
         with self._busy(request.runtime):
+            handle = self._here(self._memory, request.runtime)
+            try:
+                if new := self._unanswered(request, handle.scope):
+                    _report(handle.add(new))
+            except (StoreError, EmbedderError):
+                logger.warning("Not stored before the model's call; it will be tried after the run.", exc_info=True)
             return handler(self._informed(request))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
-        """Show the recalled text to the model."""
+        """Store what the user said, and show the recalled text to the model."""
         with self._busy(request.runtime):
+            handle = self._here(self._face, request.runtime)
+            try:
+                if new := self._unanswered(request, handle.scope):
+                    _report(await handle.add(new))
+            except (StoreError, EmbedderError):
+                logger.warning("Not stored before the model's call; it will be tried after the run.", exc_info=True)
             return await handler(self._informed(request))
 
+    def _unanswered(self, request: ModelRequest[Any], scope: Scope) -> list[Message]:
+        """What is new at the first model call of a run; nothing at the others.
+
+        Not before that: what middleware redacts, it redacts in front of the model.
+        """
+        state = cast("MnemicState", request.state)
+        said: list[str] = self._own(state, "mnemic_said") or []
+        messages = unmarked(state["messages"], self._marks(state) or {})
+        new = {key_of(message, i): message for i, message in messages if self._stores(message)}
+        if any(isinstance(message, AIMessage) and key not in said for key, message in new.items()):
+            return []
+        if lost := [key for key in said if key not in new]:
+            logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
+        return self._new(state, scope)
+
     def _informed(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
-        context = cast("MnemicState", request.state).get("mnemic_context")
+        context = self._own(cast("MnemicState", request.state), "mnemic_context")
         if not context:
             return request
         if self._inject == "system":
@@ -298,7 +351,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     # After the run
 
     def after_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
-        """Store what was said since the last run."""
+        """Store what was said since the last run; what the first model call stored is known by its ids."""
         handle = self._here(self._memory, runtime)
         if new := self._new(state, handle.scope):
             _report(handle.add(new))
@@ -314,24 +367,19 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return self._end(state)
 
     def _new(self, state: MnemicState, scope: Scope) -> list[Message]:
-        messages = state["messages"]
-        start = _behind(messages, _marks(state)) or 0  # a run may sum up and remove what came before it
-        new = [*enumerate(messages)][start:]
-        left = {key_of(message, i) for i, message in new}
-        if lost := [key for key in state.get("mnemic_said", []) if key not in left]:
-            logger.warning("Removed from the thread before they could be remembered: messages %s", lost)
         prefix = id_prefix(scope)
         return [
             record
-            for i, message in new
+            for i, message in unmarked(state["messages"], self._marks(state) or {})
             if self._stores(message)
             for record in evidence(message, prefix=prefix, position=i)
         ]
 
     def _stores(self, message: AnyMessage) -> bool:
-        spoken = typed_by_user(message) or isinstance(message, AIMessage)
+        spoken = typed_by_user(message) or (isinstance(message, AIMessage) and not is_notice(message))
         return spoken or (self._store_tools and isinstance(message, ToolMessage))
 
-    @staticmethod
-    def _end(state: MnemicState) -> dict[str, Any]:
-        return {"mnemic_context": "", "mnemic_mark": _marked(state["messages"]), "mnemic_said": []}
+    def _end(self, state: MnemicState) -> dict[str, Any]:
+        messages = state["messages"]
+        marks = marked(enumerate(messages), self._marks(state) or {})
+        return self._kept(state, mnemic_context="", mnemic_mark=marks, mnemic_said=[])

@@ -11,7 +11,7 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from pydantic import Field, PrivateAttr, SkipValidation
 
-from langchain_mnemic.binding import ScopeSource, bound, unknown_options
+from langchain_mnemic.binding import ScopeSource, bound, checked, unknown_options
 from langchain_mnemic.messages import KEPT
 from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, SearchResult
 
@@ -77,12 +77,13 @@ class MnemicRetriever(BaseRetriever):
         """Check what cannot be checked at each call without surprise.
 
         Raises:
-            ConfigurationError: ``search_kwargs`` names something ``Memory.search`` does not know.
+            ConfigurationError: ``memory`` is not a ``Memory``, or ``search_kwargs`` names something ``Memory.search``
+                does not know.
         """
         super().model_post_init(context)
         if wrong := unknown_options(Memory.search, self.search_kwargs, reserved=_RESERVED):
             raise ConfigurationError(f"search_kwargs: {wrong}")
-        self._face = AsyncMemory.over(self.memory)
+        self._face = AsyncMemory.over(checked(self.memory))
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """The documents for a query; see ``BaseRetriever.invoke``. The scope is taken from ``config``."""

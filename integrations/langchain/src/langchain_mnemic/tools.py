@@ -11,7 +11,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from langchain_mnemic.binding import Handle, ScopeSource, bound
+from langchain_mnemic.binding import Handle, ScopeSource, bound, checked
 from mnemic import AsyncMemory, Hit, InvalidInput, Memory, NotFound, Receipt, Receipts, SearchResult
 
 __all__ = ["mnemic_tools"]
@@ -141,8 +141,11 @@ def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int 
     Returns:
         The three tools, in this order. Arguments that cannot be used come back to the model as an error it can read;
         failures of the store and an unusable scope are raised.
+
+    Raises:
+        ConfigurationError: ``memory`` is not a ``Memory``.
     """
-    face = AsyncMemory.over(memory)
+    face = AsyncMemory.over(checked(memory))
 
     def recall(memory: Any, query: str, limit: int = 10) -> Any:
         return memory.search(query, k=min(limit, max_results))

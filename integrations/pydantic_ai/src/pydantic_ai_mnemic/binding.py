@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias, TypeVar
 
-from mnemic import AsyncMemory, InvalidInput, Memory, Scope
+from mnemic import AsyncMemory, ConfigurationError, InvalidInput, Memory, Scope
 
-__all__ = ["ScopeSource", "bound", "unknown_options"]
+__all__ = ["ScopeSource", "bound", "face_of", "unknown_options"]
 
 ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Mapping[str, str]] | None
 """A scope, a mapping with ``user``, ``project`` or ``session``, or a function of a ``RunContext``."""
@@ -17,6 +17,22 @@ ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Map
 Handle = TypeVar("Handle", Memory, AsyncMemory)
 
 _NAMES = ("user", "project", "session")
+
+
+def face_of(memory: object) -> AsyncMemory:
+    """The asynchronous face of a handle of either kind.
+
+    Raises:
+        ConfigurationError: it is no handle.
+    """
+    if isinstance(memory, AsyncMemory):
+        return memory
+    if isinstance(memory, Memory):
+        return AsyncMemory.over(memory)
+    raise ConfigurationError(
+        f"memory must be a Memory or an AsyncMemory, not {memory!r:.80}. "
+        'Open one, such as Memory("./memory", user="ana"), and give that.'
+    )
 
 
 def _names(value: object) -> dict[str, str]:

@@ -5,17 +5,19 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Coroutine, Mapping
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any, Literal
 
-from pydantic_ai import FunctionToolset, RunContext
+from pydantic_ai import CallToolsNode, FunctionToolset, ModelRequestNode, RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.capabilities.abstract import WrapRunHandler
+from pydantic_ai.capabilities.abstract import AgentNode, WrapRunHandler
+from pydantic_ai.messages import ModelMessage, ModelRequest
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
 from mnemic import AsyncMemory, ConfigurationError, EmbedderError, Memory, StoreError
-from pydantic_ai_mnemic.binding import ScopeSource, bound, unknown_options
-from pydantic_ai_mnemic.messages import evidence, id_prefix, question, unanswered, with_data
+from pydantic_ai_mnemic.binding import ScopeSource, bound, face_of, unknown_options
+from pydantic_ai_mnemic.messages import asked, evidence, id_prefix, question, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
 __all__ = ["MnemicCapability"]
@@ -28,8 +30,9 @@ class MnemicCapability(AbstractCapability[Any]):
 
     In a run it recalls, once, what bears on the user's prompt, without what the message history shows anyway; every
     request of the run sees that text, fenced as data. After the run it stores what the user and the agent said, each
-    message once, with or without a message history. System prompts, tool calls, their results, reasoning and structured
-    output are not stored. A run that fails stores nothing.
+    message once, with or without a message history, and whatever history processors make of it. System prompts, tool
+    calls, their results, reasoning, answers that a validator sent back, and structured output are not stored. A run that
+    fails stores nothing; its prompt is stored when the conversation goes on from its messages.
 
     The session is the ``conversation_id`` unless the handle or the scope has one. A recall that fails is logged and the
     agent answers without it; a write that fails raises, and so does a scope that is not usable.
@@ -78,13 +81,14 @@ class MnemicCapability(AbstractCapability[Any]):
         ):
             raise ConfigurationError(wrong)
         self.id = id
-        self._face = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
+        self._face = face_of(memory)
         self._scope, self._max_tokens, self._inject = scope, max_tokens, inject
         self._options: Mapping[str, Any] = options
         self._toolset = mnemic_toolset(self._face, scope=scope) if tools else None
         self._store, self._idle = store, idle
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}
+        self._said: dict[str, list[ModelMessage]] = {}
 
     @classmethod
     def get_serialization_name(cls) -> str | None:
@@ -118,12 +122,15 @@ class MnemicCapability(AbstractCapability[Any]):
 
     async def _recall(self, ctx: RunContext[Any]) -> str:
         handle = self._here(ctx)
-        asked = question(ctx.prompt, ctx.messages)
-        if not asked:
+        query = question(ctx.prompt, ctx.messages)
+        if not query:
             return ""
-        shown = [message.id for message in evidence(ctx.messages, prefix=id_prefix(handle.scope)) if message.id]
+        # a history may come from another conversation, under whose name it was stored
+        sessions = {handle.scope.session, *(message.conversation_id for message in ctx.messages)}
+        places = [id_prefix(replace(handle.scope, session=session)) for session in sessions]
+        shown = [m.id for prefix in places for m in evidence(ctx.messages, prefix=prefix) if m.id]
         try:
-            packed = await handle.get_memory_context(asked, max_tokens=self._max_tokens, exclude=shown, **self._options)
+            packed = await handle.get_memory_context(query, max_tokens=self._max_tokens, exclude=shown, **self._options)
         except (StoreError, EmbedderError):
             logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
             return ""
@@ -151,14 +158,29 @@ class MnemicCapability(AbstractCapability[Any]):
         finally:
             self._handles.pop(run, None)
             self._contexts.pop(run, None)
+            self._said.pop(run, None)
+
+    async def before_node_run(self, ctx: RunContext[Any], *, node: AgentNode[Any]) -> AgentNode[Any]:
+        """Note what is asked and answered, before a history processor trims it or adds what nobody said."""
+        if self._store and ctx.run_id is not None:
+            said = self._said.setdefault(ctx.run_id, [])
+            waiting = [message for pending in ctx.pending_messages or () for message in pending.messages]
+            queued = [message for message in waiting if isinstance(message, ModelRequest)]
+            if isinstance(node, ModelRequestNode):
+                said += [asked(node.request, ctx.prompt), *queued]
+            elif isinstance(node, CallToolsNode) and node.model_response.run_id == ctx.run_id:
+                said += [*queued, node.model_response]  # what sends it back comes right after it
+        return node
 
     async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
         """Store what was said."""
         if not self._store:
             return result
         handle = self._here(ctx)
-        said = unanswered(result.all_messages(), len(result.new_messages()))
-        if new := evidence(said, prefix=id_prefix(handle.scope)):
-            for receipt in (await handle.add(new)).rejected:
+        said = self._said.get(ctx.run_id or "") or result.new_messages()  # a realtime session has no nodes
+        last = [m for m in result.new_messages() if m is result.response]  # when streamed, no node follows it
+        found = evidence([*unanswered(ctx.messages), *said, *last], prefix=id_prefix(handle.scope))
+        if new := {message.id: message for message in found}:
+            for receipt in (await handle.add([*new.values()])).rejected:
                 logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)
         return result

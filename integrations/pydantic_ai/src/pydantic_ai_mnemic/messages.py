@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from urllib.parse import quote
@@ -16,8 +16,11 @@ from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
     ModelResponse,
+    RetryFeedbackPart,
     TextContent,
     TextPart,
+    ThinkingPart,
+    ToolReturnPart,
     UserContent,
     UserPromptPart,
     VideoUrl,
@@ -25,11 +28,14 @@ from pydantic_ai.messages import (
 
 from mnemic import Message, Scope
 
-__all__ = ["evidence", "id_prefix", "question", "unanswered", "with_data"]
+__all__ = ["asked", "evidence", "id_prefix", "question", "unanswered", "with_data"]
 
 MAX_PIECE = 500_000
 MAX_ID = 1_000
 MAX_QUESTION = 8_000
+
+OUTPUT_TOOL = "final_result"
+OUTPUT_TAKEN = "Final result processed."
 
 
 def _item(item: UserContent) -> str:
@@ -66,8 +72,21 @@ def _said(message: ModelMessage) -> list[tuple[str, str, datetime]]:
     if isinstance(message, ModelResponse):
         text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
         return [("assistant", text, message.timestamp)] if text.strip() else []
+    if message.run_id and _results(message):
+        return []  # what tools show the model beside their results; requests that the framework merged have no run
     prompts = [part for part in message.parts if isinstance(part, UserPromptPart)]
     return [("user", text, part.timestamp) for part in prompts if (text := _text(part.content)).strip()]
+
+
+def _results(message: ModelMessage) -> list[ToolReturnPart]:
+    return [part for part in message.parts if isinstance(part, ToolReturnPart)]
+
+
+def _sent_back(messages: Sequence[ModelMessage], at: int) -> bool:
+    """Whether the message at that place is an answer that was refused: what follows asks for another one."""
+    if isinstance(messages[at], ModelRequest) or at + 1 == len(messages):
+        return False
+    return any(isinstance(part, RetryFeedbackPart) for part in messages[at + 1].parts)
 
 
 def id_prefix(scope: Scope) -> str:
@@ -86,11 +105,13 @@ def _record_id(prefix: str, sent_at: datetime, text: str) -> str:
     return whole if len(whole) <= MAX_ID else f"pai:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
 
 
-def evidence(messages: Iterable[ModelMessage], *, prefix: str) -> list[Message]:
+def evidence(messages: Sequence[ModelMessage], *, prefix: str) -> list[Message]:
     """What was said, as messages to remember: each has the same id whenever it is met; very long ones become several.
 
+    An answer that was sent back to the model is none: the user never got it.
+
     Args:
-        messages: of a run.
+        messages: of a run, in order.
         prefix: see ``id_prefix``.
     """
     return [
@@ -98,19 +119,36 @@ def evidence(messages: Iterable[ModelMessage], *, prefix: str) -> list[Message]:
             role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, piece),
             metadata={"run_id": message.run_id} if message.run_id else {},
         )
-        for message in messages
+        for at, message in enumerate(messages)
+        if not _sent_back(messages, at)
         for role, text, sent_at in _said(message)
         for start in range(0, len(text), MAX_PIECE)
         if (piece := text[start : start + MAX_PIECE]).strip()
     ]  # fmt: skip
 
 
-def unanswered(messages: Sequence[ModelMessage], new: int) -> Sequence[ModelMessage]:
-    """What a run adds: its last ``new`` messages, and what the user said before them that nobody had answered yet."""
-    first = len(messages) - new
-    while first > 0 and isinstance(messages[first - 1], ModelRequest):
+def asked(request: ModelRequest, prompt: str | Sequence[UserContent] | None) -> ModelRequest:
+    """A request of a run, without what tools show the model beside their results: only the prompt was said."""
+    if request.run_id or not _results(request):  # one with a run was sent before, and is resumed
+        return request
+    return replace(request, parts=[p for p in request.parts if isinstance(p, UserPromptPart) and p.content == prompt])
+
+
+def unanswered(messages: Sequence[ModelMessage]) -> Sequence[ModelRequest]:
+    """What the user said at the end of a history and nobody answered, though tools may have been called for it."""
+    first = len(messages)
+    while first > 0 and not _ended(messages, first - 1):
         first -= 1
-    return messages[first:]
+    return [message for message in messages[first:] if isinstance(message, ModelRequest)]
+
+
+def _ended(messages: Sequence[ModelMessage], at: int) -> bool:
+    """Whether the message at that place ended a run: with an answer, or with the call of an output tool."""
+    message = messages[at]
+    if isinstance(message, ModelResponse):
+        said = any(not isinstance(part, ThinkingPart) for part in message.parts)
+        return said and not message.tool_calls and message.state != "interrupted" and not _sent_back(messages, at)
+    return any(part.content == OUTPUT_TAKEN or part.tool_name.startswith(OUTPUT_TOOL) for part in _results(message))
 
 
 def question(prompt: str | Sequence[UserContent] | None, messages: Sequence[ModelMessage]) -> str:

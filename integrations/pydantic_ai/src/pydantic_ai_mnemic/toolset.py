@@ -11,7 +11,7 @@ from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 from typing_extensions import TypedDict  # pydantic reads no other before Python 3.12
 
 from mnemic import AsyncMemory, Hit, Memory, MnemicError
-from pydantic_ai_mnemic.binding import ScopeSource, bound
+from pydantic_ai_mnemic.binding import ScopeSource, bound, face_of
 
 __all__ = ["mnemic_toolset"]
 
@@ -67,12 +67,15 @@ def mnemic_toolset(
         scope: whose memory: a value, or a function of the ``RunContext``; names it leaves out are those of ``memory``.
         id: of the toolset, which durable execution asks for.
 
+    Raises:
+        ConfigurationError: ``memory`` is no handle.
+
     Example:
         >>> toolset = mnemic_toolset(Memory(":memory:", embedder="hashing"))
         >>> sorted(toolset.tools)
         ['forget', 'recall', 'remember']
     """
-    face = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
+    face = face_of(memory)
     toolset: FunctionToolset[Any] = FunctionToolset(id=id)
 
     @toolset.tool

@@ -18,7 +18,7 @@ from weakref import WeakValueDictionary
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreClosed
 
-__all__ = ["Binding", "bind", "checked", "location_of"]
+__all__ = ["Binding", "bind", "checked", "given_memory", "location_of"]
 
 IN_MEMORY = ":memory:"
 
@@ -33,6 +33,25 @@ class Binding:
     memory: Memory
     root: Memory
     record: str
+
+
+def given_memory(value: object, *, folder: bool = True) -> Memory | str | Path:
+    """The value, if it is an open memory or, unless ``folder`` is false, the folder of one.
+
+    Raises:
+        ConfigurationError: it is neither.
+    """
+    if isinstance(value, AsyncMemory):
+        raise ConfigurationError(
+            "memory must be a Memory, not an AsyncMemory: these classes offer both ways themselves. Open a Memory and give "
+            "it here; AsyncMemory.over(memory) is the asynchronous face of the same record."
+        )
+    if not isinstance(value, (Memory, str, Path) if folder else Memory):
+        wanted = "an open mnemic.Memory or the folder of one" if folder else "an open mnemic.Memory"
+        raise ConfigurationError(
+            f"memory must be {wanted}, not {type(value).__module__}.{type(value).__qualname__}. Give Memory(folder)."
+        )
+    return value
 
 
 def bind(
@@ -57,6 +76,7 @@ def bind(
     Raises:
         ConfigurationError: ``memory`` is neither, or the record was in memory only and is gone.
     """
+    memory = given_memory(memory)
     if isinstance(memory, Memory):
         root, name = memory, _remembered(memory)
     else:
@@ -75,14 +95,8 @@ def _remembered(handle: Memory) -> str:
         return name
 
 
-def _opened(location: object, options: dict[str, Any], record: str | None) -> tuple[Memory, str]:
+def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> tuple[Memory, str]:
     """The handle of a location: the one that is open already, else a new one."""
-    if isinstance(location, AsyncMemory):
-        raise ConfigurationError(
-            "memory must be a Memory, not an AsyncMemory: these classes offer both ways themselves."
-        )
-    if not isinstance(location, (str, Path)):
-        raise ConfigurationError(f"memory must be a Memory or the folder of one, not {type(location).__name__}.")
     with _LOCK:
         if record is not None and (known := _alive(record)) is not None:
             return known, record

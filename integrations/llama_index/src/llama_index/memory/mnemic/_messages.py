@@ -28,6 +28,9 @@ _RECALLED = re.compile(r"<memory (\S+)>\n.*?</memory \1>", re.DOTALL)
 _TEMPLATE = re.compile(r"<memory>\s.*</memory>", re.DOTALL)
 """What llama_index.core.memory.Memory puts around the content of its blocks."""
 
+_THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
+"""How the steps of a ReActAgent begin and end: it puts all steps of a turn as one message; see ``_told``."""
+
 LONGEST = 1_000_000
 """Characters that one record holds."""
 MAX_PIECE = 500_000
@@ -51,9 +54,22 @@ def is_call(block: object) -> bool:
     return getattr(block, "block_type", None) == "tool_call"
 
 
+def _told(message: ChatMessage) -> str:
+    """The text of a message that is evidence: of a ReActAgent's steps only the last one's answer.
+
+    The others hold what tools answered. The answer itself may have lines that begin with ``Answer:``.
+    """
+    text = message.content or ""
+    last = text.rfind(_ANSWER)
+    if ROLES.get(message.role.value) != "assistant" or last < 0 or not text.lstrip().startswith(_THOUGHT):
+        return text
+    step = text.rfind(_THOUGHT, 0, last)
+    return text[text.index(_ANSWER, step) + len(_ANSWER) :].strip()
+
+
 def said(message: ChatMessage) -> Said | None:
     """What a message says, or None when it is no evidence: a tool call, a tool's answer, instructions, nothing."""
-    role, text = ROLES.get(message.role.value), text_of(message)
+    role, text = ROLES.get(message.role.value), _told(message).strip()
     calls = message.additional_kwargs.get("tool_calls") or any(is_call(b) for b in message.blocks)
     return None if role is None or not text or calls else Said(role, text)
 
@@ -65,15 +81,16 @@ def spoken(messages: Iterable[ChatMessage | Message]) -> list[Said]:
 
 
 def tellable(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
-    """Those that are evidence; one that is longer than a record may be as several."""
+    """Those that are evidence, without what of them is none; one that is longer than a record may be as several."""
     return [piece for m in messages if said(m) is not None for piece in _pieces(m)]
 
 
 def _pieces(message: ChatMessage) -> list[ChatMessage]:
-    text = message.content or ""
-    if len(text) <= LONGEST:
+    text = _told(message)
+    if len(text) <= LONGEST and text == message.content:
         return [message]
-    parts = (text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE))
+    size = len(text) if len(text) <= LONGEST else MAX_PIECE
+    parts = (text[start : start + size] for start in range(0, len(text), size))
     return [
         ChatMessage(role=message.role, content=part, additional_kwargs=dict(message.additional_kwargs))
         for part in parts

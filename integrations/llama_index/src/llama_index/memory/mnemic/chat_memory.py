@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
-from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_serializer, model_validator
+from llama_index.core.bridge.pydantic import (
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    field_serializer,
+    field_validator,
+    model_validator,
+)
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
-from llama_index.memory.mnemic import _messages, _recall
-from llama_index.memory.mnemic._binding import bind, checked, location_of
+from llama_index.memory.mnemic import _messages, _recall, _sessions
+from llama_index.memory.mnemic._binding import bind, checked, given_memory, location_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
 from mnemic import Memory
 
@@ -38,10 +45,13 @@ class MnemicChatMemory(BaseMemory):
 
     Args:
         memory: an open ``Memory``, or the folder of one.
-        user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
+        user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user; with a
+            folder ``"default"``, whom all share that name no user.
         project: a level between user and session; ``None``: the handle's.
-        session_id: the conversation; an existing one goes on where it ended. ``None``: the handle's, else a new one.
-        token_limit: tokens of everything ``get`` returns together with ``initial_token_count``.
+        session_id: the conversation; an existing one goes on where it ended, or was reset. ``None``: the handle's, else
+            a new one, which no other object takes up.
+        token_limit: tokens of everything ``get`` returns together with ``initial_token_count``. The system messages it
+            begins with and the last turn are kept whole, even if they alone are more.
         recall_tokens: at most this much of it, and half of what the last turn leaves, is recalled; 0: no recall.
         insert_method: ``user`` or ``system``; some providers reject a second system message.
         search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
@@ -85,6 +95,7 @@ class MnemicChatMemory(BaseMemory):
     tokenizer_fn: Tokenizer = Field(default_factory=default_tokenizer, exclude=True, repr=False)
 
     _root: Memory = PrivateAttr()
+    _named: bool = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
@@ -103,6 +114,11 @@ class MnemicChatMemory(BaseMemory):
             given["insert_method"] = getattr(given["insert_method"], "value", given["insert_method"])
         return given
 
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _usable(cls, value: object) -> Memory | str | Path:
+        return given_memory(value)
+
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
@@ -115,10 +131,12 @@ class MnemicChatMemory(BaseMemory):
         self._root, self.record = bound.root, bound.record
         scope = bound.memory.scope
         self.user, self.project = scope.user, scope.project
-        known = scope.session is not None
-        self._begin(bound.memory, scope.session or uuid.uuid4().hex)
+        self._named = scope.session is not None
+        self.session_id = scope.session or uuid.uuid4().hex
+        session = _sessions.current(bound.memory, self.session_id) if self._named else self.session_id
+        self.memory = bound.memory.scoped(session=session)
         if self.buffer is None:
-            self.buffer = self._loaded() if known else []
+            self.buffer = self._loaded() if self._named else []
 
     @classmethod
     def class_name(cls) -> str:
@@ -138,7 +156,8 @@ class MnemicChatMemory(BaseMemory):
         """As the constructor, in the form chat engines call for ``memory_cls``.
 
         Args:
-            memory: an open ``Memory``, or the folder of one.
+            memory: an open ``Memory``, or the folder of one. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on
+                it: name the ``user``.
             chat_history: how the conversation begins; stored like any other message, once.
             llm: gives the token limit, three quarters of its context window, when there is none.
             token_limit: see the class.
@@ -158,7 +177,8 @@ class MnemicChatMemory(BaseMemory):
 
         Args:
             input: that message; ``None``: the last one of the user. Within a turn the search runs once.
-            initial_token_count: tokens of the prompt that are not the memory's.
+            initial_token_count: tokens of the prompt that are not the memory's. If they leave no room, the last turn is
+                returned all the same: a model that is shown too much says so.
             **_: what other memories take.
         """
         self._arm()
@@ -205,9 +225,17 @@ class MnemicChatMemory(BaseMemory):
         self._arm()
 
     def reset(self) -> None:
-        """End the session: the buffer is empty and a new session begins. Long-term memory keeps everything."""
+        """End the session: the buffer is empty and a new session begins. Long-term memory keeps everything.
+
+        With a ``session_id`` it is ended for every object that is given this name later, in every process: they take up
+        what was said since. In the record that is the session ``"<session_id>#reset1"``, then ``#reset2``.
+        """
         with self._lock:
-            self._begin(self._handle, uuid.uuid4().hex)
+            if self._named:
+                self.memory = _sessions.begin_next(self._handle, self._name)
+            else:
+                self.session_id = uuid.uuid4().hex
+                self.memory = self._handle.scoped(session=self.session_id)
             self.buffer = []
             self._turn += 1
 
@@ -239,9 +267,15 @@ class MnemicChatMemory(BaseMemory):
         return self.memory
 
     @property
-    def _session(self) -> str:
+    def _name(self) -> str:
         assert self.session_id is not None  # since model_post_init
         return self.session_id
+
+    @property
+    def _session(self) -> str:
+        """What the record calls the session: the name of the conversation until it is reset."""
+        assert self._handle.scope.session is not None  # since model_post_init
+        return self._handle.scope.session
 
     @property
     def _messages(self) -> list[ChatMessage]:
@@ -252,10 +286,6 @@ class MnemicChatMemory(BaseMemory):
         """The quiet time begins anew."""
         if self.idle:
             self._handle.idle.arm()
-
-    def _begin(self, memory: Memory, session: str) -> None:
-        self.session_id = session
-        self.memory = memory.scoped(session=session)
 
     def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory."""

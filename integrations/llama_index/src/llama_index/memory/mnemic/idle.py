@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, field_validator
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.instrumentation.events import BaseEvent
 
+from llama_index.memory.mnemic._binding import given_memory
 from mnemic import IdleTrigger, Memory
 
 __all__ = ["IdleConsolidation"]
@@ -31,6 +32,9 @@ class IdleConsolidation(BaseEventHandler):
     Args:
         memory: whose ``idle`` trigger is armed; how long is quiet is an argument of ``Memory``.
         user: whose memory; ``None``: the handle's user.
+
+    Raises:
+        ConfigurationError: ``memory`` is no open ``Memory``.
     """
 
     memory: Memory = Field(exclude=True, repr=False)
@@ -39,6 +43,11 @@ class IdleConsolidation(BaseEventHandler):
     _trigger: IdleTrigger = PrivateAttr()
     _open: set[tuple[str, str]] = PrivateAttr(default_factory=set[tuple[str, str]])
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _usable(cls, value: object) -> object:
+        return given_memory(value, folder=False)
 
     def model_post_init(self, context: Any, /) -> None:
         """Find the trigger."""

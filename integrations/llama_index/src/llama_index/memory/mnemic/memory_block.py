@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
-from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr
+from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
 from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.memory import Memory as ChatHistory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
 from llama_index.memory.mnemic import _messages, _recall
-from llama_index.memory.mnemic._binding import Binding, bind, checked
+from llama_index.memory.mnemic._binding import Binding, bind, checked, given_memory
 from llama_index.memory.mnemic._messages import Said
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
 from mnemic import Memory
@@ -77,6 +77,11 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     _fed: OrderedDict[str, list[Said]] = PrivateAttr(default_factory=OrderedDict)
     _found: tuple[tuple[str, str, list[Said]], str] | None = PrivateAttr(default=None)
     _shown: OrderedDict[str, Callable[[int], str]] = PrivateAttr(default_factory=OrderedDict)
+
+    @field_validator("memory", mode="before")
+    @classmethod
+    def _usable(cls, value: object) -> Memory | str | Path:
+        return given_memory(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""

@@ -1,0 +1,365 @@
+"""What of a thread MnemicMiddleware stores, and what it recalls beside it: edits, broken runs, clients, several at once."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelCallLimitMiddleware,
+    ModelRetryMiddleware,
+    ToolCallLimitMiddleware,
+)
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.types import Command
+
+from langchain_mnemic import MnemicMiddleware
+from mnemic import Memory, StoreFull
+
+CALL = AIMessage("", tool_calls=[{"name": "ring", "args": {"who": "Bo"}, "id": "c1"}])
+T1: Any = {"configurable": {"thread_id": "t1"}}
+
+both_ways = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+with_and_without = pytest.mark.parametrize("saved", [False, True], ids=["stateless", "checkpointer"])
+
+
+@tool
+def ring(who: str) -> str:
+    """Ring somebody."""
+    raise RuntimeError(f"{who} is busy")
+
+
+class Broken(GenericFakeChatModel):
+    """A provider that is down."""
+
+    def _generate(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("down")
+
+
+class Waiting(GenericFakeChatModel):
+    """A provider that never answers."""
+
+    asked: asyncio.Event
+
+    async def _agenerate(self, *args: Any, **kwargs: Any) -> Any:
+        self.asked.set()
+        await asyncio.Event().wait()
+
+
+def said(memory: Memory, **options: Any) -> list[str]:
+    return [f"{m.role}: {m.content}" for m in memory.messages(**options)]
+
+
+def user(text: str) -> dict[str, str]:
+    return {"role": "user", "content": text}
+
+
+def assistant(text: str) -> dict[str, str]:
+    return {"role": "assistant", "content": text}
+
+
+async def run(agent: Any, asynchronous: bool, *messages: Any, config: Any = T1) -> Any:
+    given = {"messages": [*messages]}
+    return await agent.ainvoke(given, config) if asynchronous else agent.invoke(given, config)
+
+
+def agent_of(model: Any, *middleware: Any, saved: Any = True, **options: Any) -> Any:
+    saver = InMemorySaver() if saved is True else saved or None
+    return create_agent(model, middleware=[*middleware], checkpointer=saver, **options)
+
+
+# Edits
+
+
+@both_ways
+@pytest.mark.parametrize("how", ["resent", "removed", "updated"])
+async def test_an_edited_message_is_stored_and_replaces_the_old_words_in_its_thread(
+    memory: Memory, scripted: Any, asynchronous: bool, how: str
+) -> None:
+    model = scripted("Nice.", "Hm.", "Cold.", "In Oslo.", "Two.")
+    agent = agent_of(model, MnemicMiddleware(memory))
+    old, new = (HumanMessage(f"I moved to {city}.", id="u1") for city in ("Lisbon", "Oslo"))
+    await run(agent, asynchronous, old)
+    await run(agent, asynchronous, HumanMessage("Hello.", id="u2"))
+    if how == "updated":
+        agent.update_state(T1, {"messages": [new]})
+        await run(agent, asynchronous, HumanMessage("Is it cold where I moved?"))
+    else:
+        await run(agent, asynchronous, *([RemoveMessage(id="u1")] if how == "removed" else []), new)
+    assert [text for text in said(memory) if "moved to" in text] == [f"user: {m.text}" for m in (old, new)]
+    await run(agent, asynchronous, HumanMessage("Where have I moved to?"))
+    assert not any("Lisbon" in message.text for shown in model.seen[2:] for message in shown)
+    stored = said(memory)
+    await run(agent, asynchronous, HumanMessage("Bye."))
+    assert said(memory)[: len(stored)] == stored
+    assert len(memory.messages()) == len(stored) + 2
+    assert memory.search("moved to Lisbon")[0].text == old.text  # what was said is evidence, elsewhere
+
+
+async def test_words_that_are_taken_back_are_stored_once(memory: Memory, scripted: Any) -> None:
+    agent = agent_of(scripted("a", "b", "c"), MnemicMiddleware(memory))
+    for text in ("Lisbon", "Oslo", "Lisbon"):
+        await run(agent, False, HumanMessage(text, id="u1"))
+    assert said(memory, role="user") == ["user: Lisbon", "user: Oslo"]
+
+
+async def test_an_edit_of_a_client_that_has_ids_and_no_checkpointer(memory: Memory, scripted: Any) -> None:
+    model = scripted("Nice.", "Cold.")
+    agent = agent_of(model, MnemicMiddleware(memory), saved=False)
+    await run(agent, False, HumanMessage("I moved to Lisbon.", id="u1"))
+    await run(agent, False, HumanMessage("I moved to Oslo.", id="u1"))
+    assert said(memory, role="user") == ["user: I moved to Lisbon.", "user: I moved to Oslo."]
+    assert "Lisbon" not in model.seen[1][-1].text
+
+
+# Runs that do not end
+
+
+@both_ways
+@with_and_without
+@pytest.mark.parametrize("how", ["model", "tool", "interrupt"])
+async def test_what_the_user_said_outlives_a_run_that_breaks(
+    memory: Memory, scripted: Any, asynchronous: bool, saved: bool, how: str
+) -> None:
+    model = Broken(messages=iter([])) if how == "model" else scripted(CALL, CALL.model_copy())
+    pause = [HumanInTheLoopMiddleware(interrupt_on={"ring": True})] if how == "interrupt" else []
+    saver = InMemorySaver() if saved or pause else None
+    agent = agent_of(model, MnemicMiddleware(memory), *pause, saved=saver, tools=[ring])
+    for _ in range(2):  # and is stored once, when the request is made again
+        if pause:
+            await run(agent, asynchronous, HumanMessage("Ring Bo.", id="u1"))
+        else:
+            with pytest.raises(RuntimeError):
+                await run(agent, asynchronous, HumanMessage("Ring Bo.", id="u1") if saved else user("Ring Bo."))
+    assert said(memory) == ["user: Ring Bo."]
+
+
+@both_ways
+async def test_a_stream_that_is_left(memory: Memory, scripted: Any, asynchronous: bool) -> None:
+    agent = agent_of(scripted("How do you like it?"), MnemicMiddleware(memory), saved=False)
+    given: Any = {"messages": [HumanMessage("I moved to Lisbon.")]}
+    if asynchronous:
+        live = agent.astream(given, T1, stream_mode="messages")
+        await anext(live)
+        await live.aclose()
+    else:
+        stream = agent.stream(given, T1, stream_mode="messages")
+        next(stream)
+        stream.close()
+    assert said(memory) == ["user: I moved to Lisbon."]
+
+
+async def test_a_run_that_is_cancelled(memory: Memory) -> None:
+    model = Waiting(messages=iter([]), asked=asyncio.Event())
+    agent = agent_of(model, MnemicMiddleware(memory), saved=False)
+    task = asyncio.create_task(run(agent, True, HumanMessage("I moved to Lisbon.")))
+    await model.asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert said(memory) == ["user: I moved to Lisbon."]
+
+
+@both_ways
+@with_and_without
+async def test_a_broken_run_that_is_made_again_gets_its_answer(
+    memory: Memory, scripted: Any, asynchronous: bool, saved: bool
+) -> None:
+    saver = InMemorySaver() if saved else None
+    broken = agent_of(Broken(messages=iter([])), MnemicMiddleware(memory), saved=saver)
+    model = scripted("Nice.")
+    with pytest.raises(RuntimeError):
+        await run(
+            broken, asynchronous, HumanMessage("I moved to Lisbon.", id="u1") if saved else user("I moved to Lisbon.")
+        )
+    agent = agent_of(model, MnemicMiddleware(memory), saved=saver)
+    if saved:  # the run goes on where it broke
+        await agent.ainvoke(None, T1) if asynchronous else agent.invoke(None, T1)
+    else:
+        await run(agent, asynchronous, user("I moved to Lisbon."))
+    assert said(memory) == ["user: I moved to Lisbon.", "assistant: Nice."]
+    assert model.seen[0][-1].text == "I moved to Lisbon."  # not recalled to itself
+
+
+async def test_an_interrupt_that_is_resumed_stores_each_message_once(memory: Memory, scripted: Any) -> None:
+    pause = HumanInTheLoopMiddleware(interrupt_on={"ring": True})
+    asking = AIMessage("May I?", tool_calls=CALL.tool_calls)
+    agent = agent_of(scripted(asking, "I see."), MnemicMiddleware(memory), pause, tools=[ring])
+    await run(agent, False, HumanMessage("Ring Bo."))
+    agent.invoke(Command(resume={"decisions": [{"type": "reject"}]}), T1)
+    assert said(memory) == ["user: Ring Bo.", "assistant: May I?", "assistant: I see."]
+
+
+@both_ways
+async def test_a_write_before_the_model_that_fails_is_made_after_it(
+    memory: Memory, scripted: Any, monkeypatch: Any, caplog: Any, asynchronous: bool
+) -> None:
+    add, failed = Memory.add, list[int]()
+
+    def once(self: Memory, messages: Any, **options: Any) -> Any:
+        if not failed:
+            failed.append(1)
+            raise StoreFull("no room")
+        return add(self, messages, **options)
+
+    monkeypatch.setattr(Memory, "add", once)
+    await run(agent_of(scripted("Nice."), MnemicMiddleware(memory), saved=False), asynchronous, user("I moved."))
+    assert "Not stored before the model's call" in caplog.text
+    assert said(memory) == ["user: I moved.", "assistant: Nice."]
+
+
+async def test_what_leaves_the_thread_after_the_first_call_is_stored_and_not_reported(
+    memory: Memory, scripted: Any, caplog: Any
+) -> None:
+    class Cleared(AgentMiddleware):
+        def after_model(self, state: Any, runtime: Any) -> dict[str, Any]:
+            return {"messages": [RemoveMessage(id="u1")]}
+
+    await run(
+        agent_of(scripted("Nice."), MnemicMiddleware(memory), Cleared()), False, HumanMessage("I moved.", id="u1")
+    )
+    assert said(memory) == ["user: I moved.", "assistant: Nice."]
+    assert "Removed" not in caplog.text
+
+
+# Several agents
+
+
+@both_ways
+async def test_a_specialist_gets_the_words_of_the_user(memory: Memory, scripted: Any, asynchronous: bool) -> None:
+    own = memory.scoped(user="specialist")
+    specialist = create_agent(scripted("Reset it.", "Twice."), middleware=[MnemicMiddleware(own)])
+    answers = iter(["To the technician.", "Again to the technician."])
+    graph = StateGraph(MessagesState)
+    graph.add_node("triage", lambda _: {"messages": [AIMessage(next(answers))]})
+    graph.add_node("specialist", specialist)
+    graph.add_edge(START, "triage")
+    graph.add_edge("triage", "specialist")
+    compiled = graph.compile(checkpointer=InMemorySaver())
+    for text in ("My boiler leaks.", "It still leaks."):
+        await run(compiled, asynchronous, HumanMessage(text))
+    assert said(own) == [
+        "user: My boiler leaks.", "assistant: To the technician.", "assistant: Reset it.",
+        "user: It still leaks.", "assistant: Again to the technician.", "assistant: Twice.",
+    ]  # fmt: skip
+
+
+class Team(MnemicMiddleware):
+    """The memory of a team."""
+
+
+@both_ways
+@with_and_without
+async def test_two_memories_in_one_agent(memory: Memory, scripted: Any, asynchronous: bool, saved: bool) -> None:
+    team = memory.scoped(user="team")
+    memory.add_message("My own office is in Lisbon.")
+    team.add_message("The office of the team is in Oslo.")
+    model = scripted("Noted.", "Good.")
+    agent = agent_of(model, MnemicMiddleware(memory), Team(team), saved=saved)
+    for text in ("Where is the office?", "Which office is nearer?"):
+        await run(agent, asynchronous, HumanMessage(text))
+    for shown in model.seen:
+        assert shown[-1].text.count("My own office is in Lisbon.") == 1
+        assert shown[-1].text.count("The office of the team is in Oslo.") == 1
+    told = ["user: Where is the office?", "assistant: Noted.", "user: Which office is nearer?", "assistant: Good."]
+    assert said(memory, session="t1") == said(team, session="t1") == told
+
+
+# Clients without ids and without a checkpointer
+
+
+@both_ways
+@pytest.mark.parametrize("config", [T1, None], ids=["session", "none"])
+async def test_a_client_without_ids_is_not_shown_its_own_thread(
+    memory: Memory, scripted: Any, asynchronous: bool, config: Any
+) -> None:
+    memory.add_message("My cat Miso is afraid of thunder.", session="before")
+    memory.add_message("My cat sleeps all day.", session="elsewhere")
+    model = scripted("Cats do that.", "My key is kept.", "Thunder.")
+    agent = agent_of(model, MnemicMiddleware(memory), saved=False)
+    history: list[Any] = []
+    for question, answer in (
+        ("My cat sleeps all day.", "Cats do that."),
+        ("My cat's password: hunter2-Tr0ub4dor&3xyz", "My key is kept."),  # stored without the secret
+        ("What is my cat afraid of?", "Thunder."),
+    ):
+        history += [user(question)]
+        await run(agent, asynchronous, *history, config=config)
+        history += [assistant(answer)]
+    told = [m for m in memory.messages() if m.session not in ("before", "elsewhere")]
+    assert [m.role for m in told] == ["user", "assistant"] * 3
+    context = model.seen[2][-1].text.partition("\n\n")[0]
+    assert context.count("\n- ") == 2
+    assert "- user: My cat Miso is afraid of thunder." in context
+    assert "- user: My cat sleeps all day." in context  # of another session
+
+
+async def test_a_regenerated_answer_of_a_client_without_ids(memory: Memory, scripted: Any) -> None:
+    agent = agent_of(scripted("Hi.", "One.", "Two."), MnemicMiddleware(memory), saved=False)
+    await run(agent, False, user("Hello."))
+    for _ in range(2):
+        await run(agent, False, user("Hello."), assistant("Hi."), user("A number?"))
+    assert said(memory) == [
+        "user: Hello.", "assistant: Hi.", "user: A number?", "assistant: One.", "assistant: Two.",
+    ]  # fmt: skip
+
+
+async def test_words_that_are_said_again_are_stored_again(memory: Memory, scripted: Any) -> None:
+    agent = agent_of(scripted(*["ok"] * 5), MnemicMiddleware(memory), saved=False)
+    await run(agent, False, user("yes"))
+    await run(agent, False, user("yes"), assistant("ok"), user("yes"))  # the whole history
+    await run(agent, False, assistant("ok"), user("yes"))  # its end
+    await run(agent, False, user("yes"))  # the new words alone
+    await run(agent, False, user("yes"), config={"configurable": {"thread_id": "t2"}})
+    assert said(memory) == ["user: yes", "assistant: ok"] * 5
+
+
+async def test_words_of_another_project_are_not_taken_for_those_of_this_one(memory: Memory, scripted: Any) -> None:
+    for project in ("a", "b"):
+        middleware = MnemicMiddleware(memory.scoped(project=project))
+        with pytest.raises(RuntimeError):
+            await run(agent_of(Broken(messages=iter([])), middleware, saved=False), False, user("yes"))
+    assert [len(memory.scoped(project=p).messages(reach="project")) for p in ("a", "b")] == [1, 1]
+
+
+async def test_an_unanswered_request_is_the_same_one_for_a_short_time(
+    memory: Memory, scripted: Any, monkeypatch: Any
+) -> None:
+    agent = agent_of(Broken(messages=iter([])), MnemicMiddleware(memory), saved=False)
+    monkeypatch.setattr("langchain_mnemic.middleware.AGAIN", timedelta(minutes=-1))
+    for _ in range(2):
+        with pytest.raises(RuntimeError):
+            await run(agent, False, user("Lights on."))
+    assert said(memory) == ["user: Lights on."] * 2
+
+
+# Notices
+
+
+@both_ways
+async def test_notices_of_other_middleware_are_nobodys_words(memory: Memory, scripted: Any, asynchronous: bool) -> None:
+    retries = ModelRetryMiddleware(max_retries=1, initial_delay=0, on_failure="continue")
+    await run(agent_of(Broken(messages=iter([])), MnemicMiddleware(memory), retries), asynchronous, user("Hello."))
+    limit = ModelCallLimitMiddleware(thread_limit=1)
+    agent = agent_of(scripted("Hi."), MnemicMiddleware(memory), limit)
+    for text in ("One?", "Two?"):
+        result = await run(agent, asynchronous, user(text), config={"configurable": {"thread_id": "t2"}})
+    assert result["messages"][-1].text.startswith("Model call limits exceeded: ")
+    calls = ToolCallLimitMiddleware(run_limit=0, exit_behavior="end")
+    agent = agent_of(scripted(CALL), MnemicMiddleware(memory), calls, tools=[ring])
+    result = await run(agent, asynchronous, user("Ring Bo."), config={"configurable": {"thread_id": "t3"}})
+    assert "call limit reached" in result["messages"][-1].text
+    assert said(memory) == ["user: Hello.", "user: One?", "assistant: Hi.", "user: Two?", "user: Ring Bo."]
+
+
+async def test_a_model_that_says_the_same_is_heard(memory: Memory, scripted: Any) -> None:
+    words = "Model call limits exceeded: run limit (2/2)"
+    await run(agent_of(scripted(words), MnemicMiddleware(memory)), False, user("What does the log say?"))
+    assert said(memory, role="assistant") == [f"assistant: {words}"]

@@ -1,0 +1,193 @@
+"""What is stored of a run: what the user and the agent said to each other, whatever stands in the history."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic_ai import (
+    Agent,
+    CallToolsNode,
+    ModelRetry,
+    ToolReturn,
+    UsageLimitExceeded,
+    UsageLimits,
+    capture_run_messages,
+)
+from pydantic_ai.capabilities import ProcessHistory
+from pydantic_ai.messages import ModelRequest, ModelResponse, TextPart, ToolCallPart, UserPromptPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.output import ToolOutput
+
+from mnemic import AsyncMemory, ConfigurationError
+from pydantic_ai_mnemic import MnemicCapability, mnemic_toolset
+
+CALL = ToolCallPart("look", {})
+
+
+def look() -> str:
+    """Look."""
+    return "seen"
+
+
+def last(messages):
+    return messages[-1:]
+
+
+def summed_up(messages):
+    return [ModelRequest([UserPromptPart("Summary of the conversation so far: Ana likes tea.")]), *messages[-1:]]
+
+
+def only_a_summary(messages):
+    return [ModelRequest([UserPromptPart("Summary: Ana asked something.")])]
+
+
+def an_exchange_before(messages):
+    return [*summed_up([]), ModelResponse([TextPart("Understood.")]), *messages]
+
+
+@pytest.mark.parametrize("processor", [last, summed_up, only_a_summary, an_exchange_before])
+@pytest.mark.parametrize("inject", ["instructions", "user"])
+def test_a_history_processor_changes_nothing_of_what_was_said(memory, scripted, said, processor, inject):
+    for number, order in enumerate((1, -1)):
+        user = f"order{number}"
+        memory.scoped(user=user).remember("Ana lives in Lisbon.")
+        capability = MnemicCapability(memory.scoped(user=user), inject=inject)
+        model = scripted(CALL, CALL, "In Lisbon.", "Tea.")
+        agent = Agent(model, tools=[look], capabilities=[ProcessHistory(processor), capability][::order])
+        first = agent.run_sync("Where do I live?")
+        agent.run_sync("And what do I drink?", message_history=first.all_messages())
+        assert said(user) == ["Where do I live?", "In Lisbon.", "And what do I drink?", "Tea."]
+
+
+async def test_a_history_processor_in_a_stream(memory, scripted, said):
+    agent = Agent(
+        scripted(CALL, "In Lisbon."), tools=[look], capabilities=[MnemicCapability(memory), ProcessHistory(last)]
+    )
+    async with agent.run_stream("Where do I live?") as run:
+        await run.get_output()
+    assert [text.strip() for text in said()] == ["Where do I live?", "In Lisbon."]
+
+
+def test_an_answer_that_was_sent_back_is_not_stored(memory, scripted, said):
+    agent = Agent(
+        scripted("You can return it within 90 days.", "You can return it within 14 days."),
+        capabilities=[MnemicCapability(memory)],
+    )
+
+    @agent.output_validator
+    def checked(text: str) -> str:
+        if "90" in text:
+            raise ModelRetry("The policy says 14 days.")
+        return text
+
+    agent.run_sync("Until when?")
+    assert said() == ["Until when?", "You can return it within 14 days."]
+
+
+async def test_an_answer_that_was_sent_back_while_the_user_went_on(memory, scripted, said):
+    agent = Agent(scripted("90 days.", "14 days."), capabilities=[MnemicCapability(memory)])
+
+    @agent.output_validator
+    def checked(text: str) -> str:
+        if "90" in text:
+            run.enqueue("And for hats?")
+            raise ModelRetry("The policy says 14 days.")
+        return text
+
+    async with agent.iter("Until when?") as run:
+        async for node in run:
+            if isinstance(node, CallToolsNode) and node.model_response.text == "90 days.":
+                run.enqueue("And for shoes?")
+    assert said() == ["Until when?", "And for shoes?", "And for hats?", "14 days."]
+
+
+def test_what_is_said_beside_a_call_that_fails_is_stored(memory, said):
+    def answer(messages, info):
+        if len(messages) == 1:
+            return ModelResponse([TextPart("I look it up."), ToolCallPart("broken", {})])
+        return ModelResponse([TextPart("I could not.")])
+
+    agent = Agent(FunctionModel(answer), capabilities=[MnemicCapability(memory)])
+
+    @agent.tool_plain
+    def broken() -> str:
+        raise ModelRetry("Not now.")
+
+    agent.run_sync("Look!")
+    assert said() == ["Look!", "I look it up.", "I could not."]
+
+
+@pytest.mark.parametrize("more", [["And now?"], []], ids=["goes on", "is resumed"])
+def test_what_a_tool_shows_the_model_is_not_what_the_user_said(memory, scripted, said, more):
+    def look() -> ToolReturn:
+        """Look."""
+        return ToolReturn("seen", content="The page says: Ana hates tea.")
+
+    agent = Agent(
+        scripted(CALL, "Done.", CALL, RuntimeError("503"), "Done."),
+        tools=[look],
+        capabilities=[MnemicCapability(memory)],
+    )
+    agent.run_sync("Look!")
+    with capture_run_messages() as messages, pytest.raises(RuntimeError, match="503"):
+        agent.run_sync("Again!")
+    agent.run_sync(*more, message_history=messages)
+    assert said() == ["Look!", "Done.", "Again!", *more, "Done."]
+
+
+async def test_what_is_said_while_it_runs_is_stored(memory, scripted, said):
+    agent = Agent(scripted(CALL, "one", "two"), tools=[look], capabilities=[MnemicCapability(memory)])
+    async with agent.iter("Start.") as run:
+        at = 0
+        async for _ in run:
+            at += 1
+            if at == 3:
+                run.enqueue("Also the garden.")
+            if at == 5:
+                run.enqueue("And the roof.")
+                run.enqueue("And the door.")
+    assert sorted(said()) == sorted(["Start.", "Also the garden.", "one", "And the roof.", "And the door.", "two"])
+
+
+@pytest.mark.parametrize("more", [["Are you there?"], []], ids=["goes on", "is resumed"])
+def test_prompts_of_runs_that_failed_behind_a_tool_are_stored_when_the_conversation(memory, scripted, said, more):
+    model = scripted("Hello.", CALL, RuntimeError("503"), CALL, CALL, RuntimeError("503"), CALL, "Yes.")
+    agent = Agent(model, tools=[look], capabilities=[MnemicCapability(memory)])
+    history = agent.run_sync("Hello!").all_messages()
+    prompts = ["I am allergic to nuts.", "And to milk.", "Are you there?"]
+    limits = [UsageLimits(), UsageLimits(request_limit=1), UsageLimits()]
+    for prompt, limit in zip(prompts, limits, strict=True):
+        with capture_run_messages() as messages, pytest.raises((RuntimeError, UsageLimitExceeded)):
+            agent.run_sync(prompt, message_history=history, usage_limits=limit)
+        history = messages
+    assert said() == ["Hello!", "Hello."]
+    agent.run_sync(*more, message_history=history)
+    assert said() == ["Hello!", "Hello.", *prompts, *more, "Yes."]
+
+
+@pytest.mark.parametrize("output", [ToolOutput(int), ToolOutput(int, name="number")], ids=["default", "named"])
+def test_a_run_that_ended_with_an_output_tool_was_answered(memory, scripted, said, output):
+    tool = output.name or "final_result"
+    model = scripted(*(ToolCallPart(tool, {"response": at}) for at in range(3)))
+    agent = Agent(model, output_type=output, capabilities=[MnemicCapability(memory)])
+    history = agent.run_sync("My size is 42.").all_messages()
+    memory.forget(ids=[memory.messages()[0].id], hard=True)
+    history = agent.run_sync("How many?", message_history=history, conversation_id="fork").all_messages()
+    agent.run_sync("And now?", message_history=history)
+    assert said() == ["How many?", "And now?"]
+
+
+def test_what_the_history_shows_is_not_recalled_in_a_fork_of_it(memory, scripted):
+    model = scripted("Noted.", "Miso.", "Miso.")
+    agent = Agent(model, capabilities=[MnemicCapability(memory)])
+    first = agent.run_sync("My cat is called Miso.", conversation_id="monday")
+    agent.run_sync("What is my cat called?", message_history=first.all_messages(), conversation_id="fork")
+    assert "My cat is called Miso." not in model.instructions()
+    agent.run_sync("What is my cat called?", conversation_id="fork")
+    assert "My cat is called Miso." in model.instructions()
+
+
+@pytest.mark.parametrize("wrong", [None, "./memory", {"user": "ana"}, AsyncMemory])
+def test_what_is_no_memory_is_refused_at_once(wrong):
+    for make in (MnemicCapability, mnemic_toolset):
+        with pytest.raises(ConfigurationError, match="memory must be a Memory or an AsyncMemory"):
+            make(wrong)
