@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.opening import SERVERS, open_memory, record_file
+from mnemic.cli.opening import SERVERS, bytes_of_record, open_memory, record_file, require_record
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
@@ -141,6 +141,7 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
         if not there:
             health.facts["memory"] = f"none yet in {name}"
             return
+        require_record(arguments.dir)  # a file may be there and empty: nothing is begun in it
         if arguments.fix:
             _fix(arguments, health)
         with open_memory(arguments) as memory:
@@ -158,8 +159,8 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
 
 
 def _looked_up(place: str) -> tuple[str, bool]:
-    """What to call a place, and whether there is a record; none is made."""
-    return backing.on_server(place) if place.startswith(SERVERS) else (place, record_file(place).exists())
+    """What to call a place, and whether there is a record, or a file that should be one; none is made."""
+    return backing.on_server(place) if place.startswith(SERVERS) else (place, bytes_of_record(place) is not None)
 
 
 def _fix(arguments: Namespace, health: _Health) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mnemic import scopes
-from mnemic.cli.opening import SERVERS, open_memory, progress_bar, record_file, require_record
+from mnemic.cli.opening import SERVERS, bytes_of_record, open_memory, progress_bar, record_file, require_record
 from mnemic.cli.output import complain, counted, say, say_json, stdout
 from mnemic.errors import InvalidInput
 from mnemic.flows import backing, exporting, opening
@@ -39,9 +41,9 @@ def has_record(folder: str) -> bool:
 
     Raises:
         ConfigurationError: the folder is ``:memory:``.
-        StoreError: the server cannot be reached.
+        StoreError: the server cannot be reached, or the folder may not be entered.
     """
-    return backing.on_server(folder)[1] if folder.startswith(SERVERS) else record_file(folder).exists()
+    return backing.on_server(folder)[1] if folder.startswith(SERVERS) else bool(bytes_of_record(folder))
 
 
 @contextmanager
@@ -64,6 +66,8 @@ def _export(arguments: Namespace) -> bool:
     there = arguments.file == "-"
     if there and arguments.json:
         raise InvalidInput("stdout cannot hold both the export and the answer of --json. Name a file.")
+    if not there and not arguments.force and os.path.isfile(Path(arguments.file).expanduser()):  # noqa: PTH113 - is_file may raise
+        raise InvalidInput(f"{arguments.file} exists. Name another file, or write over it with --force.")
     with _opened(arguments) as (engine, scope):
         held = io.StringIO()
         counts = exporting.export(engine, scope, held if there else arguments.file, vectors=arguments.vectors)

@@ -160,6 +160,8 @@ def _erase(arguments: Namespace) -> bool:
             erasure = memory.erase_user()
         else:
             erasure = memory.forget(arguments.description, ids=arguments.id, hard=True)
+    if not erasure.clean:
+        complain(f"bytes of it may still be on disk: {erasure.purge.pending}")
     if arguments.json:
         say_json({"erasure": erasure})
         return bool(erasure.counts)
@@ -169,8 +171,6 @@ def _erase(arguments: Namespace) -> bool:
     say(*(f"not there  [{one_line(id_)}]" for id_ in erasure.missing))
     rows = sum(erasure.counts.values())
     complain(f"{rows} rows erased." if rows else "nothing matches; nothing went.")
-    if not erasure.clean:
-        complain(f"their bytes are still on disk: {erasure.purge.pending}")
     return bool(erasure.counts)
 
 

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING
 
 from mnemic.cli.output import complain
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
+from mnemic.flows import backing
 from mnemic.memory import Memory
 from mnemic.projects import project
+from mnemic.stores.sqlite.store import FILE_NAME
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.flows.retaining import RetentionPolicy
 
-__all__ = ["SERVERS", "open_memory", "progress_bar", "record_file", "require_record", "text_given"]
+__all__ = [
+    "SERVERS", "bytes_of_record", "open_memory", "progress_bar", "record_file", "require_record", "text_given",
+]  # fmt: skip
 
 SERVERS = ("postgresql://", "postgres://")
 
@@ -35,22 +39,48 @@ def record_file(folder: str) -> Path:
         raise ConfigurationError(
             "This memory is kept by a server and has no file. Give --dir a folder for this command."
         )
-    from mnemic.stores.sqlite.store import FILE_NAME
-
     return Path(folder).expanduser() / FILE_NAME
+
+
+def bytes_of_record(folder: str) -> int | None:
+    """How large the file of the record in a folder is; None where there is no file.
+
+    Raises:
+        ConfigurationError: the folder is ``:memory:`` or a server.
+        StoreUnavailable: the folder may not be entered.
+    """
+    file = record_file(folder)
+    try:
+        return file.stat().st_size
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: no path at all
+        return None
+    except OSError as error:
+        raise StoreUnavailable(
+            f"The folder {folder} cannot be looked into: {error.strerror or error}. Check its permissions, or name "
+            "another one with --dir or MNEMIC_DIR."
+        ) from error
 
 
 def require_record(folder: str) -> None:
     """Refuse to go on where there is no memory.
 
     Raises:
-        StoreUnavailable: there is none.
+        StoreUnavailable: there is none, or it cannot be looked for.
+        MissingExtra: what speaks to the server is not installed.
     """
-    if not folder.startswith(SERVERS) and not record_file(folder).exists():
-        raise StoreUnavailable(
-            f"There is no memory in {folder}. Name its folder with --dir or MNEMIC_DIR, or begin one with mnemic add, "
-            "mnemic remember or mnemic import."
-        )
+    begin = "begin one with mnemic add, mnemic remember or mnemic import."
+    if folder.startswith(SERVERS):
+        name, there = backing.on_server(folder)
+        if not there:
+            raise StoreUnavailable(
+                f"There is no memory in {name}. Name its address with --dir or MNEMIC_DIR, or {begin}"
+            )
+        return
+    size = bytes_of_record(folder)
+    if size is None:
+        raise StoreUnavailable(f"There is no memory in {folder}. Name its folder with --dir or MNEMIC_DIR, or {begin}")
+    if not size and not record_file(folder).with_name(f"{FILE_NAME}-wal").exists():  # with a log it is damaged
+        raise StoreUnavailable(f"There is no memory in {folder}: {FILE_NAME} is empty. Restore a backup, or {begin}")
 
 
 def open_memory(arguments: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
@@ -116,6 +146,8 @@ def text_given(text: str | None) -> str:
     if text is None and sys.stdin.isatty():
         raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
     try:
-        return sys.stdin.read().rstrip("\r\n")
-    except UnicodeDecodeError as error:
+        given = sys.stdin.read().rstrip("\r\n")
+        given.encode()  # in the locale C, bytes that are no UTF-8 are read as surrogates
+        return given
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
         raise InvalidInput(f"What was piped in is not text ({error.reason}). Convert it to UTF-8 first.") from error

@@ -309,6 +309,7 @@ def _stats(parser: ArgumentParser) -> None:
 def _export(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="where to write to; - is stdout")
     parser.add_argument("--vectors", action="store_true", help="take the vectors along: bigger, and nothing to embed")
+    parser.add_argument("--force", action="store_true", help="write over a file that exists")
 
 
 def _doctor(parser: ArgumentParser) -> None:

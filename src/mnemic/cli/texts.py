@@ -276,7 +276,7 @@ examples:
 Write all that one user has into a JSONL file: messages, episodes, memories with their lineage, clocks, statuses and
 versions, and links. mnemic import FILE --format mnemic reads it back, into another folder or under another name; exporting
 that again gives the same bytes. Vectors are left out and made again on import, unless --vectors takes them along.
-The file is readable by its owner alone. With - it goes to stdout.
+The file is readable by its owner alone; one that exists is overwritten only with --force. With - it goes to stdout.
 
 examples:
   mnemic export ana.jsonl --user ana

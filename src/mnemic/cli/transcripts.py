@@ -24,17 +24,21 @@ __all__ = ["messages"]
 LONGEST_LINE = 4 * 1024 * 1024
 """Bytes: longer lines hold pictures or whole files, and are passed over."""
 
-LONGEST_TEXT = 100_000
+MAX_CONTENT = 1_000_000
+"""Characters that one record holds; longer texts become several messages."""
 
 _ROLES = ("user", "assistant")
 _ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
 _TEXT_PARTS = ("text", "input_text", "output_text")
-_PUT_IN = re.compile(
-    r"<(system-reminder|local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message|"
-    r"command-args|bash-stdout|bash-stderr|environment_context|user_instructions|ide_opened_file|ide_selection)>"
-    r".*?(?:</\1>|\Z)",
-    re.DOTALL,
+_BLOCK = re.compile(
+    r"<(?P<tag>system-reminder|user-prompt-submit-hook|task-notification|bash-notification|teammate-message|"
+    r"local-command-stdout|local-command-stderr|local-command-caveat|command-name|command-message|command-args|"
+    r"bash-stdout|bash-stderr|environment_context|user_instructions|ide_opened_file|ide_selection)"
+    r"""(?:\s(?:"[^"]*"|[^"<>])*)?>"""
+    r"(?P<body>(?:[^<]|<(?!/?(?P=tag)[\s>]))*)</(?P=tag)>"
+    r"(?:\s*(?:Read the output file to retrieve the|Full transcript available at:)[^\n]*)?"
 )
+_APPENDED = ("system-reminder", "user-prompt-submit-hook")
 _NOT_SAID = re.compile(
     r"\[Request interrupted by user|Caveat: The messages below|This session is being continued from a previous conversation"
 )
@@ -56,9 +60,7 @@ def messages(path: Path, session: str) -> Iterator[Message]:
             raise InvalidInput(f"{path} is no file.")
         with path.open("rb") as file:
             for number, line in _lines(file):
-                message = _message(line, number, session)
-                if message is not None:
-                    yield message
+                yield from _messages(line, number, session)
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from error
 
@@ -83,21 +85,49 @@ def _object(value: object) -> Line:
     return cast("Line", value) if isinstance(value, dict) else {}
 
 
-def _message(line: Line, number: int, session: str) -> Message | None:
+def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
+    """What a line says; more than a record holds becomes several."""
     if any(line.get(mark) is True for mark in _ASIDE):
-        return None
+        return
     said = _object(line.get("message")) or _object(line.get("payload")) or line
     role = said.get("role") or line.get("type")
     if role not in _ROLES or said.get("type", "message") not in ("message", role):
-        return None
-    text = _PUT_IN.sub("", _text(said.get("content"))).strip()
-    if not text or _NOT_SAID.match(text):
-        return None
+        return
+    text = _text(said.get("content"))
+    text = (_typed(text) if role == "user" else text).strip()
+    if not text or (role == "user" and _NOT_SAID.match(text)):
+        return
     given = next((v for v in (line.get("uuid"), said.get("id"), line.get("id")) if isinstance(v, str) and v), None)
-    return Message(
-        role=str(role), content=text[:LONGEST_TEXT], sent_at=_moment(line.get("timestamp")), session=session,
-        id=given or _made_id(session, number, str(role), text),
-    )  # fmt: skip
+    name, sent_at = given or _made_id(session, number, str(role), text), _moment(line.get("timestamp"))
+    for start in range(0, len(text), MAX_CONTENT):
+        piece, more = text[start : start + MAX_CONTENT], f"+{start // MAX_CONTENT}" if start else ""
+        if piece.strip():
+            yield Message(role=str(role), content=piece, sent_at=sent_at, session=session, id=name + more)
+
+
+def _typed(text: str) -> str:
+    """What the user typed: without the blocks that the agent put in, but with the words after a command.
+
+    A block is put in where it begins a line, or where it ends the text and is one that is appended. In the midst of a
+    line, or never closed, it is something the user writes about.
+    """
+    blocks = [*_BLOCK.finditer(text)]
+    end = len(text)
+    for block in reversed(blocks):
+        if block["tag"] not in _APPENDED or text[block.end() : end].strip():
+            break
+        end = block.start()
+    parts: list[str] = []
+    at, words = 0, False  # whether the line has words before the block
+    for block in blocks:
+        before = text[at : block.start()]
+        _, line_break, rest = before.rpartition("\n")
+        words = bool(rest.strip()) or (words and not line_break)
+        quoted = words and block.start() < end
+        own = block["body"] if block["tag"] == "command-args" else ""
+        parts += [before, block[0] if quoted else own]
+        at = block.end()
+    return "".join([*parts, text[at:]])
 
 
 def _text(content: object) -> str:

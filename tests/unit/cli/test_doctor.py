@@ -49,6 +49,40 @@ def test_findings_of_the_record(filled, folder):
     assert (answer.code, answer.json["ok"], len(answer.json["findings"])) == (1, False, 1)
 
 
+def test_an_empty_file_is_no_record_and_stays_one(mnemic, folder, tmp_path):
+    folder.mkdir()
+    (folder / "mnemic.db").touch()
+    for words in (("doctor", "--json"), ("doctor", "--fix", "--json")):
+        answer = mnemic(*words)
+        assert answer.code == 1
+        assert f"no memory in {folder}: mnemic.db is empty" in answer.json["findings"][0]
+    for words in (("list",), ("stats",), ("users",), ("export", "-"), ("import", folder / "mnemic.db", "--dry-run")):
+        assert mnemic(*words).code == 2
+    assert mnemic("restore-backup", folder, "--dir", tmp_path / "back").code == 2
+    assert [(path.name, path.stat().st_size) for path in folder.iterdir()] == [("mnemic.db", 0)]
+    (folder / "mnemic.db-wal").write_bytes(b"log")
+    assert "its log mnemic.db-wal is there" in mnemic("doctor", "--json").json["findings"][0]
+    assert "its log mnemic.db-wal is there" in mnemic("list").err
+
+
+def test_a_folder_that_may_not_be_entered(filled, folder, monkeypatch):
+    stat = Path.stat
+
+    def closed(path, **options):
+        if path.parent == folder:
+            raise PermissionError(13, "Permission denied", str(path))
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", closed)
+    answer = filled("doctor", "--json")
+    assert answer.code == 1
+    assert answer.json["findings"][0].startswith(f"The folder {folder} cannot be looked into: Permission denied.")
+    for words in (("list",), ("users",), ("restore-backup", folder, "--dir", folder / "new")):
+        run = filled(*words)
+        assert run.code == 2
+        assert f"The folder {folder} cannot be looked into: Permission denied." in run.err
+
+
 def test_a_file_that_is_no_record(mnemic, folder):
     folder.mkdir()
     (folder / "mnemic.db").write_bytes(b"something else" * 500)

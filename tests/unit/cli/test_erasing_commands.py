@@ -50,6 +50,14 @@ def test_everything_wants_to_be_meant(known):
     assert known("list").code == 1
 
 
+def test_what_is_left_of_everything_is_told(known, folder):
+    known("export", folder / "ana.jsonl")
+    run = known("forget", "--hard", "--everything", "--yes", "--json")
+    assert run.json["erasure"]["purge"]["found"] > 0
+    assert "may still be on disk" in run.err
+    assert "ana.jsonl" in run.err
+
+
 def test_backup_and_back(known, tmp_path, folder):
     run = known("backup", tmp_path / "copy")
     assert run.code == 0

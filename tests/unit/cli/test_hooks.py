@@ -166,6 +166,72 @@ def test_a_line_that_is_too_long_is_passed_over(mnemic, say, folder, tmp_path, m
     assert [content for _, content, _ in kept(folder)] == ["before", "after"]
 
 
+REMINDER = "<system-reminder>\nPut in.\n</system-reminder>"
+COMMAND = (
+    "<command-message>plan is running…</command-message>\n<command-name>/plan</command-name>\n"
+    "            <command-args>{}</command-args>"
+)
+DONE = (
+    "<task-notification>\n<task-id>b1</task-id>\n<status>completed</status>\n</task-notification>\n"
+    "Read the output file to retrieve the result: /tmp/b1.output"
+)
+MENTION = "Our prompt parser breaks on a <system-reminder> tag in the input. Use html.parser for it."
+TYPED = [
+    (MENTION, MENTION),
+    (f"{MENTION}\n{REMINDER}", MENTION),
+    (f"{REMINDER}\n{REMINDER}\n{MENTION}{REMINDER}\n", MENTION),
+    ("<system-reminder> breaks it.\nCut it out.", "<system-reminder> breaks it.\nCut it out."),
+    (f"It sends `{REMINDER}` in a <command-name>/x</command-name>", f"It sends `{REMINDER}` in a <command-name>/x</command-name>"),
+    (COMMAND.format("Invoices must be kept for ten years, so never hard-delete them."),
+     "Invoices must be kept for ten years, so never hard-delete them."),
+    (COMMAND.format(""), None),
+    (DONE, None),
+    (f"{DONE}\nThank you.", "Thank you."),
+    ("<user-prompt-submit-hook>Put in.</user-prompt-submit-hook>", None),
+    ('<teammate-message teammate_id="lead" summary="a > b">\nDo it.\n</teammate-message>', None),
+    ([{"type": "text", "text": REMINDER}, {"type": "text", "text": "Cache it."}, {"type": "text", "text": REMINDER}], "Cache it."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "stored"), TYPED)
+def test_what_the_user_typed_is_stored_without_what_was_put_in(mnemic, say, folder, tmp_path, content, stored):
+    path = transcript(tmp_path / "t.jsonl", line("user", "Hello.", "u1"), line("user", content, "u2"))
+    say({"session_id": "s1", "transcript_path": str(path)})
+    mnemic("hook", "pre-compact")
+    assert [text for _, text, _ in kept(folder)] == ["Hello.", *([stored] if stored else [])]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The `<command-name>` element is documented in the reference.",
+        f"It looks like this:\n{REMINDER}",
+        "Caveat: The messages below are from before the change.",
+    ],
+)
+def test_what_the_model_wrote_is_stored_whole(mnemic, say, folder, tmp_path, text):
+    path = transcript(tmp_path / "t.jsonl", line("assistant", [{"type": "text", "text": text}], "u1"))
+    say({"session_id": "s1", "transcript_path": str(path)})
+    mnemic("hook", "pre-compact")
+    assert kept(folder) == [("assistant", text, "s1")]
+
+
+def test_long_texts_are_stored_whole(mnemic, say, folder, tmp_path, monkeypatch):
+    long = "word " * 40_000 + "end"
+    path = transcript(tmp_path / "t.jsonl", line("user", long, "u1"))
+    say({"session_id": "s1", "transcript_path": str(path)})
+    mnemic("hook", "pre-compact")
+    monkeypatch.setattr("mnemic.cli.transcripts.MAX_CONTENT", 150_000)
+    path = transcript(tmp_path / "t.jsonl", line("user", long, "u2"))
+    for stored in (2, 0):  # more than a record holds becomes several, once
+        say({"session_id": "s2", "transcript_path": str(path)})
+        assert mnemic("hook", "pre-compact", "--json").json["stored"] == stored
+    with Memory(folder, embedder="hashing") as memory:
+        assert [m.content for m in memory.messages(session="s1")] == [long]
+        assert [m.id for m in memory.messages(session="s2")] == ["u2", "u2+1"]
+        assert "".join(m.content for m in memory.messages(session="s2")) == long
+
+
 @pytest.mark.parametrize("named", [True, False], ids=["ids", "no ids"])
 def test_what_is_erased_does_not_return_from_the_transcript(mnemic, say, folder, tmp_path, named):
     texts = ["My size is 42.", "Noted.", "Thanks.", "Welcome."]

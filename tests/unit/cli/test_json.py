@@ -47,7 +47,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
         "stats": [("stats",), ("stats", "--user", "nobody")],
         "users": [("users",)],
         "reembed": [("reembed",)],
-        "export": [("export", str(tmp_path / "all.jsonl"))],
+        "export": [("export", str(tmp_path / "all-{}.jsonl"))],
         "prefer": [("prefer",), ("prefer", "theme", "dark"), ("prefer", "theme"), ("prefer", "theme", "--remove")],
         "end-session": [("end-session", "--session", "s1"), ("end-session", "--session", "nothing")],
         "retire": [("retire",)],

@@ -275,6 +275,48 @@ class TestRefusals:
                 record.out()
 
 
+def test_what_is_in_quarantine_stays_there(tmp_path):
+    files = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    with Memory(":memory:", user="ana", embedder="hashing") as memory, Memory(":memory:", embedder="hashing") as other:
+        memory.add([Message(role="user", content="I live in Lisbon.", id="m1", session="s")])
+        memory.process()
+        memory.remember("The door code is green.", id="page", source="document")
+        memory.remember("The door is locked.", id="made", source_ids=["page"])
+        memory.remember("The gate is open.", id="late", source_ids=["page"])
+        memory.forget(ids=["late"])
+        memory.quarantine(["made"], reason="its own")
+        memory.quarantine(["page"], reason="a poisoned page")
+        memory.quarantine(["m1"], reason="in doubt")
+        held = [record.id for record in memory.list(status=["quarantined"], order="oldest")]
+        assert {"page", "made", "late"} < set(held)
+        memory.export(files[0])
+        other.import_from(files[0])
+        other.export(files[1])
+        assert files[0].read_bytes() == files[1].read_bytes()
+        assert [record.id for record in other.list(status=["quarantined"], order="oldest")] == held
+        assert [receipt.outcome for receipt in other.restore("page", "made", "m1")] == ["rejected"] * 3
+        assert other.history("made")[-1].detail["reason"] == "its own"
+        assert other.verify().ok, other.verify().findings
+        assert {receipt.id for receipt in other.release(["page", "m1"])} >= {"page", "made", "late", "m1"}
+        assert {record.id for record in other.list()} == {*held} - {"late"}
+        assert other.get("late").status == "archived"
+
+
+def test_an_export_from_before_quarantine_was_told_is_read(tmp_path):
+    path = tmp_path / "old.jsonl"
+    with Memory(":memory:", embedder="hashing") as memory:
+        memory.remember("The door code is green.", id="page")
+        memory.quarantine(["page"], reason="in doubt")
+        memory.export(path)
+        header, line = path.read_text().splitlines()
+        told = json.loads(line)
+        assert told.pop("quarantine") == "in doubt"
+        path.write_text(f"{header}\n{json.dumps(told)}\n")
+        other = memory.scoped(user="bob")
+        other.import_from(path)
+        assert other.restore("page")[0].outcome == "stored"
+
+
 class TestCommands:
     def test_out_and_in(self, filled, folder, tmp_path):
         filled("process")
@@ -290,11 +332,20 @@ class TestCommands:
             assert (run.code, run.err) == (0, "")
             assert run.out.startswith(f"{path} (mnemic): 3 messages, 2 episodes, ")
             other = tmp_path / "other.jsonl"
-            filled("export", other, *words[:2])
+            filled("export", other, *words[:2], "--force")
             assert other.read_bytes() == path.read_bytes()
         again = filled("import", path, "--user", "bob")
         assert again.code == 2
         assert "has records already" in again.err
+
+    def test_a_file_that_exists_is_left_alone(self, filled, tmp_path):
+        path = tmp_path / "all.jsonl"
+        path.write_text("mine")
+        run = filled("export", path)
+        assert (run.code, path.read_text()) == (2, "mine")
+        assert "--force" in run.err
+        assert filled("export", path, "--force").code == 0
+        assert '"mnemic"' in path.read_text().split("\n", 1)[0]
 
     def test_json(self, filled, tmp_path):
         path = tmp_path / "all.jsonl"
@@ -335,7 +386,7 @@ class TestCommands:
             (tmp_path / name).symlink_to(tmp_path / target)
         (tmp_path / "there" / "old.jsonl").write_text("before")
         for name in ("new", "old"):
-            assert filled("export", tmp_path / name).code == 0
+            assert filled("export", tmp_path / name, "--force").code == 0
             assert (tmp_path / name).is_symlink()
             assert '"mnemic"' in (tmp_path / "there" / f"{name}.jsonl").read_text().split("\n", 1)[0]
         (tmp_path / "self").symlink_to(tmp_path / "self")

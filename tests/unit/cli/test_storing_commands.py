@@ -49,8 +49,9 @@ class TestAdd:
         assert "There is no text" in run.err
         assert not folder.exists()
 
-    def test_a_pipe_that_is_not_text(self, mnemic, monkeypatch):
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ol\xe1"), encoding="utf-8"))
+    @pytest.mark.parametrize("errors", ["strict", "surrogateescape"])  # the latter in the locale C
+    def test_a_pipe_that_is_not_text(self, mnemic, monkeypatch, errors):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"ol\xe1"), encoding="utf-8", errors=errors))
         run = mnemic("add")
         assert run.code == 2
         assert "is not text" in run.err

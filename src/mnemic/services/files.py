@@ -1,0 +1,53 @@
+"""A file is written whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from mnemic.errors import StoreUnavailable
+
+__all__ = ["whole"]
+
+
+@contextmanager
+def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
+    """Open a file to be written: it takes the place of one of its name when all was written. A stream is what it is.
+
+    Raises:
+        StoreUnavailable: it cannot be written.
+    """
+    if not isinstance(file, (str, Path)):
+        yield file
+        return
+    path = Path(file).expanduser()
+    try:
+        path = path.resolve()
+        if path.exists() and not path.is_file():  # nothing may take the place of a pipe or a device
+            with path.open("w", encoding="utf-8", newline="\n") as out:
+                yield out
+            return
+    except (OSError, RuntimeError) as error:  # the latter: a link to itself, before Python 3.13
+        raise _unwritable(path, error) from error
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        beside.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: Exception) -> StoreUnavailable:
+    """The error for a file that cannot be written."""
+    reason = (error.strerror if isinstance(error, OSError) else None) or error
+    return StoreUnavailable(f"{path} cannot be written: {reason}. Name another file.")
