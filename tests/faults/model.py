@@ -266,6 +266,24 @@ class Model:
             del links[edge]
         return "stored"
 
+    def telling(self, user: str, name: str) -> list[Item]:
+        """The episodes that tell of a message."""
+        return [item for item in self.items[user].values() if item.kind == "episode" and name in item.sources]
+
+    def left(self, user: str, episode: Item) -> bool:
+        """Whether an episode has messages that are not forgotten."""
+        return any(self.items[user][id_].live for id_ in episode.sources)
+
+    def retold(self, user: str, name: str, old: Item, new: Item) -> bool:
+        """Whether an episode became what it must when a message of it was forgotten, or came back."""
+        if old not in self.telling(user, name):
+            return False
+        if not self.left(user, old):
+            return old.live and new == replace(old, status="archived")
+        return new == replace(old, status=new.status, content=new.content, version=old.version + 1) and (
+            new.status == (old.status if old.live else old.before)
+        )
+
     def link(self, user: str, source: str, target: str, type: str, strength: float) -> str:
         """An edge, or its new strength; ``supersedes`` ends the time of its target."""
         items, edge = self.items[user], (source, target, type)

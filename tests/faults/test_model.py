@@ -291,10 +291,17 @@ class Walk(RuleBasedStateMachine):
     def forgotten(self, user, name):
         (receipt,) = self.of(user).forget(ids=[name])
         assert receipt.outcome == self.model.forget(user, name), receipt
+        self.told_again(user, name)
 
-    def brought_back(self, user, id):
-        (receipt,) = self.of(user).restore(id)
-        assert receipt.outcome == self.model.restore(user, id), receipt
+    def brought_back(self, user, name):
+        (receipt,) = self.of(user).restore(name)
+        assert receipt.outcome == self.model.restore(user, name), receipt
+        self.told_again(user, name)
+
+    def told_again(self, user, name):
+        """What tells of a message that was forgotten, or came back, tells of those that are left, and of none is archived."""
+        self.adopt(user, changed=lambda old, new: self.model.retold(user, name, old, new))
+        assert not [one for one in self.model.telling(user, name) if one.live and not self.model.left(user, one)]
 
     @precondition(anything)
     @rule(choice=CHOICE, other=st.sampled_from(USERS))

@@ -10,7 +10,7 @@ from mnemic.errors import Conflict
 from mnemic.flows import sessions, telling
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
-from mnemic.types import AddEpisode, Archive, Change, Episode, Kin, Message, Restore, Scope, Stored
+from mnemic.types import AddEpisode, Archive, Change, Episode, Kin, MemoryRecord, Message, Restore, Scope, Stored
 from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["follow", "summarised", "told_again"]
@@ -47,9 +47,19 @@ def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> No
             "again in a quiet moment."
         )
     for project, session in {(m.project, m.value.session) for m in messages if isinstance(m.value, Message)}:
-        place = Scope(user=scope.user, project=project, session=session)
-        if engine.store.docs_of(scope.user, [sessions.summary_id(place)]):
-            sessions.summarise(engine, place, zone)
+        _summarise_again(engine, Scope(user=scope.user, project=project, session=session), zone)
+
+
+def _summarise_again(engine: Engine, place: Scope, zone: tzinfo) -> None:
+    """The summary of a session, if it has one, of the messages that are left; of none it is archived until one comes back."""
+    id_ = sessions.summary_id(place)
+    held = engine.store.knowledge.records(place.user, [id_]).get(id_)
+    if not isinstance(held, MemoryRecord):
+        return
+    if held.status == "archived" and _emptied(engine, place, id_):
+        engine.store.apply(place.user, [Restore(id=id_)])
+    if sessions.summarise(engine, place, zone) is None and held.status != "archived":
+        engine.store.apply(place.user, [Archive(id=id_, reason=EMPTY)])
 
 
 def _changes(engine: Engine, scope: Scope, stored: Stored) -> list[Change]:
@@ -70,7 +80,7 @@ def _changes(engine: Engine, scope: Scope, stored: Stored) -> list[Change]:
 
 
 def _emptied(engine: Engine, scope: Scope, id_: str) -> bool:
-    """Whether an episode is archived because nothing was left of it."""
+    """Whether something is archived because nothing was left of what it tells."""
     last = engine.store.history(scope.user, id_)[-1]
     return last.operation == "archive" and last.detail.get("reason") == EMPTY
 

@@ -159,6 +159,19 @@ class TestForgotten:
         assert "Miso" not in again.content
         assert memory.verify().ok
 
+    def test_a_summary_of_a_session_of_which_nothing_is_left_goes_and_comes_back(self, memory, named):
+        (summary,) = (one for one in memory.list() if one.category == "session_summary")
+        memory.forget(ids=[message.id for message in memory.messages()])
+        assert memory.get(summary.id).status == "archived"
+        memory.restore(named)
+        again = memory.get(summary.id)
+        assert again.status == "short_term"
+        assert again.content != summary.content
+        memory.forget(ids=[summary.id])
+        memory.forget(ids=[named])
+        memory.restore(named)
+        assert memory.get(summary.id).status == "archived"
+
     def test_an_episode_that_was_forgotten_itself_stays_so(self, memory, named):
         memory.forget(ids=[memory.episodes()[0].id])
         memory.forget(ids=[named])
