@@ -91,6 +91,14 @@ class LifecyclePromises:
                 store.apply(user, [Undo(id=id_)])
         assert store.verify().ok
 
+    def test_what_another_says_by_now_stays_absorbed(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])
+        store.apply("ana", [add_memory("b", id="again")])
+        assert store.apply("ana", [Undo(id="con")])[0].reason.startswith("1 of its memories")
+        assert _statuses(store, "abc") == ["short_term", "archived", "short_term"]
+        assert memory_of(store, "a").source_ids == ("b",)
+        assert store.verify().ok
+
     def test_what_moved_meanwhile_refuses_the_whole_cycle(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abcdef")])
         store.apply("ana", [Work(ids=("a",))])

@@ -262,14 +262,16 @@ def demote(t: Transaction, promotion: dict[str, Any], consolidation: str) -> int
         t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
     for link in promotion["links"]:
         put_back(t, link)
-    for parent in promotion["lineage"]:
+    fates = {member["doc"]: last_fate(t, member["doc"]) for member in promotion["absorbed"]}
+    told = {member for member, fate in fates.items() if fate == ("absorb", consolidation) and twin(t, member)}
+    for parent in {*promotion["lineage"]} - told:  # somebody says by now what these say: they stay absorbed
         t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (doc, parent))
     for child in promotion["turned"]:
         t.db.execute("INSERT INTO lineage(child, parent) VALUES(?, ?) ON CONFLICT DO NOTHING", (child, doc))
     left = 0
     back = [(promotion, "long_term"), *((member, "archived") for member in promotion["absorbed"])]
     for held, expected in back:
-        if expected == "archived" and (last_fate(t, held["doc"]) != ("absorb", consolidation) or twin(t, held["doc"])):
+        if expected == "archived" and (fates[held["doc"]] != ("absorb", consolidation) or held["doc"] in told):
             left += 1
             continue
         sql = """UPDATE memories SET status = ?, importance = CASE pinned WHEN 0 THEN ? ELSE importance END,
