@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
+from mnemic.services.process import ProcessLock
 
 if TYPE_CHECKING:
     from mnemic.protocols import Floats
@@ -48,7 +48,7 @@ class CrossEncoderReranker:
         self._device = device
         self._batch_size = batch_size
         self._model: CrossEncoder | None = None if isinstance(model, str) else model
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
 
     def scores(self, query: str, texts: Sequence[str]) -> Floats:
         """How well each text answers the query; higher is better, on the model's own scale.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib
 import math
 import re
-import threading
 import warnings
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from mnemic.services.process import ProcessLock
 from mnemic.text.terms import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ _PLAIN = str.maketrans(
 _I = frozenset("i i'm i've i'd i'll me my mine myself".split())
 _YOU = frozenset("you you're you've your yours yourself".split())
 _OPENERS = frozenset("what how oh wow omg wtf damn".split())
-_LOCK = threading.Lock()
+_LOCK = ProcessLock()
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
@@ -25,6 +24,8 @@ from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import DistantRows, ExactIndex, RowVectors
 from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter, VectorIndex
 from mnemic.safety.secrets import SecretPolicy
+from mnemic.services.forking import renewed
+from mnemic.services.process import ProcessLock
 from mnemic.text.clock import now, to_micros
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
@@ -74,13 +75,15 @@ class _Cache:
     model: str | None = None
     dimension: int = 0
     rows: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    following: bool = False
+    lock: ProcessLock = field(default_factory=ProcessLock)
 
     def __post_init__(self) -> None:
         self.keyword = self.make_keyword()
 
     def _begin(self) -> None:
         self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
+        self.following = False
 
     def _follow(self, store: Store) -> None:
         """Take in what changed since the last search."""
@@ -108,13 +111,15 @@ class _Cache:
 
     def view(self, store: Store) -> View:
         with self.lock:
+            if (
+                self.following
+            ):  # it failed, or a thread of the parent was at it at the fork: half of a change is worse than none
+                self._begin()
             self._choose(store)
             if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
-                try:
-                    self._follow(store)
-                except BaseException:  # half of a change is worse than none: begin anew next time
-                    self._begin()
-                    raise
+                self.following = True
+                self._follow(store)
+                self.following = False
             columns = self.catalog.snapshot()
             return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
 
@@ -197,14 +202,14 @@ class Engine:
         self.consolidator = consolidator
         self.idle = idle
         self.retention = retention
-        self.processing = threading.Lock()
+        self.processing = ProcessLock()
         self.traffic = Traffic()
         self.given = Given()
         self._in_memory = in_memory
         self._users: dict[str, int] = {}
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._rows: int = 0
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._warned = False
         self._closed = False
         self._triggers: dict[str, IdleTrigger] = {}
@@ -212,6 +217,11 @@ class Engine:
         self.fence = store.fence
         self.secrets = SecretPolicy() if secrets is None else secrets
         guard(self)
+        renewed(self)
+
+    def renew(self) -> None:
+        """Begin anew in a forked child: what the parent counted it writes down itself."""
+        self._uses, self.traffic = {}, Traffic()
 
     @property
     def count_tokens(self) -> TokenCounter:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Iterable
 
+from mnemic.services.process import ProcessLock
 from mnemic.types import Scope
 
 __all__ = ["Given"]
@@ -18,7 +18,7 @@ class Given:
     """Ids of the records that were given, by conversation; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._ids: OrderedDict[Scope, OrderedDict[str, None]] = OrderedDict()
 
     def note(self, scope: Scope, ids: Iterable[str]) -> None:

@@ -14,6 +14,7 @@ from datetime import tzinfo
 
 from mnemic.errors import ConfigurationError
 from mnemic.flows.engine import Engine
+from mnemic.services.forking import renewed
 from mnemic.text.showing import shown
 from mnemic.types import Scope
 
@@ -83,6 +84,15 @@ class IdleTrigger:
         self._thread: threading.Thread | None = None
         self.fired = 0
         self.last_error: Exception | None = None
+        renewed(self)
+
+    def renew(self) -> None:
+        """Begin anew in a forked child: what was to be done is left to the parent."""
+        self._changed, self._thread = threading.Condition(), None
+        self._deadline = self._sleeps_until = None
+        self._running = self._waiting = 0
+        self._full = False
+        self._sessions.clear()
 
     @contextmanager
     def run(self) -> Generator[None]:

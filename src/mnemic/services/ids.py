@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
+
+from mnemic.services.process import ProcessLock
 
 __all__ = ["minted"]
 
-_lock = threading.Lock()
+_lock = ProcessLock()
 _last = 0
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import threading
 from pathlib import Path
+
+from mnemic.services.process import ProcessLock
 
 __all__ = ["FileLock"]
 
@@ -22,7 +23,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle: int | None = None
-        self._guard = threading.Lock()
+        self._guard = ProcessLock()
 
     @property
     def held(self) -> bool:

@@ -24,7 +24,8 @@ class ProcessLock:
         self._locks: dict[int, Lock] = {}
 
     def __enter__(self) -> None:
-        self._locks.setdefault(os.getpid(), Lock()).acquire()
+        pid = os.getpid()
+        (self._locks.get(pid) or self._locks.setdefault(pid, Lock())).acquire()
 
     def __exit__(self, *exc_info: object) -> None:
         self._locks[os.getpid()].release()

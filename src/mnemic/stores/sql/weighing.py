@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from itertools import chain
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.services.process import ProcessLock
 from mnemic.stores.sql import reading
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.clock import now, to_micros
@@ -77,7 +77,7 @@ class Weighing:
     """
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = ProcessLock()
         self._held: _Held | None = None
 
     def candidates(self, db: Connection, user: int, before: int) -> Candidates:

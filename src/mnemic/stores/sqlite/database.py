@@ -8,13 +8,14 @@ import random
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar, cast
 
 import apsw
 
 from mnemic import errors
+from mnemic.services.forking import resting
 from mnemic.services.owning import FileLock
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection
@@ -28,6 +29,9 @@ MAX_IDLE_READERS = 8
 LOCK_NAME = "consolidation.lock"
 
 T = TypeVar("T")
+
+_TORN: set[tuple[int, int]] = set()
+"""Files that were in use when this process was forked, by device and number: SQLite's locks on them are the parent's."""
 
 
 def _busy_handler(seconds: float = BUSY_SECONDS) -> Callable[[int], bool]:
@@ -100,8 +104,11 @@ class _Connection(apsw.Connection):
 class Database:
     """One SQLite file, or one private database in memory (``path=None``).
 
-    Thread-safe: one writer under a lock, readers handed out from a pool, each used by one thread at a time. A forked
-    child opens connections of its own. Several processes may open the same file.
+    Thread-safe: one writer under a lock, readers handed out from a pool, each used by one thread at a time. Several
+    processes may open the same file.
+
+    SQLite notes for each process which of its connections lock a file, and a forked child inherits the notes without the
+    locks. So all connections are closed before a fork, and parent and child open their own afterwards.
     """
 
     def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
@@ -111,16 +118,68 @@ class Database:
         self._closed = False
         self.read_only = False
         self.committed: Callable[[], None] | None = None  # told of every commit of this process
-        self._reset()
-        with self._translated():
+        self._writer: SqliteConnection | None = None
+        self._begin()
+        with self._lock, self._translated():
+            resting(self)
             self._writer = self._open()
 
-    def _reset(self) -> None:
+    def _begin(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._pool_lock = threading.Lock()
+        self._pool = threading.Condition(threading.Lock())
         self._readers: list[SqliteConnection] = []
+        self._reading = 0
+        self._working = False
+        self._held_back = self._rests = False
         self._consolidating = threading.Lock()
+
+    def rest(self, until: float) -> None:
+        """Close every connection before a fork; where they are in use for longer, the child must not touch the file."""
+        if self.path is None or self._closed or not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
+            return
+        self._pool.acquire()
+        self._rests = not self._working and self._quiet(until)
+        if not self._rests:
+            self._pool.release()
+            self._lock.release()
+            return
+        for db in self._held():
+            with suppress(apsw.Error):  # what cannot be written back now is in the log
+                db.close()
+        self._readers.clear()
+        self._writer = None
+
+    def _quiet(self, until: float) -> bool:
+        """Wait for those who read, and let nobody begin; whether all are done."""
+        self._held_back = True
+        try:
+            return self._pool.wait_for(lambda: not self._reading, max(until - time.monotonic(), 0.0))
+        finally:
+            self._held_back = False
+            self._pool.notify_all()
+
+    def wake(self) -> None:
+        """Go on after a fork."""
+        if self._rests:
+            self._rests = False
+            self._pool.release()
+            self._lock.release()
+
+    def renew(self) -> None:
+        """Begin anew in a child."""
+        if self.path is None:
+            return
+        if not self._rests and (self._reading or any(self._held())):
+            self._inherited = self._held()  # to close them here would let go of the parent's locks
+            self._writer = None
+            with suppress(OSError):
+                _TORN.add(_number(self.path))
+        self._begin()
+
+    def _held(self) -> list[SqliteConnection]:
+        """The connections that nobody uses, and the one that writes."""
+        return [*self._readers, *([self._writer] if self._writer else [])]
 
     def _open(self) -> SqliteConnection:
         """The first connection; a record that exists and cannot be written is opened for reading."""
@@ -152,6 +211,8 @@ class Database:
             )
 
     def _connect(self) -> SqliteConnection:
+        if _TORN and self.path is not None and self.path.exists() and _number(self.path) in _TORN:
+            raise self._torn()
         if self.read_only:
             return self._connect_read_only()
         if self.path is not None and not self.path.exists():  # SQLite gives its other files the mode of the first
@@ -233,13 +294,28 @@ class Database:
         if self._closed:
             raise errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
         if os.getpid() != self._pid:
-            # Closing a parent's connection in the child would release the parent's locks: let go without closing.
-            if self.path is None:
-                raise errors.StoreUnavailable("A memory in RAM does not survive a fork: give it a folder.")
-            self._inherited = (self._writer, self._readers)
-            self._reset()
-            with self._translated():
-                self._writer = self._connect()
+            raise self._torn()
+
+    def _torn(self) -> errors.StoreUnavailable:
+        if self.path is None:
+            return errors.StoreUnavailable("A memory in RAM does not survive a fork: give it a folder.")
+        return errors.StoreUnavailable(
+            f"This process was forked while its parent was at work on {self.name}, and cannot use it safely. Nothing was "
+            "written. Fork before the memory is opened or while it is quiet (uWSGI: lazy-apps), or start processes another "
+            "way (multiprocessing: the method 'spawn')."
+        )
+
+    @contextmanager
+    def _alone(self) -> Generator[SqliteConnection]:
+        """The connection that writes, under its lock."""
+        with self._lock, self._translated():
+            self._check()
+            db = self._writer = self._writer or self._connect()
+            worked, self._working = self._working, True
+            try:
+                yield db
+            finally:
+                self._working = worked
 
     @contextmanager
     def write(self) -> Generator[SqliteConnection]:
@@ -250,8 +326,7 @@ class Database:
                 f"{self.name} was opened for reading, because it cannot be written: check the permissions of the folder "
                 "and of the file. Nothing was stored."
             )
-        with self._lock, self._translated():
-            db = self._writer
+        with self._alone() as db:
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db
@@ -292,8 +367,8 @@ class Database:
         self._check()
         if self.read_only:
             raise errors.StoreReadOnly(f"{self.name} was opened for reading, because it cannot be written.")
-        with self._lock, self._translated():
-            yield self._writer
+        with self._alone() as db:
+            yield db
 
     def checkpoint(self, patience: float) -> bool:
         """Bring everything from the log into the file and empty the log; False when a reader is in the way for so long."""
@@ -310,22 +385,30 @@ class Database:
         """A connection for reading, used by nobody else meanwhile."""
         self._check()
         if self.path is None:  # one database in RAM is one connection
-            with self._lock, self._translated():
-                yield self._writer
-            return
-        with self._pool_lock:
-            db = self._readers.pop() if self._readers else None
-        with self._translated():
-            db = db or self._connect()
-            try:
+            with self._alone() as db:
                 yield db
-            finally:
-                with self._pool_lock:
-                    keep = len(self._readers) < MAX_IDLE_READERS and not self._closed
-                    if keep:
-                        self._readers.append(db)
-                if not keep:
-                    db.close()
+            return
+        with self._pool:
+            self._pool.wait_for(lambda: not self._held_back)
+            db = self._readers.pop() if self._readers else None
+            self._reading += 1
+        try:
+            with self._translated():
+                db = db or self._connect()
+                yield db
+        finally:
+            self._return(db)
+
+    def _return(self, db: SqliteConnection | None) -> None:
+        """A connection goes back into the pool, or is closed."""
+        with self._pool:
+            self._reading -= 1
+            if db is not None and len(self._readers) < MAX_IDLE_READERS and not self._closed:
+                self._readers.append(db)
+                db = None
+            self._pool.notify_all()
+        if db is not None:
+            db.close()
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""
@@ -333,7 +416,14 @@ class Database:
             self._closed = True
             return
         self._closed = True
-        with self._lock, self._pool_lock, self._translated():
-            for db in (*self._readers, self._writer):
+        with self._lock, self._pool, self._translated():
+            for db in self._held():
                 db.close()
             self._readers.clear()
+            self._writer = None
+
+
+def _number(path: Path) -> tuple[int, int]:
+    """What a file is, whatever it is called."""
+    held = path.stat()
+    return held.st_dev, held.st_ino

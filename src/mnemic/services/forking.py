@@ -1,0 +1,75 @@
+"""A process that forks: what must be at rest meanwhile, and what begins anew in the child."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Protocol, TypeVar
+from weakref import WeakValueDictionary
+
+__all__ = ["Renewed", "Resting", "renewed", "resting"]
+
+T = TypeVar("T")
+
+PATIENCE = 2.0
+"""Seconds that a fork waits for work under way in other threads."""
+
+
+class Renewed(Protocol):
+    """Holds locks, threads or counts that are the parent's."""
+
+    def renew(self) -> None:
+        """Begin anew in the child; called before anything else runs there."""
+        ...
+
+
+class Resting(Renewed, Protocol):
+    """Holds what a child must not inherit."""
+
+    def rest(self, until: float) -> None:
+        """Let go of it, and hold everybody back; give up at a moment of ``time.monotonic``."""
+        ...
+
+    def wake(self) -> None:
+        """Go on in the parent."""
+        ...
+
+
+_RENEWED: WeakValueDictionary[int, Renewed] = WeakValueDictionary()
+_RESTING: WeakValueDictionary[int, Resting] = WeakValueDictionary()
+
+
+def renewed(thing: Renewed) -> None:
+    """Have it renewed in every child, for as long as it lives."""
+    _RENEWED[id(thing)] = thing
+
+
+def resting(thing: Resting) -> None:
+    """Have it rest at every fork as well."""
+    _RESTING[id(thing)] = thing
+
+
+def _before() -> None:
+    until = time.monotonic() + PATIENCE
+    for thing in _living(_RESTING):
+        thing.rest(until)
+
+
+def _in_parent() -> None:
+    for thing in _living(_RESTING):
+        thing.wake()
+
+
+def _in_child() -> None:
+    for thing in (*_living(_RESTING), *_living(_RENEWED)):
+        thing.renew()
+
+
+def _living(things: WeakValueDictionary[int, T]) -> list[T]:
+    """What is alive, always in one order: two threads that fork at once must not wait for each other."""
+    found = ((ref.key, ref()) for ref in things.valuerefs())
+    return [thing for _, thing in sorted(found, key=lambda one: one[0]) if thing is not None]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -1,0 +1,206 @@
+"""A handle is carried over a fork: no acknowledged write is lost, whoever ends first, and what cannot be safe is refused."""
+
+import os
+import threading
+import time
+
+import pytest
+
+from mnemic import Memory, StoreUnavailable
+
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
+    pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
+]
+
+
+def forked(work):
+    """A child that works with what it inherited; it ends with 0 if all went well."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def code_of(child):
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return tmp_path / "memory"
+
+
+def opened(folder, **more):
+    return Memory(folder, user="ana", embedder="hashing", **more)
+
+
+def ids(folder):
+    with opened(folder) as memory:
+        assert memory.verify().ok
+        return {message.id for message in memory.messages(limit=None)}
+
+
+def test_what_a_child_wrote_stays_when_the_parent_closes_first(folder, tmp_path):
+    memory = opened(folder)
+    memory.add_message("before", id="before")
+    closed = tmp_path / "closed"
+
+    def work():
+        memory.add_message("at once", id="child-0")
+        while not closed.exists():
+            time.sleep(0.01)
+        for n in range(1, 20):
+            memory.add_message(f"turn {n}", id=f"child-{n}")
+        assert len(memory.messages(limit=None)) == 21
+        memory.close()
+
+    child = forked(work)
+    while len(memory.messages()) < 2:
+        time.sleep(0.01)
+    memory.close()
+    closed.touch()
+    assert code_of(child) == 0
+    assert ids(folder) == {"before", *(f"child-{n}" for n in range(20))}
+
+
+def test_children_of_a_parent_that_is_writing_and_searching(folder):
+    """Children are forked while threads write, search and process: each write that was acknowledged is there."""
+    memory = opened(folder)
+    memory.add_message("the first", id="first")
+    memory.search("turn")
+    memory.process()  # a child waits for ever for a module that a thread of its parent was importing
+    stop, said, errors = threading.Event(), [], []
+
+    def busy(work):
+        try:
+            while not stop.is_set():
+                work()
+        except BaseException as error:
+            errors.append(error)
+            raise
+
+    def write():
+        said.append(memory.add_message("a turn of the parent", id=f"parent-{len(said)}").id)
+
+    work = (write, lambda: memory.search("turn"), memory.process)
+    threads = [threading.Thread(target=busy, args=(one,)) for one in work]
+    for thread in threads:
+        thread.start()
+
+    def child(name):
+        for n in range(5):
+            memory.add_message(f"turn {n} of {name}", id=f"{name}-{n}")
+            assert memory.search(f"turn {n} of {name}")
+        memory.process()
+
+    children = [forked(lambda name=f"c{n}": child(name)) for n in range(8)]
+    codes = [code_of(one) for one in children]
+    stop.set()
+    for thread in threads:
+        thread.join()
+    memory.close()
+    assert not errors
+    assert codes == [0] * 8
+    assert ids(folder) == {"first", *said, *(f"c{n}-{i}" for n in range(8) for i in range(5))}
+
+
+def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
+    memory = opened(folder)
+    memory.add_message("before", id="before")
+    inside, leave = threading.Event(), threading.Event()
+
+    def long():
+        with memory._engine.store._db.write() as db:
+            db.execute("INSERT OR REPLACE INTO header (key, value) VALUES ('test', 'x')")
+            inside.set()
+            leave.wait()
+
+    thread = threading.Thread(target=long)
+    thread.start()
+    inside.wait()
+
+    def work():
+        for refused in (
+            lambda: memory.add_message("x"), lambda: memory.search("before"), lambda: opened(folder),
+            lambda: memory.scoped(user="ben").remember("x"),
+        ):  # fmt: skip
+            with pytest.raises(StoreUnavailable, match="spawn"):
+                refused()
+        with Memory(folder.with_name("other"), user="ana", embedder="hashing") as other:
+            assert other.add_message("another record").outcome == "stored"
+        memory.close()
+
+    child = forked(work)
+    leave.set()
+    thread.join()
+    assert code_of(child) == 0
+    memory.add_message("after", id="after")
+    memory.close()
+    assert ids(folder) == {"before", "after"}
+
+
+def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
+    """uWSGI forks by itself and tells Python in the child alone."""
+    memory = opened(folder)
+    monkeypatch.setattr("mnemic.services.forking.PATIENCE", 0.0)
+    monkeypatch.setattr(type(memory._engine.store._db), "rest", lambda self, until: None)
+
+    def work():
+        with pytest.raises(StoreUnavailable, match="lazy-apps"):
+            memory.add_message("x")
+
+    assert code_of(forked(work)) == 0
+    assert memory.add_message("y").outcome == "stored"
+    memory.close()
+
+
+def test_a_record_in_ram_says_so():
+    with opened(":memory:") as memory:
+        memory.add_message("x")
+
+        def work():
+            with pytest.raises(StoreUnavailable, match="RAM"):
+                memory.search("x")
+
+        assert code_of(forked(work)) == 0
+        assert memory.search("x")
+
+
+def test_what_waits_for_a_quiet_time_is_left_to_the_parent(folder):
+    with opened(folder) as memory:
+        memory.add_exchange("I live in Lisbon.", "Good.")
+        memory.idle.arm(seconds=3600)
+
+        def work():
+            assert memory.idle.wait() is None
+            memory.idle.arm(seconds=0.01)
+            deadline = time.monotonic() + 30
+            while not memory.episodes() and time.monotonic() < deadline:
+                time.sleep(0.01)
+            assert memory.episodes()
+
+        assert code_of(forked(work)) == 0
+        assert memory.idle.wait() > 3000
+
+
+def test_grandchildren_and_many_handles_on_one_file(folder):
+    first, second = opened(folder), opened(folder)
+
+    def work():
+        first.add_message("c", id="c")
+        grandchild = forked(lambda: second.add_message("g", id="g"))
+        first.close()
+        assert code_of(grandchild) == 0
+        second.add_message("d", id="d")
+
+    assert code_of(forked(work)) == 0
+    first.add_message("p", id="p")
+    first.close()
+    second.close()
+    assert ids(folder) == {"c", "g", "d", "p"}
