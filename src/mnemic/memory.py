@@ -61,9 +61,8 @@ class Memory(Handle):
     """Long-term memory in one folder.
 
     A handle is bound to one user (a hard wall), and optionally to a project and a session. It is safe to share between
-    threads; several processes may open the same folder, each with a handle that it made itself: one that is carried
-    over a fork opens connections of its own, and is safe only while nothing was being written at the fork and the parent
-    keeps its handle open.
+    threads, and several processes may open the same folder. A handle may be carried over a fork: parent and child open
+    connections of their own after it.
 
     Args:
         location: a folder, made when missing; ``postgresql://user:password@host/database``, with ``?schema=`` other than

@@ -1,9 +1,12 @@
 """MnemicStore where LangGraph's own suites do not look: files, processes, models, expiry, words, hostile names."""
 
 import asyncio
+import os
 import subprocess
 import sys
 import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -527,14 +530,73 @@ def test_processes_share_a_folder(tmp_path: Path) -> None:
         assert len(store.search((), limit=100)) == 45
 
 
-def test_a_forked_child_has_a_connection_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with MnemicStore(tmp_path, index=None) as store:
+def forked(work: Callable[[], None]) -> int:
+    """A child that works with what it inherited; it ends with 0 if all went well."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+
+def code_of(child: int) -> int:
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+class TestForks:
+    def test_what_a_child_stored_stays_when_the_parent_closes_first(self, tmp_path: Path) -> None:
+        store, closed = MnemicStore(tmp_path / "m", index=None), tmp_path / "closed"
+        store.put(("a",), "before", {"v": 1})
+
+        def work() -> None:
+            store.put(("a",), "child 0", {"v": 2})
+            while not closed.exists():
+                time.sleep(0.01)
+            for number in range(1, 9):
+                store.put(("a",), f"child {number}", {"v": 3})
+            store.close()
+
+        child = forked(work)
+        while len(store.search(("a",))) < 2:
+            time.sleep(0.01)
+        store.close()
+        closed.touch()
+        assert code_of(child) == 0
+        with pytest.raises(StoreClosed):
+            store.get(("a",), "before")
+        with MnemicStore(tmp_path / "m", index=None) as store:
+            assert len(store.search(("a",), limit=100)) == 10
+
+    def test_a_fork_in_the_middle_of_a_call_is_refused_in_the_child(self, tmp_path: Path) -> None:
+        store = MnemicStore(tmp_path / "m", index=None)
+        inside, leave = threading.Event(), threading.Event()
+
+        def long() -> None:
+            with store._file.transaction():
+                inside.set()
+                leave.wait()
+
+        thread = threading.Thread(target=long)
+        thread.start()
+        inside.wait()
+
+        def work() -> None:
+            with pytest.raises(StoreUnavailable, match="forked"):
+                store.put(("a",), "k", {"v": 1})
+            store.close()
+
+        child = forked(work)
+        leave.set()
+        thread.join()
+        assert code_of(child) == 0
         store.put(("a",), "k", {"v": 1})
-        mine = store._file._db
-        monkeypatch.setattr(file_module.os, "getpid", lambda: -1)
-        assert store.get(("a",), "k") is not None
-        assert store._file._db is not mine
-        mine.close()
+        store.close()
 
 
 async def test_concurrent_asynchronous_calls(store: MnemicStore) -> None:

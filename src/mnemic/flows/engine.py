@@ -217,9 +217,9 @@ class Engine:
         self.fence = store.fence
         self.secrets = SecretPolicy() if secrets is None else secrets
         guard(self)
-        renewed(self)
+        renewed(self, Engine._renew)
 
-    def renew(self) -> None:
+    def _renew(self) -> None:
         """Begin anew in a forked child: what the parent counted it writes down itself."""
         self._uses, self.traffic = {}, Traffic()
 

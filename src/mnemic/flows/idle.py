@@ -84,9 +84,9 @@ class IdleTrigger:
         self._thread: threading.Thread | None = None
         self.fired = 0
         self.last_error: Exception | None = None
-        renewed(self)
+        renewed(self, IdleTrigger._renew)
 
-    def renew(self) -> None:
+    def _renew(self) -> None:
         """Begin anew in a forked child: what was to be done is left to the parent."""
         self._changed, self._thread = threading.Condition(), None
         self._deadline = self._sleeps_until = None

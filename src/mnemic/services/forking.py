@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import time
-from typing import Protocol, TypeVar
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-__all__ = ["Renewed", "Resting", "renewed", "resting"]
+__all__ = ["Resting", "renewed", "resting"]
 
 T = TypeVar("T")
 
@@ -15,15 +16,7 @@ PATIENCE = 2.0
 """Seconds that a fork waits for work under way in other threads."""
 
 
-class Renewed(Protocol):
-    """Holds locks, threads or counts that are the parent's."""
-
-    def renew(self) -> None:
-        """Begin anew in the child; called before anything else runs there."""
-        ...
-
-
-class Resting(Renewed, Protocol):
+class Resting(Protocol):
     """Holds what a child must not inherit."""
 
     def rest(self, until: float) -> None:
@@ -34,18 +27,27 @@ class Resting(Renewed, Protocol):
         """Go on in the parent."""
         ...
 
+    def renew(self) -> None:
+        """Begin anew in the child; called before anything else runs there."""
+        ...
 
-_RENEWED: WeakValueDictionary[int, Renewed] = WeakValueDictionary()
+
+_RENEWED: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_RENEWAL: dict[type, Callable[[Any], None]] = {}
 _RESTING: WeakValueDictionary[int, Resting] = WeakValueDictionary()
 
 
-def renewed(thing: Renewed) -> None:
-    """Have it renewed in every child, for as long as it lives."""
+def renewed(thing: T, renew: Callable[[T], None]) -> None:
+    """Have what holds locks, threads or counts of the parent renewed in every child, for as long as it lives.
+
+    ``renew`` is that of its class, so that it need not be a public method.
+    """
+    _RENEWAL[type(thing)] = renew
     _RENEWED[id(thing)] = thing
 
 
 def resting(thing: Resting) -> None:
-    """Have it rest at every fork as well."""
+    """Have it rest at every fork, for as long as it lives."""
     _RESTING[id(thing)] = thing
 
 
@@ -61,8 +63,10 @@ def _in_parent() -> None:
 
 
 def _in_child() -> None:
-    for thing in (*_living(_RESTING), *_living(_RENEWED)):
+    for thing in _living(_RESTING):
         thing.renew()
+    for thing in _living(_RENEWED):
+        _RENEWAL[type(thing)](thing)
 
 
 def _living(things: WeakValueDictionary[int, T]) -> list[T]:

@@ -29,7 +29,7 @@ from mnemic.types import (
     Work,
 )
 
-__all__ = ["LifecyclePromises"]
+__all__ = ["LifecyclePromises", "UndoPromises"]
 
 FAR = 2**60
 
@@ -53,7 +53,7 @@ def _weighed(store: Store, user: str = "ana") -> dict[str, dict[str, Any]]:
 
 
 class LifecyclePromises:
-    """Tiers change all at once, and back."""
+    """Tiers change all at once."""
 
     def test_a_cycle_promotes_archives_links_and_weighs(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abcde"), put_link("b", "e"), put_link("a", "c")])
@@ -76,28 +76,6 @@ class LifecyclePromises:
         before = everything(store)
         assert store.apply("ana", changes)[0].outcome == "duplicate"
         assert everything(store) == before
-
-    def test_undone_it_was_never_there(self, store: Store) -> None:
-        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "d"), put_link("a", "b")])
-        before = everything(store)[:-1]
-        link = Link(source="d", target="a", type="contradicts")
-        store.apply("ana", [consolidation("abc", links=(link,), a=0.75, d=0.25)])
-        assert store.apply("ana", [Undo(id="con")])[0].outcome == "stored"
-        assert everything(store)[:-1] == before
-        assert store.apply("ana", [Undo(id="con")])[0].outcome == "duplicate"
-        assert store.lifecycle.last_consolidation("ana") is None
-        for user, id_ in (("ana", "nothing"), ("bob", "con")):
-            with pytest.raises(errors.NotFound):
-                store.apply(user, [Undo(id=id_)])
-        assert store.verify().ok
-
-    def test_what_another_says_by_now_stays_absorbed(self, store: Store) -> None:
-        store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])
-        store.apply("ana", [add_memory("b", id="again")])
-        assert store.apply("ana", [Undo(id="con")])[0].reason.startswith("1 of its memories")
-        assert _statuses(store, "abc") == ["short_term", "archived", "short_term"]
-        assert memory_of(store, "a").source_ids == ("b",)
-        assert store.verify().ok
 
     def test_what_moved_meanwhile_refuses_the_whole_cycle(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abcdef")])
@@ -135,15 +113,6 @@ class LifecyclePromises:
         stale = replace(promotion, revised=Revise(record=merged, indexing=indexing(merged)), absorbed=())
         with pytest.raises(errors.Conflict):
             store.apply("ana", [Consolidate(id="con2", promotions=(stale,), contradictions=(), weighed={})])
-
-    def test_a_decision_that_ends_a_time_and_back(self, store: Store) -> None:
-        store.apply("ana", [*map(add_memory, "ab"), add_memory("c", invalid_at=MOMENT + timedelta(days=9))])
-        before = everything(store)[:-1]
-        links = tuple(Link(source="a", target=id_, type="supersedes", reason="so read") for id_ in "bc")
-        store.apply("ana", [Consolidate(id="con", promotions=(), contradictions=links, weighed={})])
-        assert (memory_of(store, "b").expired_at is None, memory_of(store, "b").invalid_at) == (False, MOMENT)
-        store.apply("ana", [Undo(id="con")])
-        assert everything(store)[:-1] == before
 
     def test_the_workbench(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), Archive(id="c"), consolidation("b")])
@@ -256,6 +225,41 @@ class LifecyclePromises:
         found = store.relations.emotions(number_of(store), list(docs.values()))
         assert found == {docs["m"]: glad, docs["r"]: Emotion(valence=-0.5, arousal=0.25, confidence=0.5)}
         assert store.relations.emotions(number_of(store, "bob"), [1, 2, 3]) == {}
+
+
+class UndoPromises:
+    """What a consolidation changed comes back, unless somebody changed it since."""
+
+    def test_undone_it_was_never_there(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "d"), put_link("a", "b")])
+        before = everything(store)[:-1]
+        link = Link(source="d", target="a", type="contradicts")
+        store.apply("ana", [consolidation("abc", links=(link,), a=0.75, d=0.25)])
+        assert store.apply("ana", [Undo(id="con")])[0].outcome == "stored"
+        assert everything(store)[:-1] == before
+        assert store.apply("ana", [Undo(id="con")])[0].outcome == "duplicate"
+        assert store.lifecycle.last_consolidation("ana") is None
+        for user, id_ in (("ana", "nothing"), ("bob", "con")):
+            with pytest.raises(errors.NotFound):
+                store.apply(user, [Undo(id=id_)])
+        assert store.verify().ok
+
+    def test_what_another_says_by_now_stays_absorbed(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])
+        store.apply("ana", [add_memory("b", id="again")])
+        assert store.apply("ana", [Undo(id="con")])[0].reason.startswith("1 of its memories")
+        assert _statuses(store, "abc") == ["short_term", "archived", "short_term"]
+        assert memory_of(store, "a").source_ids == ("b",)
+        assert store.verify().ok
+
+    def test_a_decision_that_ends_a_time_and_back(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "ab"), add_memory("c", invalid_at=MOMENT + timedelta(days=9))])
+        before = everything(store)[:-1]
+        links = tuple(Link(source="a", target=id_, type="supersedes", reason="so read") for id_ in "bc")
+        store.apply("ana", [Consolidate(id="con", promotions=(), contradictions=links, weighed={})])
+        assert (memory_of(store, "b").expired_at is None, memory_of(store, "b").invalid_at) == (False, MOMENT)
+        store.apply("ana", [Undo(id="con")])
+        assert everything(store)[:-1] == before
 
     def test_a_member_that_is_restored_alone(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])

@@ -15,7 +15,7 @@ from mnemic import errors
 from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
 from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of, rows_of
-from mnemic.testing.lifecycle_stores import LifecyclePromises
+from mnemic.testing.lifecycle_stores import LifecyclePromises, UndoPromises
 from mnemic.testing.linked_stores import LinkPromises, WorkPromises
 from mnemic.testing.quarantine_stores import QuarantinePromises, WordingPromises
 from mnemic.types import Archive, Emotion, Filters, MemoryRecord, Message, Restore, Revise
@@ -353,6 +353,7 @@ class StoreSuite(
     LinkPromises,
     WorkPromises,
     LifecyclePromises,
+    UndoPromises,
     QuarantinePromises,
     WordingPromises,
 ):

@@ -9,8 +9,10 @@ import time
 import uuid
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, cast
+from weakref import WeakValueDictionary
 
 import apsw
 
@@ -69,8 +71,11 @@ class Db(Protocol):
 REMOVED = "removed"
 """Where the header tells that something may be left of removed rows."""
 
-_INHERITED: list[Db] = []
-"""Connections of a parent process: closing one here would take away what the parent holds."""
+FORK_SECONDS = 2.0
+"""Seconds that a fork waits for calls under way in other threads."""
+
+_FILES: WeakValueDictionary[int, File] = WeakValueDictionary()
+"""The files that are open."""
 
 
 def now() -> int:
@@ -95,7 +100,7 @@ def _translated(error: apsw.Error, where: str) -> StoreError:
 
 
 class File:
-    """One connection, shared by threads one at a time. A forked child opens its own.
+    """One connection, shared by threads one at a time. It is closed before a fork; parent and child open their own.
 
     Args:
         file: the SQLite file, made when missing, or ``":memory:"``.
@@ -106,18 +111,12 @@ class File:
 
     def __init__(self, file: str) -> None:
         self.file = file
-        self._open()
-
-    def _open(self) -> None:
         if self.file != IN_MEMORY:
             _prepared(Path(self.file))
-        self._process, self._lock = os.getpid(), threading.RLock()
+        self._lock = threading.RLock()
+        self._rests = self._held = self._torn = False
+        self._connect()
         with self._errors():
-            self._db = cast("Db", apsw.Connection(self.file))
-            self._db.set_busy_timeout(BUSY_MS)
-            _write_ahead(self._db)
-            for statement in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-                self._db.execute(f"PRAGMA {statement}").fetchall()
             found = _version(self._db)
         if found > VERSION:
             raise SchemaTooNew(f"The store {self.file} has version {found}, this program knows {VERSION}: update it.")
@@ -125,6 +124,48 @@ class File:
             with self.transaction() as db:
                 db.execute(_SCHEMA)
                 db.execute(f"PRAGMA user_version={VERSION}")
+        if self.file != IN_MEMORY:
+            _FILES[id(self)] = self
+
+    def _connect(self) -> None:
+        with self._errors():
+            self._db = cast("Db", apsw.Connection(self.file))
+            self._db.set_busy_timeout(BUSY_MS)
+            _write_ahead(self._db)
+            for statement in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
+                self._db.execute(f"PRAGMA {statement}").fetchall()
+
+    @contextmanager
+    def _alone(self) -> Generator[Db]:
+        """The connection, used by nobody else meanwhile."""
+        with self._lock, self._errors():
+            if self._torn:
+                raise StoreUnavailable(
+                    f"This process was forked while its parent was at work on {self.file}, and cannot use it safely. Make the "
+                    "store after forking."
+                )
+            if self._rests:
+                self._rests = False
+                self._connect()
+            yield self._db
+
+    def rest(self, until: float) -> None:
+        """Close the connection before a fork, and hold everybody back: SQLite's notes of its locks must not be inherited."""
+        if not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
+            return
+        if not self._rests and self._db.in_transaction:  # in the middle of a call of this very thread
+            self._lock.release()
+            return
+        self._db.close()
+        self._rests = self._held = True
+
+    def wake(self, *, child: bool) -> None:
+        """Go on after a fork."""
+        if child:
+            self._torn, self._lock = not self._held, threading.RLock()
+        elif self._held:
+            self._lock.release()
+        self._held = False
 
     @contextmanager
     def _errors(self) -> Generator[None]:
@@ -136,17 +177,14 @@ class File:
     @contextmanager
     def transaction(self, *, write: bool = True) -> Generator[Db]:
         """Everything inside is seen and stored together, or not at all."""
-        if self._process != os.getpid() and self.file != IN_MEMORY:
-            _INHERITED.append(self._db)
-            self._open()
-        with self._lock, self._errors():
-            self._db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
+        with self._alone() as db:
+            db.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
-                yield self._db
-                self._db.execute("COMMIT")
+                yield db
+                db.execute("COMMIT")
             except BaseException:
-                if self._db.in_transaction:
-                    self._db.execute("ROLLBACK")
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
                 raise
 
     def purge(self) -> str:
@@ -155,10 +193,10 @@ class File:
         Deleted cells are overwritten with zeros, but not the copies in the gaps that they left when they were moved.
         """
         try:
-            with self.transaction(write=False) as db:  # in a forked child this opens its own
+            with self.transaction(write=False) as db:
                 marked = rows_left(db)
-            with self._lock, self._errors():
-                emptied = self._rewritten(self._db)
+            with self._alone() as db:
+                emptied = self._rewritten(db)
             if emptied:
                 self._unmark(marked)
                 return ""
@@ -170,7 +208,7 @@ class File:
         """Whether the log could be emptied after the file was rewritten."""
         db.set_busy_timeout(PATIENCE_MS)
         try:
-            db.execute(f"PRAGMA temp_store={1 if self.size() > IN_RAM else 2}")
+            db.execute(f"PRAGMA temp_store={1 if _size(db) > IN_RAM else 2}")
             db.execute("VACUUM")
             return not db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0][0]
         finally:
@@ -178,8 +216,8 @@ class File:
 
     def size(self) -> int:
         """Bytes of the file without its log."""
-        pages, each = (self._db.execute(f"PRAGMA {name}").fetchall()[0][0] for name in ("page_count", "page_size"))
-        return int(pages) * int(each)
+        with self._alone() as db:
+            return _size(db)
 
     def _unmark(self, marked: str) -> None:
         """What was removed before this purge is gone; somebody may have removed more meanwhile."""
@@ -188,17 +226,39 @@ class File:
 
     def close(self) -> None:
         """Close the file, without anything of removed rows where nobody is in the way. Closing twice is harmless."""
-        if self._open_here():
+        if _FILES.pop(id(self), None) is self and not self._torn:
             with suppress(StoreError):
                 with self.transaction(write=False) as db:
                     marked = rows_left(db)
                 if marked:
                     self.purge()
-        with self._lock, self._errors():
-            self._db.close()
+        if not self._torn:  # a connection of the parent: to close it here would let go of its locks
+            with self._lock, self._errors():
+                self._db.close()
 
-    def _open_here(self) -> bool:
-        return self.file != IN_MEMORY and self._process == os.getpid()
+
+def _before_fork() -> None:
+    until = time.monotonic() + FORK_SECONDS
+    for file in _open_files():
+        file.rest(until)
+
+
+def _after_fork(*, child: bool) -> None:
+    for file in _open_files():
+        file.wake(child=child)
+
+
+def _open_files() -> list[File]:
+    found = ((ref.key, ref()) for ref in _FILES.valuerefs())
+    return [file for _, file in sorted(found, key=lambda one: one[0]) if file is not None]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_before_fork,
+        after_in_parent=partial(_after_fork, child=False),
+        after_in_child=partial(_after_fork, child=True),
+    )
 
 
 def mark_removed(db: Db) -> None:
@@ -210,6 +270,12 @@ def rows_left(db: Db) -> str:
     """The mark of ``mark_removed``, or nothing."""
     found = db.execute("SELECT value FROM header WHERE name = ?", (REMOVED,)).fetchall()
     return str(found[0][0]) if found else ""
+
+
+def _size(db: Db) -> int:
+    """Bytes of the file without its log."""
+    pages, each = (db.execute(f"PRAGMA {name}").fetchall()[0][0] for name in ("page_count", "page_size"))
+    return int(pages) * int(each)
 
 
 def _version(db: Db) -> int:
