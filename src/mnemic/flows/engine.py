@@ -19,6 +19,7 @@ from mnemic.flows.given import Given
 from mnemic.flows.guarding import guard
 from mnemic.flows.settings import Consolidator, Processing
 from mnemic.flows.traffic import Traffic
+from mnemic.flows.watching import Watch
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import DistantRows, ExactIndex, RowVectors
@@ -203,7 +204,7 @@ class Engine:
         self.idle = idle
         self.retention = retention
         self.processing = ProcessLock()
-        self.traffic = Traffic()
+        self.traffic, self.watch = Traffic(), Watch()
         self.given = Given()
         self._in_memory = in_memory
         self._users: dict[str, int] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import threading
 import time
 import warnings
 import weakref
@@ -19,9 +18,6 @@ from mnemic.text.showing import shown
 from mnemic.types import Scope
 
 __all__ = ["Idle", "IdleTrigger"]
-
-FAREWELL = 10.0
-"""Seconds that a closing record waits for the step under way."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,24 +68,22 @@ class IdleTrigger:
         self, engine: Engine, scope: Scope, zone: tzinfo, idle: Idle, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._engine, self._scope, self._zone, self._idle, self._clock = engine, scope, zone, idle, clock
-        self._changed = threading.Condition()
+        self._watch = engine.watch
         self._deadline: float | None = None
-        self._sleeps_until: float | None = None
         self._running = 0
         self._looked = -float("inf")
-        self._stopped = False
+        self._stopped = self._rests = False
         self._sessions: dict[Scope, None] = {}
         self._waiting = 0
         self._full = False
-        self._thread: threading.Thread | None = None
         self.fired = 0
         self.last_error: Exception | None = None
+        _TRIGGERS.add(self)
         renewed(self, IdleTrigger._renew)
 
     def _renew(self) -> None:
         """Begin anew in a forked child: what was to be done is left to the parent."""
-        self._changed, self._thread = threading.Condition(), None
-        self._deadline = self._sleeps_until = None
+        self._deadline = None
         self._running = self._waiting = 0
         self._full = False
         self._sessions.clear()
@@ -105,15 +99,15 @@ class IdleTrigger:
 
     def begin(self) -> None:
         """A run begins: nothing is done until as many have ended."""
-        with self._changed:
+        with self._watch.changed:
             self._running += 1
-            self._deadline = None
-            if self._sleeps_until is None:  # at work: it stops after this step; asleep it finds out when it wakes
-                self._changed.notify_all()
+            self._deadline = None  # at work it stops after this step
+            if self._rests:
+                self._watch.changed.notify_all()
 
     def end(self) -> None:
         """A run ended; the last one begins the quiet time."""
-        with self._changed:
+        with self._watch.changed:
             self._running = max(self._running - 1, 0)
             busy = self._running > 0
         if not busy:
@@ -121,14 +115,14 @@ class IdleTrigger:
 
     def stored(self, scope: Scope, count: int, threshold: int) -> None:
         """Messages were stored: when so many wait, they are processed as soon as no run is under way."""
-        with self._changed:
+        with self._watch.changed:
             self._waiting += count
             if self._stopped or self._waiting < threshold:
                 return
             self._waiting, self._full = 0, True
             if scope.session is not None:
                 self._sessions[scope] = None
-            self._start()
+            self._expect(0.0)
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
         """Something happened: the quiet time begins anew.
@@ -137,7 +131,7 @@ class IdleTrigger:
             scope: the conversation it happened in; when it falls quiet, a summary of it is kept.
             seconds: how long it must be quiet; default the setting.
         """
-        with self._changed:
+        with self._watch.changed:
             if self._stopped:
                 return
             if scope is not None and scope.session is not None:
@@ -145,36 +139,21 @@ class IdleTrigger:
             if not self._running:
                 quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
-            if not self._wakes_in_time():
-                self._start()
+                self._expect(quiet)
 
-    def _wakes_in_time(self) -> bool:
-        """Whether the background thread looks by itself, soon enough: starting or waking one costs more than a run's notice."""
-        if self._thread is None or not self._thread.is_alive() or self._sleeps_until is None:
-            return False
-        return self._deadline is None or self._sleeps_until <= self._deadline
-
-    def _start(self) -> None:
-        """Wake the background thread, or start one: there is none yet, or it is in the process this one was forked from."""
-        if self._thread is None or not self._thread.is_alive():
-            changed = self._changed
-            trigger = weakref.ref(self, lambda _: _wake(changed))
-            self._thread = threading.Thread(target=_watch, args=(trigger, changed), name="mnemic-idle", daemon=True)
-            _TRIGGERS.add(self)
-            self._thread.start()
-        self._changed.notify_all()
+    def _expect(self, seconds: float) -> None:
+        """Have the background thread look here."""
+        self._watch.expect(self, seconds)
 
     def wait(self) -> float | None:
         """Seconds until there is something to do; None when nothing is armed."""
-        self._sleeps_until = self._deadline
         if self._full and not self._running:
             return 0.0
         return None if self._deadline is None else max(self._deadline - self._clock(), 0.0)
 
     def poll(self) -> bool:
         """Fire if it is quiet; whether it was. The background thread calls this; tests may."""
-        with self._changed:
-            self._sleeps_until = None
+        with self._watch.changed:
             if self._stopped or self._running:
                 return False
             full, self._full = self._full, False
@@ -210,7 +189,7 @@ class IdleTrigger:
 
         while (scope := next(iter(self._sessions), None)) is not None and not self._disturbed():
             sessions.summarise(self._engine, scope, self._zone)
-            with self._changed:
+            with self._watch.changed:
                 self._sessions.pop(scope, None)
         if self._disturbed():
             return
@@ -222,12 +201,18 @@ class IdleTrigger:
         while not self._disturbed() and consolidating.advise(self._engine, self._scope, settings).should_consolidate:
             if not consolidating.consolidate(self._engine, self._scope, settings).id:
                 break  # another process is at it
-            with self._changed:
-                self._changed.wait_for(self._disturbed, self._idle.rest_seconds)
+            if self._watch.others_wait():  # they have their turn first
+                self.arm(seconds=self._idle.rest_seconds)
+                self._looked = -float("inf")
+                break
+            self._rest()
 
-    def rest(self) -> None:
-        """The background thread ends; called by it, under the lock."""
-        self._thread = None
+    def _rest(self) -> None:
+        """Pause between two cycles, unless a run begins."""
+        with self._watch.changed:
+            self._rests = True
+            self._watch.changed.wait_for(self._disturbed, self._idle.rest_seconds)
+            self._rests = False
 
     @property
     def stopped(self) -> bool:
@@ -236,38 +221,12 @@ class IdleTrigger:
 
     def stop(self) -> None:
         """Finish the step under way and fire no more. May be called twice."""
-        with self._changed:
+        with self._watch.changed:
             self._stopped = True
-            self._changed.notify_all()
-        thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
-            thread.join(FAREWELL)
+            self._watch.changed.notify_all()
+        self._watch.leave(self)
 
 
-def _watch(trigger: weakref.ref[IdleTrigger], changed: threading.Condition) -> None:
-    """The background thread. It holds its trigger while it works and not while it sleeps: so it ends with it."""
-    while (held := trigger()) is not None:
-        held.poll()
-        with changed:
-            if held.stopped:
-                return
-            seconds = held.wait()
-            if seconds is None:  # nothing to wait for: a new thread comes with the next thing that happens
-                held.rest()
-                return
-            del held
-            if seconds and trigger() is not None:
-                changed.wait(min(seconds, LONGEST))
-
-
-def _wake(changed: threading.Condition) -> None:
-    """A trigger is gone: its thread has nothing to sleep for."""
-    with changed:
-        changed.notify_all()
-
-
-LONGEST = 60.0
-"""Seconds of one sleep: after them the thread looks whether anybody still holds its trigger."""
 _TRIGGERS: weakref.WeakSet[IdleTrigger] = weakref.WeakSet()
 
 

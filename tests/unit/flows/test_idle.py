@@ -11,7 +11,6 @@ import pytest
 
 from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, Processing
 from mnemic.errors import StoreFull
-from mnemic.flows import idle as idle_module
 from mnemic.types import Scope
 
 WORKER = Path(__file__).with_name("idle_worker.py")
@@ -29,7 +28,7 @@ class Clock:
 class Quiet(IdleTrigger):
     """A trigger that tests poll themselves: it starts no thread."""
 
-    def _start(self):
+    def _expect(self, seconds):
         pass
 
 
@@ -248,7 +247,7 @@ def test_stopped_is_stopped(trigger, clock):
 def test_close_joins_the_thread():
     memory = Memory(":memory:", user="ana", embedder="hashing")
     memory.idle.arm()
-    thread = memory.idle._thread
+    thread = memory._engine.watch._thread
     assert thread.is_alive()
     memory.close()
     assert not thread.is_alive()
@@ -257,7 +256,7 @@ def test_close_joins_the_thread():
 def test_the_thread_ends_with_its_handle():
     memory = Memory(":memory:", user="ana", embedder="hashing")
     memory.idle.arm()
-    thread, trigger = memory.idle._thread, weakref.ref(memory.idle)
+    thread, trigger = memory._engine.watch._thread, weakref.ref(memory.idle)
     del memory
     for _ in range(50):
         gc.collect()
@@ -269,17 +268,82 @@ def test_the_thread_ends_with_its_handle():
 
 def test_a_dead_thread_is_replaced():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
-        trigger = memory.idle
+        watch = memory._engine.watch
         gone = threading.Thread(target=str)
         gone.start()
         gone.join()
-        trigger._thread = gone  # as in a forked child
-        trigger.arm()
-        assert trigger._thread is not gone
+        watch._thread = gone
+        memory.idle.arm()
+        assert watch._thread is not gone
 
 
-def test_arming_wakes_a_sleeping_thread(monkeypatch):
-    monkeypatch.setattr(idle_module, "LONGEST", 600.0)
+class TestManyUsers:
+    """All users of a record share one thread."""
+
+    @pytest.fixture
+    def handles(self):
+        with Memory(
+            ":memory:", user="ana", embedder="hashing", consolidator=EAGER, idle=Idle(rest_seconds=0.0)
+        ) as memory:
+            yield [memory.scoped(user=f"u{number}") for number in range(40)]
+
+    def idle_threads(self):
+        return [thread for thread in threading.enumerate() if thread.name == "mnemic-idle"]
+
+    def until(self, done):
+        for _ in range(3000):
+            if done():
+                return True
+            threading.Event().wait(0.01)
+        return False
+
+    def test_one_thread_serves_all_and_each_in_its_time(self, handles):
+        before = len(self.idle_threads())
+        for number, handle in enumerate(handles):
+            handle.add_exchange(f"I live at number {number}.", "Good.")
+            handle.idle.arm(seconds=3600)
+        assert len(self.idle_threads()) == before + 1
+        for handle in handles[::2]:
+            handle.idle.arm(seconds=0.05)
+        assert self.until(lambda: all(handle.idle.fired for handle in handles[::2]))
+        assert [handle.idle.fired for handle in handles[1::2]] == [0] * 20
+        for handle in handles[1::2]:
+            handle.idle.arm(seconds=0.0)
+        assert self.until(lambda: not any(handle.stats().pending for handle in handles))
+
+    def test_who_has_much_to_do_lets_the_others_in_between(self, handles, monkeypatch):
+        much, other = handles[:2]
+        order, real = [], IdleTrigger.poll
+        monkeypatch.setattr(IdleTrigger, "poll", lambda self: (order.append(self._scope.user), real(self))[1])
+        much._engine.consolidator = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=1)
+        for number in range(6):
+            much.remember(f"Box {number} holds {number * number} things.", importance=0.9)
+        consolidated = threading.Event()
+        apply = much._engine.store.apply
+
+        def told(user, changes, **options):
+            receipts = apply(user, changes, **options)
+            if type(changes[0]).__name__ == "Consolidate" and not consolidated.is_set():
+                consolidated.set()
+                other.idle.arm(seconds=0.0)
+            return receipts
+
+        monkeypatch.setattr(much._engine.store, "apply", told)
+        much.idle.arm(seconds=0.0)
+        assert self.until(lambda: much.stats().memories == {"long_term": 6} and other.idle.fired)
+        assert order[:3] == ["u0", "u1", "u0"]
+
+    def test_one_that_is_stopped_leaves_the_others(self, handles):
+        first, second = handles[:2]
+        first.idle.arm(seconds=3600)
+        second.idle.arm(seconds=3600)
+        first.idle.stop()
+        second.idle.arm(seconds=0.0)
+        assert self.until(lambda: second.idle.fired)
+        assert not first.idle.fired
+
+
+def test_arming_wakes_a_sleeping_thread():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.idle.arm()
         memory.add_exchange("I moved to Lisbon.", "How do you like it?")
