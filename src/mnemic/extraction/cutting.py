@@ -31,12 +31,14 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RECALLED = re.compile(r"<memory\b[^>]{0,200}>.*?(?:</memory\b[^>]{0,200}>|\Z)", re.DOTALL | re.IGNORECASE)
 _IMAGE = re.compile(r"\[shares? an? (?:image|photo|picture)s?:\s*([^\]]{3,200})\]", re.IGNORECASE)
 _WE = re.compile(r"\bwe\b", re.IGNORECASE)
-_LINK = re.compile(r"(?P<before>\S*\s*)https?://\S+")
+_LINK = re.compile(r"https?://\S+")
 _LEADS_TO = re.compile(
-    r"\b(?:at|is|are|was|were|be|to|on|for|from|in|under|via|with|by|of|through|over|behind|called|use|uses|using|used|see|and|or)\s*$|[:=(]\s*$",
+    r"\b(?:at|is|are|was|were|be|to|on|for|from|in|under|via|with|by|of|through|over|behind|called|use|uses|using|used|see|and|or)$|[:=(]$",
     re.IGNORECASE,
 )
 """What a sentence would break off after."""
+_WORD = 40
+"""Characters in which its last word stands."""
 _AGENTS = re.compile(
     r"assistant|agent|\bbot\b|chatbot|\bai\b|gpt|claude|gemini|llama|copilot|system|model|_|\d", re.IGNORECASE
 )
@@ -73,7 +75,8 @@ _SHOWN = re.compile(
 )
 _VAGUE = re.compile(r"\b(?:it|that|this|these|those|them|he|she|him)\b(?! \w{4,})", re.IGNORECASE)
 _DASH = re.compile(
-    r"(?:\s+[-\u2013\u2014]+\s*|[-\u2013\u2014]+\s+|\s*\u2014\s*|(?<=\w)--\s*)(?=(?:I|i|we|We|my|My|what|how)\b)"
+    r"(?:(?<!\s)\s+[-\u2013\u2014]+\s*|(?<![-\u2013\u2014])[-\u2013\u2014]+\s+|(?<!\s)\s*\u2014\s*|(?<=\w)--\s*)"
+    r"(?=(?:I|i|we|We|my|My|what|how)\b)"
 )
 _OPENED = re.compile(r"(?:Just |Recently |Finally |Already |Also |Always |Never )?([A-Z]?[a-z']+)\b")
 _PROGRESSIVE = frozenset(
@@ -204,7 +207,8 @@ def _of_turn(turn: Turn, pieces: Sequence[str]) -> list[Claim]:
 
 def _without_link(found: re.Match[str]) -> str:
     """What is left of a link: all of it where the sentence says something of it, nothing where it only hangs on."""
-    return found[0] if _LEADS_TO.search(found["before"]) else found["before"]
+    before = found.string[max(found.start() - _WORD, 0) : found.start()].rstrip()
+    return found[0] if _LEADS_TO.search(before) else ""
 
 
 def _whose(turn: Turn, piece: str, *, of_another: bool) -> bool:

@@ -45,6 +45,41 @@ def test_a_hostile_text_is_handled_in_linear_work(kind):
     assert (done.returncode, done.stderr) == (0, "")
 
 
+SAID = TEXTS | {
+    "one word": "'x' * {n}",
+    "hyphens": "'Porto-' * {n}",
+    "a word and another": "'I ' * {n}",
+    "possessives": '"Ana\'s " * {n}',
+    "quotes": "'\"' * {n}",
+    "links": "'http://a ' * {n}",
+    "a long link": "'http://' + 'a/' * {n}",
+    "dots": "'.' * {n}",
+    "initials": "'A.B.' * {n}",
+    "commas": "'1,' * {n}",
+    "colons": "'a:' * {n}",
+    "lines": "'\\n' * {n} + '.'",
+    "rules": "'Always for the in ' * ({n} // 2)",
+    "it is": "'the is a for ' * ({n} // 2)",
+    "times": "'12:' * {n}",
+    "dashes": "'-' * {n}",
+}
+PROCESSED = """
+from mnemic import Memory
+with Memory(":memory:", user="ana", embedder="hashing") as memory:
+    memory.add_message("I live in Lisbon. " + {text})
+    report = memory.process()
+    assert (report.episodes, report.waiting) == (1, 0)
+    memory.get_memory_context("Lisbon", max_tokens=200)
+"""
+
+
+@pytest.mark.parametrize("kind", SAID)
+def test_a_hostile_text_is_processed_in_linear_work(kind):
+    code = PROCESSED.format(text=SAID[kind].format(n=100_000))
+    done = subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("size", [3, 20_000, 200_000])
 def test_brackets_at_the_end_mean_what_they_meant(size):
     assert traits("where is it? " + "[" * size) == traits("where is it? (")
