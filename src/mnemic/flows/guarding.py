@@ -69,7 +69,7 @@ def named(policy: SecretPolicy, scope: Scope) -> Scope:
         InvalidInput: the user or the project is named by one; it would stand in the record.
     """
     for what, name in (("user", scope.user), ("project", scope.project)):
-        if name is not None and (kinds := policy.redacted(name)[1]):
+        if name is not None and (kinds := policy.in_name(name)):
             raise InvalidInput(
                 f"The name of the {what} is a secret ({', '.join(kinds)}), and names are stored as they are. Give another "
                 "name, such as a hash of it."
@@ -92,7 +92,7 @@ def incoming(engine: Engine, record: Message | Episode | MemoryRecord) -> Guarde
     if fresh == "":
         return Guarded(record, refusal="this was recalled from the record: it is there already")
     policy = engine.secrets
-    if record.id is not None and (kinds := policy.redacted(record.id)[1]):
+    if record.id is not None and (kinds := policy.in_name(record.id)):
         clean = policy.name(record.id)
         why = f"its id is a secret ({', '.join(kinds)}), and ids are stored as they are: give it another"
         return Guarded(replace(record, id=clean), refusal=why)

@@ -105,11 +105,16 @@ class SecretPolicy:
         kinds[kind] = None
         return f"[redacted: {kind}]"
 
+    def in_name(self, value: str) -> tuple[str, ...]:
+        """The kinds of secrets in a name. Digits alone name an account; some of those add up as the numbers of cards do."""
+        return () if value.isdecimal() else self.redacted(value)[1]
+
     def name(self, value: str) -> str:
         """A name that identifies, such as that of a session: a digest beside the mark keeps it apart from others."""
-        clean, kinds = self.redacted(value)
+        kinds = self.in_name(value)
         if not kinds:
             return value
+        clean = self.redacted(value)[0]
         return f"{clean} #{hashlib.blake2b(value.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
 
 
