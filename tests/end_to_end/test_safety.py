@@ -516,15 +516,6 @@ class TestSecrets:
         assert (message.id, message.session) == (number, number)
         assert message.content == "My card is [redacted: card-number]."
 
-    @pytest.mark.parametrize("number", ["3587561088754151", "622272043354674774", "4111111111111111"])
-    def test_digits_alone_name_an_account(self, memory, number):
-        """Of the numbers that chat services give to users, some add up as those of cards do."""
-        theirs = memory.scoped(user=number, session=number)
-        assert theirs.add_message("My card is 4111 1111 1111 1111.", id=number).outcome == "stored"
-        (message,) = theirs.session.messages
-        assert (message.id, message.session) == (number, number)
-        assert message.content == "My card is [redacted: card-number]."
-
     def test_errors_quote_nothing(self, memory):
         for call in (
             lambda: memory.get(TOKEN),

@@ -168,6 +168,7 @@ class Engine:
         idle: how long is quiet.
         retention: how long things are kept.
         in_memory: keywords through rank-bm25 instead of FTS5.
+        in_turns: see ``Traffic``.
         index: which vectors are near, for users whose vectors are too many to multiply; none: they are all multiplied.
         discard: removes what an index of earlier days left; whether nothing is left of one.
         secrets: what is done with secrets; redacted by default.
@@ -187,6 +188,7 @@ class Engine:
         idle: Idle,
         retention: RetentionPolicy,
         in_memory: bool,
+        in_turns: bool = True,
         index: VectorIndex | None = None,
         discard: Callable[[], bool] = lambda: True,
         secrets: SecretPolicy | None = None,
@@ -204,7 +206,7 @@ class Engine:
         self.idle = idle
         self.retention = retention
         self.processing = ProcessLock()
-        self.traffic, self.watch = Traffic(), Watch()
+        self.traffic, self.watch = Traffic(in_turns=in_turns), Watch()
         self.given = Given()
         self._in_memory = in_memory
         self._users: dict[str, int] = {}
@@ -222,7 +224,7 @@ class Engine:
 
     def _renew(self) -> None:
         """Begin anew in a forked child: what the parent counted it writes down itself."""
-        self._uses, self.traffic = {}, Traffic()
+        self._uses, self.traffic = {}, self.traffic.anew()
 
     @property
     def count_tokens(self) -> TokenCounter:

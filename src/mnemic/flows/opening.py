@@ -145,5 +145,6 @@ def open_engine(
     return Engine(
         store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, owns_llm=model is not llm, settings=settings,
         consolidator=tiers, idle=quiet, retention=kept, in_memory=in_memory, index=index,
-        secrets=secrets, discard=lambda: not isinstance(store, SqliteStore) or discarded(store.feed().folder),
+        in_turns=index is None and (in_memory or isinstance(store, SqliteStore)), secrets=secrets,
+        discard=lambda: not isinstance(store, SqliteStore) or discarded(store.feed().folder),
     )  # fmt: skip

@@ -67,6 +67,15 @@ class _Ranked:
         return float(self.scores[i]), {name: float(value[i]) for name, value in self.signals.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class _Ask:
+    """A query with what was waited for: its other wordings, and the vectors of all of them."""
+
+    query: Query
+    wordings: Sequence[str]
+    vectors: Sequence[Floats]
+
+
 def search(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     """Rank the records a query may see, and grade the result.
 
@@ -82,22 +91,26 @@ def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     if view is None or not text.strip():
         return SearchResult()
     query = replace(query, text=engine.secrets.redacted(text)[0])
-    result = (
-        _widening(engine, scope, query, view) if query.filters.reach == "auto" else _ranked(engine, scope, query, view)
-    )
+    wordings = _other_wordings(engine, query)
+    vectors = [vector for one in (query.text, *wordings) if (vector := engine.embed_query(one, view)) is not None]
+    ask = _Ask(query, wordings, vectors)
+    with engine.traffic.turns:
+        result = (_widening if query.filters.reach == "auto" else _ranked)(engine, scope, ask, view)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
     return result
 
 
-def _widening(engine: Engine, scope: Scope, query: Query, view: View) -> SearchResult:
+def _widening(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult:
     """Session, then project, then everything, until there are k hits; the narrower ones come first."""
+    query = ask.query
     hits: dict[str, Hit] = {}
     best = SearchResult()
     for reach in ("session", "project", "user"):
         if (reach == "session" and scope.session is None) or (reach == "project" and scope.project is None):
             continue
-        result = _ranked(engine, scope, replace(query, filters=replace(query.filters, reach=reach)), view)
+        narrowed = replace(query, filters=replace(query.filters, reach=reach))
+        result = _ranked(engine, scope, replace(ask, query=narrowed), view)
         best = max(best, result, key=_probability)
         for hit in result:
             hits.setdefault(hit.id, hit)
@@ -110,10 +123,10 @@ def _probability(result: SearchResult) -> float:
     return result.probability
 
 
-def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchResult:
+def _ranked(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult:
+    query = ask.query
     allowed = _allowed(engine, scope, query.filters, view)
-    wordings = _other_wordings(engine, query)
-    cosines = _cosines(engine, view, (query.text, *wordings), allowed)
+    cosines = _cosines(view, ask.vectors, allowed)
     if query.min_similarity is not None:
         if cosines is None:
             raise EmbedderUnavailable(
@@ -121,7 +134,7 @@ def _ranked(engine: Engine, scope: Scope, query: Query, view: View) -> SearchRes
                 "without it, or see the warning for how to get the embedder."
             )
         allowed &= cosines.values >= query.min_similarity
-    question = asked(view, query, cosines, wordings)
+    question = asked(view, query, cosines, ask.wordings)
     standing = stand(view, allowed)
     rows = candidates(view, question, standing.shown, query.recipe.candidates)
     behind = standing.behind(view, question, rows)
@@ -165,9 +178,8 @@ def _felt(engine: Engine, view: View, query: Query, rows: Rows, mood: Emotion | 
     }
 
 
-def _cosines(engine: Engine, view: View, wordings: Sequence[str], allowed: NDArray[np.bool_]) -> Cosines | None:
+def _cosines(view: View, vectors: Sequence[Floats], allowed: NDArray[np.bool_]) -> Cosines | None:
     """The cosine of every row with a query, the highest where it has several wordings; None without vectors."""
-    vectors = [vector for text in wordings if (vector := engine.embed_query(text, view)) is not None]
     if not vectors:
         return None
     cosines = view.vectors.cosines(vectors)
@@ -242,7 +254,8 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
     docs = [ranked.doc(place) for place in range(len(first))]
     stored = engine.store.fetch(view.user, docs)
     texts = [searchable(stored[doc].value) if doc in stored else "" for doc in docs]
-    scores = engine.reranker.scores(text, texts)
+    with engine.traffic.turns.given_up():
+        scores = engine.reranker.scores(text, texts)
     values = np.full(len(order), scores.min(), np.float32)
     values[first] = scores
     again = first[np.argsort(-scores, kind="stable")]

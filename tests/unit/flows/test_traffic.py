@@ -4,11 +4,12 @@ import threading
 import time
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from mnemic import Consolidator, Memory
 from mnemic.flows import traffic
-from mnemic.flows.traffic import Courtesy, Traffic
+from mnemic.flows.traffic import Courtesy, Traffic, Turns
 
 
 class Clock:
@@ -114,3 +115,61 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
             assert getattr(after.columns, name).base is getattr(before.columns, name).base
         assert after.columns.status.tolist() != before.columns.status.tolist()
         assert len(memory.search("box", kinds=["memory"])) == len(found) - 1
+
+
+class TestTurns:
+    def test_one_at_a_time_in_the_order_they_came(self):
+        turns, order, at_once, most = Turns(), [], [], []
+
+        def work(number):
+            with turns:
+                at_once.append(number)
+                most.append(len(at_once))
+                order.append(number)
+                at_once.remove(number)
+
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        with turns:
+            for number, thread in enumerate(threads):
+                thread.start()
+                while len(turns._waiting) <= number:
+                    thread.join(0.001)
+        for thread in threads:
+            thread.join()
+        assert order == list(range(8))
+        assert set(most) == {1}
+        with turns:
+            assert not turns._waiting
+
+    def test_an_error_passes_it_on(self):
+        turns = Turns()
+        with pytest.raises(ValueError, match="x"), turns:
+            raise ValueError("x")
+        with turns, pytest.raises(ValueError, match="y"), turns.given_up(), turns:
+            raise ValueError("y")
+        with turns:
+            assert turns._taken
+
+    def test_where_servers_are_waited_for_all_work_at_once(self):
+        turns = Turns(kept=False)
+        with turns, turns, turns.given_up():
+            assert not turns._taken
+
+    def test_a_reranker_holds_up_nobody(self):
+        asked, answered = threading.Event(), threading.Event()
+
+        class Slow:
+            def scores(self, query, texts):
+                if query.startswith("slow"):
+                    asked.set()
+                    assert answered.wait(30)
+                return np.arange(len(texts), dtype=np.float32)
+
+        with Memory(":memory:", user="ana", embedder="hashing", reranker=Slow()) as memory:
+            memory.remember("The slow boat lies in the harbour.")
+            thread = threading.Thread(target=memory.search, args=("slow boat",))
+            thread.start()
+            assert asked.wait(30)
+            assert memory.search("boat in the harbour")
+            answered.set()
+            thread.join()
