@@ -351,7 +351,9 @@ def test_many_users(tmp_path, monkeypatch):
         for user in order:
             wanted = user * each + user % each
             began = time.perf_counter()
-            hits = memory.scoped(user=f"user {user}").search(f"house {wanted}", k=each + 5)
+            hits = memory.scoped(user=f"user {user}").search(
+                f"house {wanted} tenant {wanted * 7919 % 100_003}", k=each + 5
+            )
             took.append(time.perf_counter() - began)
             assert {hit.text for hit in hits} <= {fact(user * each + n) for n in range(each)}
             assert hits[0].text == fact(wanted), user
