@@ -17,7 +17,7 @@ from mnemic.flows.feeling import moods, strength
 from mnemic.flows.linked import nearby
 from mnemic.flows.newest import LOOKED_AT, newest_first
 from mnemic.flows.pooling import Question, asked, candidates, pooled
-from mnemic.flows.standing import Behind, current_first, stand
+from mnemic.flows.standing import Behind, Standing, current_first, stand
 from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import Pool, hit_from
 from mnemic.safety.trust import Turnstile, is_trusted
@@ -94,8 +94,7 @@ def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     wordings = _other_wordings(engine, query)
     vectors = [vector for one in (query.text, *wordings) if (vector := engine.embed_query(one, view)) is not None]
     ask = _Ask(query, wordings, vectors)
-    with engine.traffic.turns:
-        result = (_widening if query.filters.reach == "auto" else _ranked)(engine, scope, ask, view)
+    result = (_widening if query.filters.reach == "auto" else _ranked)(engine, scope, ask, view)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
     return result
@@ -124,6 +123,29 @@ def _probability(result: SearchResult) -> float:
 
 
 def _ranked(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult:
+    with engine.traffic.turns:
+        found = _found(engine, scope, ask, view)
+        if found is None or engine.reranker is None:
+            return SearchResult() if found is None else _result(engine, scope, ask, view, found)
+    found = replace(found, first=_reranked(engine, view, ask.query.text, found.first))
+    with engine.traffic.turns:
+        return _result(engine, scope, ask, view, found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The first pool of a search in order, and what its result needs."""
+
+    allowed: NDArray[np.bool_]
+    question: Question
+    standing: Standing
+    behind: Behind
+    pool: Pool
+    first: _Ranked
+    model: str | None
+
+
+def _found(engine: Engine, scope: Scope, ask: _Ask, view: View) -> _Found | None:
     query = ask.query
     allowed = _allowed(engine, scope, query.filters, view)
     cosines = _cosines(view, ask.vectors, allowed)
@@ -140,7 +162,7 @@ def _ranked(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult
     behind = standing.behind(view, question, rows)
     rows = retrieval.ascending(len(view.columns), rows, behind.rows())
     if not len(rows):
-        return SearchResult()
+        return None
     scale = query.recipe.weights.get("dense", 1.0)
     mood, weight = None, 0.0
     if query.quality:
@@ -156,15 +178,18 @@ def _ranked(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult
         felt = _felt(engine, view, query, rows, mood)
         pool = pooled(view, question, rows, lifted=behind.lifted, graph=near, mood=felt)
         first = _ranking(view, question, pool)
-    if engine.reranker is not None:
-        first = _reranked(engine, view, query.text, first)
     model = engine.embedder.id if cosines is not None else None
-    grade = retrieval.grade(pool, first.order, model=model, searched=int(np.count_nonzero(allowed)))
-    first = replace(first, order=current_first(first.order, _positions(pool.rows, behind.instead)))
+    return _Found(allowed, question, standing, behind, pool, first, model)
+
+
+def _result(engine: Engine, scope: Scope, ask: _Ask, view: View, found: _Found) -> SearchResult:
+    query, pool, first = ask.query, found.pool, found.first
+    grade = retrieval.grade(pool, first.order, model=found.model, searched=int(np.count_nonzero(found.allowed)))
+    first = replace(first, order=current_first(first.order, _positions(pool.rows, found.behind.instead)))
     if query.quality and query.recipe.quality:
         first = _newest_first(engine, view, query, first)
-    pages = itertools.chain([first], _further(view, question, standing.shown, pool.rows))
-    hits = _hits(engine, scope.user, view, query, pages, behind)
+    pages = itertools.chain([first], _further(view, found.question, found.standing.shown, pool.rows))
+    hits = _hits(engine, scope.user, view, query, pages, found.behind)
     return SearchResult(hits, grade.evidence, grade.probability)
 
 
@@ -254,8 +279,7 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
     docs = [ranked.doc(place) for place in range(len(first))]
     stored = engine.store.fetch(view.user, docs)
     texts = [searchable(stored[doc].value) if doc in stored else "" for doc in docs]
-    with engine.traffic.turns.given_up():
-        scores = engine.reranker.scores(text, texts)
+    scores = engine.reranker.scores(text, texts)
     values = np.full(len(order), scores.min(), np.float32)
     values[first] = scores
     again = first[np.argsort(-scores, kind="stable")]

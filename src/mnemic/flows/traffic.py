@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 __all__ = ["Courtesy", "Traffic"]
 
@@ -18,63 +17,22 @@ LONGEST = 0.1
 """Seconds of one rest, and seconds that a search under way is waited for."""
 
 
-class Turns:
-    """Lets one thread work at a time, in the order in which they came.
+class Traffic:
+    """The searches under way in this process; thread-safe.
 
     A search computes in many short steps, and threads that compute at once take the interpreter from each other after each of
     them: 128 searches at once take half as long one after the other.
-    """
-
-    def __init__(self, *, kept: bool = True) -> None:
-        self._kept = kept
-        self._guard = threading.Lock()
-        self._taken = False
-        self._waiting: deque[threading.Lock] = deque()
-
-    def __enter__(self) -> None:
-        if not self._kept:
-            return
-        with self._guard:
-            if not self._taken:
-                self._taken = True
-                return
-            gate = threading.Lock()
-            gate.acquire()
-            self._waiting.append(gate)
-        gate.acquire()  # opened by whoever was before
-
-    def __exit__(self, *exc_info: object) -> None:
-        if not self._kept:
-            return
-        with self._guard:
-            if self._waiting:
-                self._waiting.popleft().release()
-            else:
-                self._taken = False
-
-    @contextmanager
-    def given_up(self) -> Generator[None]:
-        """Whoever has the turn waits for something else meanwhile."""
-        self.__exit__()
-        try:
-            yield
-        finally:
-            self.__enter__()
-
-
-class Traffic:
-    """The searches under way in this process; thread-safe.
 
     Args:
         in_turns: one search computes at a time: not where it waits for a server meanwhile.
 
     Attributes:
-        turns: who computes now.
+        turns: held by who computes now. A lock itself and nothing around it: an interrupt must not leave it locked.
     """
 
     def __init__(self, *, in_turns: bool = True) -> None:
         self._in_turns = in_turns
-        self.turns = Turns(kept=in_turns)
+        self.turns: AbstractContextManager[object] = threading.Lock() if in_turns else nullcontext()
         self._changed = threading.Condition()
         self._under_way = 0
         self.begun: int = 0

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mnemic import Consolidator, Memory
-from mnemic.flows import traffic
-from mnemic.flows.traffic import Courtesy, Traffic, Turns
+from mnemic.flows import recalling, traffic
+from mnemic.flows.traffic import Courtesy, Traffic
 
 
 class Clock:
@@ -118,42 +118,40 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
 
 
 class TestTurns:
-    def test_one_at_a_time_in_the_order_they_came(self):
-        turns, order, at_once, most = Turns(), [], [], []
+    def test_one_search_computes_at_a_time(self, monkeypatch):
+        inside, most, real = [], [], recalling._found
 
-        def work(number):
-            with turns:
-                at_once.append(number)
-                most.append(len(at_once))
-                order.append(number)
-                at_once.remove(number)
+        def found(*given):
+            inside.append(1)
+            most.append(len(inside))
+            time.sleep(0.005)
+            try:
+                return real(*given)
+            finally:
+                inside.pop()
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
-        with turns:
-            for number, thread in enumerate(threads):
+        monkeypatch.setattr(recalling, "_found", found)
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.remember("The slow boat lies in the harbour.")
+            threads = [
+                threading.Thread(target=memory.search, args=("boat",), kwargs={"reach": r})
+                for r in ("user", "auto") * 4
+            ]
+            for thread in threads:
                 thread.start()
-                while len(turns._waiting) <= number:
-                    thread.join(0.001)
-        for thread in threads:
-            thread.join()
-        assert order == list(range(8))
-        assert set(most) == {1}
-        with turns:
-            assert not turns._waiting
-
-    def test_an_error_passes_it_on(self):
-        turns = Turns()
-        with pytest.raises(ValueError, match="x"), turns:
-            raise ValueError("x")
-        with turns, pytest.raises(ValueError, match="y"), turns.given_up(), turns:
-            raise ValueError("y")
-        with turns:
-            assert turns._taken
+            for thread in threads:
+                thread.join()
+            assert len(most) >= 8
+            assert set(most) == {1}
+            monkeypatch.setattr(recalling, "_found", lambda *_: 1 / 0)
+            for _ in range(2):  # an error gives the turn to the next
+                with pytest.raises(ZeroDivisionError):
+                    memory.search("boat")
 
     def test_where_servers_are_waited_for_all_work_at_once(self):
-        turns = Turns(kept=False)
-        with turns, turns, turns.given_up():
-            assert not turns._taken
+        road = Traffic(in_turns=False)
+        with road.turns, road.turns, road.anew().turns:
+            assert not road.busy
 
     def test_a_reranker_holds_up_nobody(self):
         asked, answered = threading.Event(), threading.Event()
