@@ -17,6 +17,9 @@ from mnemic.types import AddMemory, Change, MemoryRecord, Receipt, Scope, Supers
 
 __all__ = ["store"]
 
+BESIDE = ("tags", "metadata", "category")
+"""What is kept beside a statement."""
+
 
 def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     """Store a memory and end those whose value it replaces; enrichment is left for later."""
@@ -51,6 +54,8 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     elif twins or engine.store.docs_of(scope.user, [record.id]):
         changes = changes[:1]  # it is known, or refused: the receipt says so, and nothing else changes
     receipt = engine.store.apply(scope.user, changes, model=embedder.id)[1 if doubted else 0]
+    if receipt.outcome == "duplicate":
+        return _known(engine, scope, record, receipt)
     ended = [c.id for c in changes if isinstance(c, Supersede) and c.by == record.id]
     return _told(receipt, ended, resolution.reason or "it was not trusted") if ended else receipt
 
@@ -61,6 +66,17 @@ def _doubted(engine: Engine, scope: Scope, record: MemoryRecord, twins: Mapping[
     if twin is None or not is_trusted(record.trust) or engine.store.docs_of(scope.user, [record.id]):
         return None
     return None if is_trusted(engine.store.get(scope.user, twin).value.trust) else twin
+
+
+def _known(engine: Engine, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:
+    """A receipt that says what of a statement that is known was given anew, and stays as it was."""
+    held = engine.store.get(scope.user, receipt.id).value
+    assert isinstance(held, MemoryRecord)
+    given = [name for name in BESIDE if (value := getattr(record, name)) and value != getattr(held, name)]
+    given += ["importance"] if record.pinned and record.importance != held.importance else []
+    if not given:
+        return receipt
+    return replace(receipt, reason=f"{receipt.reason}; its {', '.join(given)} stay as they were: update() changes them")
 
 
 def _of_slots(engine: Engine, scope: Scope, record: MemoryRecord, slots: tuple[str, ...]) -> list[MemoryRecord]:

@@ -18,6 +18,7 @@ from mnemic.types import (
     Change,
     Consolidate,
     Emotion,
+    Erase,
     Feel,
     Link,
     Promotion,
@@ -250,6 +251,9 @@ class UndoPromises:
         assert store.apply("ana", [Undo(id="con")])[0].reason.startswith("1 of its memories")
         assert _statuses(store, "abc") == ["short_term", "archived", "short_term"]
         assert memory_of(store, "a").source_ids == ("b",)
+        assert store.verify().ok
+        store.erasure.erase("ana", Erase(ids=("a",)))
+        assert _statuses(store, "bc") == ["archived", "short_term"]
         assert store.verify().ok
 
     def test_a_decision_that_ends_a_time_and_back(self, store: Store) -> None:

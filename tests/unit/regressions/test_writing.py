@@ -192,3 +192,13 @@ def test_closing_while_others_work_raises_only_that_it_was_closed(either):
     for thread in threads:
         thread.join(timeout=60)
     assert [type(error) for error in raised] == [StoreClosed] * 3
+
+
+def test_a_known_statement_says_what_was_given_anew(memory):
+    first = memory.remember("The API runs on port 8080.", tags=["api"])
+    plain = memory.remember("The API runs on port 8080.")
+    assert (plain.outcome, plain.reason) == ("duplicate", "the same statement is already remembered at this level")
+    again = memory.remember("The API runs on port 8080.", tags=["infra"], metadata={"k": 1}, importance=0.9)
+    assert (again.id, again.outcome) == (first.id, "duplicate")
+    assert again.reason.endswith("its tags, metadata, importance stay as they were: update() changes them")
+    assert memory.get(first.id).tags == ("api",)
