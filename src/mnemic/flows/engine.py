@@ -112,9 +112,8 @@ class _Cache:
 
     def view(self, store: Store) -> View:
         with self.lock:
-            if (
-                self.following
-            ):  # it failed, or a thread of the parent was at it at the fork: half of a change is worse than none
+            # it failed, or was under way in the parent at a fork: half of a change is worse than none
+            if self.following:
                 self._begin()
             self._choose(store)
             if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
