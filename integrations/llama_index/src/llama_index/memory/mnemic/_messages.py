@@ -31,6 +31,9 @@ _TEMPLATE = re.compile(r"<memory>\s.*</memory>", re.DOTALL)
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
 """How the steps of a ReActAgent begin and end: it puts all steps of a turn as one message; see ``_told``."""
 
+_CODE, _OUTPUT = re.compile(r"<execute>.*?</execute>", re.DOTALL), "Result of executing the code given:"
+"""What a CodeActAgent runs, within its answers, and how what that printed begins: it puts this as words of the user."""
+
 LONGEST = 1_000_000
 """Characters that one record holds."""
 MAX_PIECE = 500_000
@@ -55,13 +58,17 @@ def is_call(block: object) -> bool:
 
 
 def _told(message: ChatMessage) -> str:
-    """The text of a message that is evidence: of a ReActAgent's steps only the last one's answer.
+    """The text of a message that is evidence: of a ReActAgent's steps only the last one's answer, and nothing of code.
 
     The others hold what tools answered. The answer itself may have lines that begin with ``Answer:``.
     """
-    text = message.content or ""
+    text, role = message.content or "", ROLES.get(message.role.value)
+    if role == "user":
+        return "" if text.startswith(_OUTPUT) else text
+    if "<execute>" in text:
+        text = _CODE.sub("", text).strip()
     last = text.rfind(_ANSWER)
-    if ROLES.get(message.role.value) != "assistant" or last < 0 or not text.lstrip().startswith(_THOUGHT):
+    if role != "assistant" or last < 0 or not text.lstrip().startswith(_THOUGHT):
         return text
     step = text.rfind(_THOUGHT, 0, last)
     return text[text.index(_ANSWER, step) + len(_ANSWER) :].strip()
