@@ -428,15 +428,13 @@ class Walk(RuleBasedStateMachine):
         handle = self.of(user)
         report = handle.consolidate(importance_threshold=0.0, similarity_threshold=threshold, min_age_hours=0)
 
+        found, _ = self.found(user)
+
         def changed(old, new):
+            """A tier, and sources: one that had stood for another and is now its source has it as one no more."""
             same = replace(new, status=old.status, sources=old.sources) == old
-            return (
-                old.kind == "memory"
-                and old.live
-                and same
-                and new.sources >= old.sources
-                and new.status != "consolidating"
-            )
+            turned = all(old.id in found[one].sources for one in old.sources - new.sources)
+            return old.kind == "memory" and old.live and same and turned and new.status != "consolidating"
 
         self.adopt(user, changed=changed, linked=lambda edge: bool(report.id), absorbed=True)
         now = self.model.state(user)
