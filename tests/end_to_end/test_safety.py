@@ -516,6 +516,11 @@ class TestSecrets:
         assert (message.id, message.session) == (number, number)
         assert message.content == "My card is [redacted: card-number]."
 
+    def test_digits_of_ones_own_kind_are_a_secret_in_a_name(self):
+        policy = SecretPolicy(extra={"employee-pin": r"\b\d{6}\b"})
+        with pytest.raises(InvalidInput, match="employee-pin"):
+            Memory(":memory:", user="123456", embedder="hashing", secrets=policy)
+
     def test_errors_quote_nothing(self, memory):
         for call in (
             lambda: memory.get(TOKEN),

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from mnemic import Memory, StoreUnavailable
+from mnemic.stores.sqlite.database import Database
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
@@ -204,3 +205,72 @@ def test_grandchildren_and_many_handles_on_one_file(folder):
     first.close()
     second.close()
     assert ids(folder) == {"c", "g", "d", "p"}
+
+
+def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatch):
+    memory = opened(folder)
+    memory.add_message("before", id="before")
+    database = memory._engine.store._db
+
+    def interrupted(until):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(database, "_quiet", interrupted)
+
+    def work():
+        with pytest.raises(StoreUnavailable, match="spawn"):
+            memory.add_message("x")
+
+    assert code_of(forked(work)) == 0
+    memory.add_message("after", id="after")
+    memory.close()
+    assert ids(folder) == {"before", "after"}
+
+
+def test_two_threads_fork_at_once(folder, monkeypatch):
+    memory = opened(folder)
+    memory.add_message("before", id="before")
+    database, codes = memory._engine.store._db, []
+    real = database._quiet
+    monkeypatch.setattr(database, "_quiet", lambda until: (time.sleep(0.3), real(until))[1])
+
+    def fork(name):
+        codes.append(code_of(forked(lambda: memory.add_message(name, id=name))))
+
+    threads = [threading.Thread(target=fork, args=(f"c{n}",)) for n in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert codes == [0] * 3
+    memory.close()
+    assert ids(folder) == {"before", "c0", "c1", "c2"}
+
+
+def test_a_fork_while_another_thread_opens_is_refused_in_the_child(folder, monkeypatch):
+    monkeypatch.setattr("mnemic.services.forking.PATIENCE", 0.1)
+    opened(folder).close()
+    opening, go, held = threading.Event(), threading.Event(), []
+    real = Database._migrate
+
+    def slow(self, db):
+        opening.set()
+        assert go.wait(30)
+        real(self, db)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Database, "_migrate", slow)
+        thread = threading.Thread(target=lambda: held.append(opened(folder)))
+        thread.start()
+        assert opening.wait(30)
+
+        def work():
+            patch.undo()
+            with pytest.raises(StoreUnavailable, match="spawn"):
+                opened(folder)
+
+        child = forked(work)
+        go.set()
+        thread.join()
+    assert code_of(child) == 0
+    held[0].close()

@@ -345,6 +345,7 @@ class Walk(RuleBasedStateMachine):
             gone=gone,
         )  # fmt: skip
         assert not any(gone & item.sources for item in self.model.items[user].values())
+        self.forgotten_meanwhile(user)
 
     @rule(user=st.sampled_from(USERS))
     def retire(self, user):
@@ -475,6 +476,15 @@ class Walk(RuleBasedStateMachine):
             ) == old,
             linked=lambda edge: True,
         )  # fmt: skip
+        self.forgotten_meanwhile(user)
+
+    def forgotten_meanwhile(self, user):
+        """What nothing stands for any more, because another says the same by now, is forgotten and no longer absorbed."""
+        for item in list(self.model.items[user].values()):
+            if item.absorbed:
+                fates = [event.operation for event in self.of(user).history(item.id)]
+                last = next(fate for fate in reversed(fates) if fate in ("archive", "absorb"))
+                self.model.put(user, replace(item, absorbed=last == "absorb"))
 
     @rule(place=PLACES, key=st.sampled_from(KEYS), value=VALUES)
     def prefer(self, place, key, value):

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
@@ -573,6 +574,23 @@ class TestForks:
         with MnemicStore(tmp_path / "m", index=None) as store:
             assert len(store.search(("a",), limit=100)) == 10
 
+    def test_one_that_could_not_be_opened_again_tries_again(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = MnemicStore(tmp_path / "m", index=None)
+        assert code_of(forked(lambda: None)) == 0
+        with monkeypatch.context() as patch:
+
+            def fails(db: Any) -> None:
+                raise apsw.BusyError("busy")
+
+            patch.setattr(file_module, "_write_ahead", fails)
+            with pytest.raises(StoreUnavailable):
+                store.put(("a",), "k", {"v": 1})
+        store.put(("a",), "k", {"v": 1})
+        assert store._file._db.execute("PRAGMA foreign_keys").fetchall() == [(1,)]
+        store.close()
+
     def test_a_fork_in_the_middle_of_a_call_is_refused_in_the_child(self, tmp_path: Path) -> None:
         store = MnemicStore(tmp_path / "m", index=None)
         inside, leave = threading.Event(), threading.Event()
@@ -587,8 +605,10 @@ class TestForks:
         inside.wait()
 
         def work() -> None:
-            with pytest.raises(StoreUnavailable, match="forked"):
+            with pytest.raises(StoreUnavailable, match="spawn"):
                 store.put(("a",), "k", {"v": 1})
+            with pytest.raises(StoreUnavailable, match="spawn"):
+                MnemicStore(tmp_path / "m", index=None)
             store.close()
 
         child = forked(work)

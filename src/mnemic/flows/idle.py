@@ -139,7 +139,7 @@ class IdleTrigger:
             if not self._running:
                 quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
-                self._expect(quiet)
+                self._expect(0.0 if self._full else quiet)
 
     def _expect(self, seconds: float) -> None:
         """Have the background thread look here."""
@@ -147,6 +147,8 @@ class IdleTrigger:
 
     def wait(self) -> float | None:
         """Seconds until there is something to do; None when nothing is armed."""
+        if self._stopped:
+            return None
         if self._full and not self._running:
             return 0.0
         return None if self._deadline is None else max(self._deadline - self._clock(), 0.0)

@@ -7,6 +7,7 @@ import itertools
 import threading
 import time
 import weakref
+from contextlib import suppress
 from typing import Protocol
 
 from mnemic.services.forking import renewed
@@ -56,13 +57,13 @@ class Watch:
     def expect(self, one: Watched, seconds: float) -> None:
         """Look at one after so many seconds, or earlier; called under the lock."""
         moment, key = time.monotonic() + seconds, id(one)
-        if key in self._expected and self._expected[key][0] <= moment:  # it is looked at in time, and then again
-            return
-        self._expected[key] = (moment, weakref.ref(one, lambda _: self._gone(key)))
-        heapq.heappush(self._due, (moment, next(self._numbers), key))
+        if key not in self._expected or self._expected[key][0] > moment:  # else it is looked at in time, and then again
+            self._expected[key] = (moment, weakref.ref(one, lambda _: self._gone(key)))
+            heapq.heappush(self._due, (moment, next(self._numbers), key))
         if self._thread is None or not self._thread.is_alive():
-            self._thread = threading.Thread(target=self._serve, name="mnemic-idle", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._serve, name="mnemic-idle", daemon=True)
+            thread.start()
+            self._thread, self._at_work = thread, None
         elif self._sleeps_until is not None and moment < self._sleeps_until:
             self.changed.notify_all()
 
@@ -84,17 +85,17 @@ class Watch:
             thread = self._thread
             if thread is None or thread is threading.current_thread():
                 return
-            self.changed.wait_for(
-                lambda: self._at_work is not one and (self._thread is None or self._expected), FAREWELL
-            )
-            ended = self._thread is None
+            self.changed.wait_for(lambda: self._at_work is not one, FAREWELL)
+            others = bool(self._expected) or self._at_work is not None
+            ended = not others and self.changed.wait_for(lambda: self._thread is not thread, FAREWELL)
         if ended:
             thread.join(FAREWELL)
 
     def _serve(self) -> None:
         """The background thread."""
         while (one := self._next()) is not None:
-            one.poll()
+            with suppress(BaseException):  # of one who cannot even say what went wrong: warnings may be errors
+                one.poll()
             with self.changed:
                 self._at_work = None
                 if (seconds := one.wait()) is not None:

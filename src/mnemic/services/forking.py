@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
+
+from mnemic.services.process import ProcessLock
 
 __all__ = ["Resting", "renewed", "resting"]
 
@@ -51,15 +54,22 @@ def resting(thing: Resting) -> None:
     _RESTING[id(thing)] = thing
 
 
+_ONE_FORK = ProcessLock()
+"""Held from before a fork until after it: two threads may fork at once."""
+
+
 def _before() -> None:
+    _ONE_FORK.__enter__()
     until = time.monotonic() + PATIENCE
     for thing in _living(_RESTING):
-        thing.rest(until)
+        with suppress(BaseException):  # an interrupt: what could not rest is refused in the child
+            thing.rest(until)
 
 
 def _in_parent() -> None:
     for thing in _living(_RESTING):
         thing.wake()
+    _ONE_FORK.__exit__()
 
 
 def _in_child() -> None:

@@ -245,15 +245,17 @@ class UndoPromises:
                 store.apply(user, [Undo(id=id_)])
         assert store.verify().ok
 
-    def test_what_another_says_by_now_stays_absorbed(self, store: Store) -> None:
+    def test_what_another_says_by_now_stays_forgotten(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), consolidation("abc")])
         store.apply("ana", [add_memory("b", id="again")])
         assert store.apply("ana", [Undo(id="con")])[0].reason.startswith("1 of its memories")
         assert _statuses(store, "abc") == ["short_term", "archived", "short_term"]
-        assert memory_of(store, "a").source_ids == ("b",)
+        assert memory_of(store, "a").source_ids == ()
         assert store.verify().ok
-        store.erasure.erase("ana", Erase(ids=("a",)))
-        assert _statuses(store, "bc") == ["archived", "short_term"]
+        store.erasure.erase("ana", Erase(ids=("again",)))
+        assert store.apply("ana", [Restore(id="b")])[0].outcome == "stored"
+        store.erasure.erase("ana", Erase(ids=("b",)))
+        assert _statuses(store, "ac") == ["short_term"] * 2
         assert store.verify().ok
 
     def test_a_decision_that_ends_a_time_and_back(self, store: Store) -> None:

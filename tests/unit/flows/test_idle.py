@@ -4,6 +4,8 @@ import gc
 import subprocess
 import sys
 import threading
+import time
+import warnings
 import weakref
 from pathlib import Path
 
@@ -332,6 +334,53 @@ class TestManyUsers:
         much.idle.arm(seconds=0.0)
         assert self.until(lambda: much.stats().memories == {"long_term": 6} and other.idle.fired)
         assert order[:3] == ["u0", "u1", "u0"]
+
+    def test_one_whose_warnings_are_errors_leaves_the_others(self, handles, monkeypatch):
+        first, second = handles[:2]
+
+        def fails(trigger):
+            if trigger is first.idle:
+                raise RuntimeWarning("left undone")
+
+        monkeypatch.setattr(IdleTrigger, "_process", fails)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            first.idle.arm(seconds=0.0)
+            second.idle.arm(seconds=0.1)
+            assert self.until(lambda: second.idle.fired)
+            assert first.idle.fired == 1
+        began = time.monotonic()
+        first.idle.stop()
+        second.idle.stop()
+        assert time.monotonic() - began < 5
+
+    def test_closing_during_a_step_that_was_armed_again_leaves_no_thread_at_work(self, handles, monkeypatch):
+        first, working, go = handles[0], threading.Event(), threading.Event()
+
+        def slow(_):
+            working.set()
+            assert go.wait(30)
+
+        monkeypatch.setattr(IdleTrigger, "_process", slow)
+        first.idle.arm(seconds=0.0)
+        assert working.wait(30)
+        first.idle.arm(seconds=0.01)
+        threading.Timer(0.1, go.set).start()
+        first.idle.stop()
+        assert first.idle.wait() is None
+        assert self.until(lambda: first._engine.watch._thread is None)
+
+    def test_a_threshold_that_was_reached_in_a_run_is_not_kept_waiting(self, handles):
+        first = handles[0]
+        first.add_exchange("I live in Lisbon.", "Good.")
+        with first.idle.run():
+            first.idle.stored(first.scope, 5, 5)
+            assert not self.until_briefly(lambda: first.idle.fired)
+        assert self.until(lambda: first.idle.fired)
+
+    def until_briefly(self, done):
+        threading.Event().wait(0.1)
+        return done()
 
     def test_one_that_is_stopped_leaves_the_others(self, handles):
         first, second = handles[:2]

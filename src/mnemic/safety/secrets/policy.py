@@ -107,7 +107,8 @@ class SecretPolicy:
 
     def in_name(self, value: str) -> tuple[str, ...]:
         """The kinds of secrets in a name. Digits alone name an account; some of those add up as the numbers of cards do."""
-        return () if value.isdecimal() else self.redacted(value)[1]
+        kinds = self.redacted(value)[1]
+        return tuple(kind for kind in kinds if kind != "card-number") if value.isdecimal() else kinds
 
     def name(self, value: str) -> str:
         """A name that identifies, such as that of a session: a digest beside the mark keeps it apart from others."""

@@ -262,21 +262,29 @@ def demote(t: Transaction, promotion: dict[str, Any], consolidation: str) -> int
         t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
     for link in promotion["links"]:
         put_back(t, link)
-    fates = {member["doc"]: last_fate(t, member["doc"]) for member in promotion["absorbed"]}
-    told = {member for member, fate in fates.items() if fate == ("absorb", consolidation) and twin(t, member)}
-    for parent in {*promotion["lineage"]} - told:  # somebody says by now what these say: they stay absorbed
+    for parent in promotion["lineage"]:
         t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (doc, parent))
     for child in promotion["turned"]:
         t.db.execute("INSERT INTO lineage(child, parent) VALUES(?, ?) ON CONFLICT DO NOTHING", (child, doc))
-    left = 0
-    back = [(promotion, "long_term"), *((member, "archived") for member in promotion["absorbed"])]
-    for held, expected in back:
-        if expected == "archived" and (fates[held["doc"]] != ("absorb", consolidation) or held["doc"] in told):
-            left += 1
-            continue
-        sql = """UPDATE memories SET status = ?, importance = CASE pinned WHEN 0 THEN ? ELSE importance END,
-            tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"""
-        found = t.db.execute(sql, (held["status"], held["importance"], held["doc"], expected)).fetchall()
-        for name, version in found:
-            t.event("undo", held["doc"], name, version, consolidation=consolidation)
-    return left
+    _put_back(t, promotion, "long_term", consolidation)
+    return sum(not _speaks_again(t, member, consolidation) for member in promotion["absorbed"])
+
+
+def _speaks_again(t: Transaction, member: dict[str, Any], consolidation: str) -> bool:
+    """Whether a member comes back: not one that was changed since, and not where somebody says the same by now."""
+    doc = member["doc"]
+    if last_fate(t, doc) != ("absorb", consolidation):
+        return False
+    if twin(t, doc):  # nothing stands for it any more: it is forgotten
+        id_, version = t.db.execute("SELECT id, version FROM memories WHERE doc = ?", (doc,)).fetchone()
+        t.event("archive", doc, id_, version, reason="another memory says the same")
+        return False
+    _put_back(t, member, "archived", consolidation)
+    return True
+
+
+def _put_back(t: Transaction, held: dict[str, Any], expected: str, consolidation: str) -> None:
+    sql = """UPDATE memories SET status = ?, importance = CASE pinned WHEN 0 THEN ? ELSE importance END,
+        tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"""
+    for id_, version in t.db.execute(sql, (held["status"], held["importance"], held["doc"], expected)).fetchall():
+        t.event("undo", held["doc"], id_, version, consolidation=consolidation)

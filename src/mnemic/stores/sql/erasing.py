@@ -187,10 +187,8 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
                 if consolidating.demote(t, promotion, id_) > len(promotion["absorbed"]):
                     raise Conflict("A memory that was to be restored changed meanwhile. Nothing was erased; try again.")
             elif doc in victims:
-                _release(t, promotion, victims, id_)
-                for link in promotion["links"] if undone is None else ():
-                    if not victims & set(link[:2]):
-                        consolidating.put_back(t, link)
+                if undone is None:
+                    _release(t, promotion, victims, id_)
             else:
                 kept.append(_without(t, promotion, victims, undone=undone is not None))
         left = {
@@ -206,10 +204,7 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
 
 
 def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], consolidation: str) -> None:
-    """The members of a memory that goes: they speak for themselves again, unless it had been forgotten for all of them.
-
-    Also of a consolidation that was taken back: what somebody else said by then had stayed with it.
-    """
+    """The members of a memory that goes: they speak for themselves again, unless it had been forgotten for all of them."""
     status, expired = t.db.execute(
         "SELECT status, expired_at FROM memories WHERE doc = ?", (promotion["doc"],)
     ).fetchone()
@@ -226,6 +221,9 @@ def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], conso
             sql = "UPDATE memories SET status = ?, tier_before = NULL WHERE doc = ?"
             t.db.execute(sql, (held["status"], doc))
             t.event("undo", doc, id_, version, consolidation=consolidation)
+    for link in promotion["links"]:
+        if not victims & set(link[:2]):
+            consolidating.put_back(t, link)
 
 
 def _without(t: Transaction, promotion: dict[str, Any], victims: set[int], *, undone: bool) -> dict[str, Any]:

@@ -121,8 +121,10 @@ class Database:
         self._writer: SqliteConnection | None = None
         self._begin()
         with self._lock, self._translated():
+            self._working = True
             resting(self)
             self._writer = self._open()
+            self._working = False
 
     def _begin(self) -> None:
         self._pid = os.getpid()
@@ -139,16 +141,17 @@ class Database:
         if self.path is None or self._closed or not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
             return
         self._pool.acquire()
-        self._rests = not self._working and self._quiet(until)
-        if not self._rests:
-            self._pool.release()
-            self._lock.release()
-            return
-        for db in self._held():
-            with suppress(apsw.Error):  # what cannot be written back now is in the log
-                db.close()
-        self._readers.clear()
-        self._writer = None
+        try:
+            if not self._working and self._quiet(until):
+                for db in self._held():
+                    with suppress(apsw.Error):  # what cannot be written back now is in the log
+                        db.close()
+                self._readers.clear()
+                self._writer, self._rests = None, True
+        finally:
+            if not self._rests:
+                self._pool.release()
+                self._lock.release()
 
     def _quiet(self, until: float) -> bool:
         """Wait for those who read, and let nobody begin; whether all are done."""
@@ -170,7 +173,7 @@ class Database:
         """Begin anew in a child."""
         if self.path is None:
             return
-        if not self._rests and (self._reading or any(self._held())):
+        if not self._rests and (self._reading or self._working or any(self._held())):
             self._inherited = self._held()  # to close them here would let go of the parent's locks
             self._writer = None
             with suppress(OSError):
@@ -310,9 +313,9 @@ class Database:
         """The connection that writes, under its lock."""
         with self._lock, self._translated():
             self._check()
-            db = self._writer = self._writer or self._connect()
             worked, self._working = self._working, True
             try:
+                db = self._writer = self._writer or self._connect()
                 yield db
             finally:
                 self._working = worked
@@ -388,16 +391,18 @@ class Database:
             with self._alone() as db:
                 yield db
             return
-        with self._pool:
-            self._pool.wait_for(lambda: not self._held_back)
-            db = self._readers.pop() if self._readers else None
-            self._reading += 1
+        db, counted = None, False
         try:
+            with self._pool:
+                self._pool.wait_for(lambda: not self._held_back)
+                db = self._readers.pop() if self._readers else None
+                self._reading, counted = self._reading + 1, True
             with self._translated():
                 db = db or self._connect()
                 yield db
         finally:
-            self._return(db)
+            if counted:
+                self._return(db)
 
     def _return(self, db: SqliteConnection | None) -> None:
         """A connection goes back into the pool, or is closed."""

@@ -74,6 +74,10 @@ REMOVED = "removed"
 FORK_SECONDS = 2.0
 """Seconds that a fork waits for calls under way in other threads."""
 
+_ONE_FORK = [threading.Lock()]
+"""Held from before a fork until after it: two threads may fork at once."""
+_TORN: set[tuple[int, int]] = set()
+"""Files that were in use when this process was forked, by device and number: SQLite's locks on them are the parent's."""
 _FILES: WeakValueDictionary[int, File] = WeakValueDictionary()
 """The files that are open."""
 
@@ -129,40 +133,51 @@ class File:
 
     def _connect(self) -> None:
         with self._errors():
-            self._db = cast("Db", apsw.Connection(self.file))
-            self._db.set_busy_timeout(BUSY_MS)
-            _write_ahead(self._db)
+            if _TORN and Path(self.file).exists() and _number(self.file) in _TORN:
+                raise self._refused()
+            db = cast("Db", apsw.Connection(self.file))
+            db.set_busy_timeout(BUSY_MS)
+            _write_ahead(db)
             for statement in ("synchronous=FULL", "foreign_keys=ON", "secure_delete=ON"):
-                self._db.execute(f"PRAGMA {statement}").fetchall()
+                db.execute(f"PRAGMA {statement}").fetchall()
+            self._db = db
 
     @contextmanager
     def _alone(self) -> Generator[Db]:
         """The connection, used by nobody else meanwhile."""
         with self._lock, self._errors():
             if self._torn:
-                raise StoreUnavailable(
-                    f"This process was forked while its parent was at work on {self.file}, and cannot use it safely. Make the "
-                    "store after forking."
-                )
+                raise self._refused()
             if self._rests:
-                self._rests = False
                 self._connect()
+                self._rests = False
             yield self._db
+
+    def _refused(self) -> StoreUnavailable:
+        return StoreUnavailable(
+            f"This process was forked while its parent was at work on {self.file}, and cannot use it safely. Fork before the "
+            "store is opened or while it is quiet, or start processes another way (multiprocessing: the method 'spawn')."
+        )
 
     def rest(self, until: float) -> None:
         """Close the connection before a fork, and hold everybody back: SQLite's notes of its locks must not be inherited."""
         if not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
             return
-        if not self._rests and self._db.in_transaction:  # in the middle of a call of this very thread
-            self._lock.release()
-            return
-        self._db.close()
-        self._rests = self._held = True
+        try:
+            if self._rests or not self._db.in_transaction:  # else in the middle of a call of this very thread
+                self._db.close()
+                self._rests = self._held = True
+        finally:
+            if not self._held:
+                self._lock.release()
 
     def wake(self, *, child: bool) -> None:
         """Go on after a fork."""
         if child:
             self._torn, self._lock = not self._held, threading.RLock()
+            if self._torn:
+                with suppress(OSError):
+                    _TORN.add(_number(self.file))
         elif self._held:
             self._lock.release()
         self._held = False
@@ -238,14 +253,20 @@ class File:
 
 
 def _before_fork() -> None:
+    _ONE_FORK[0].acquire()
     until = time.monotonic() + FORK_SECONDS
     for file in _open_files():
-        file.rest(until)
+        with suppress(BaseException):  # an interrupt: what could not rest is refused in the child
+            file.rest(until)
 
 
 def _after_fork(*, child: bool) -> None:
     for file in _open_files():
         file.wake(child=child)
+    if child:
+        _ONE_FORK[0] = threading.Lock()
+    else:
+        _ONE_FORK[0].release()
 
 
 def _open_files() -> list[File]:
@@ -270,6 +291,12 @@ def rows_left(db: Db) -> str:
     """The mark of ``mark_removed``, or nothing."""
     found = db.execute("SELECT value FROM header WHERE name = ?", (REMOVED,)).fetchall()
     return str(found[0][0]) if found else ""
+
+
+def _number(file: str) -> tuple[int, int]:
+    """What a file is, whatever it is called."""
+    held = Path(file).stat()
+    return held.st_dev, held.st_ino
 
 
 def _size(db: Db) -> int:

@@ -31,7 +31,7 @@ _TEMPLATE = re.compile(r"<memory>\s.*</memory>", re.DOTALL)
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
 """How the steps of a ReActAgent begin and end: it puts all steps of a turn as one message; see ``_told``."""
 
-_CODE, _OUTPUT = re.compile(r"<execute>.*?</execute>", re.DOTALL), "Result of executing the code given:"
+_CODE, _CODE_END, _OUTPUT = "<execute>", "</execute>", "Result of executing the code given:"
 """What a CodeActAgent runs, within its answers, and how what that printed begins: it puts this as words of the user."""
 
 LONGEST = 1_000_000
@@ -65,13 +65,21 @@ def _told(message: ChatMessage) -> str:
     text, role = message.content or "", ROLES.get(message.role.value)
     if role == "user":
         return "" if text.startswith(_OUTPUT) else text
-    if "<execute>" in text:
-        text = _CODE.sub("", text).strip()
+    if _CODE in text:
+        text = _without_code(text).strip()
     last = text.rfind(_ANSWER)
     if role != "assistant" or last < 0 or not text.lstrip().startswith(_THOUGHT):
         return text
     step = text.rfind(_THOUGHT, 0, last)
     return text[text.index(_ANSWER, step) + len(_ANSWER) :].strip()
+
+
+def _without_code(text: str) -> str:
+    kept, at = "", 0
+    while (start := text.find(_CODE, at)) >= 0 and (end := text.find(_CODE_END, start)) >= 0:
+        kept += text[at:start]
+        at = end + len(_CODE_END)
+    return kept + text[at:]
 
 
 def said(message: ChatMessage) -> Said | None:
