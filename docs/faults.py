@@ -36,7 +36,7 @@ properties    | laws of the text, the ranking, the packing, the rules and the in
 
 COUNTED = frozenset(
     "acknowledged calls crashes deaths errors examples executions failures files found hangs inputs landed leaks locked lost "
-    "needles pairs requests rounds steps trials twice untyped victims violations wrong writes planted caught".split()
+    "minutes needles pairs requests rounds steps trials twice untyped victims violations wrong writes planted caught".split()
 )
 """Numbers that are added up over the tests of a kind."""
 WORST = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "largest_gap_ms": "largest gap"}

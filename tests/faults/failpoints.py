@@ -117,8 +117,8 @@ def files(at=0, mode="exception"):
         system.unregister()
 
 
-def in_child(work):
-    """Run work in a forked process; its exit code, or minus the signal that ended it."""
+def forked(work):
+    """A forked process that works with what it inherited, by its id; it ends with 0 if all went well."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -127,7 +127,17 @@ def in_child(work):
             code = 0
         finally:
             os._exit(code)
+    return child
+
+
+def code_of(child):
+    """The exit code of a process when it has ended, or minus the signal that ended it."""
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def in_child(work):
+    """Run work in a forked process; see ``code_of``."""
+    return code_of(forked(work))
 
 
 def answer_of(work, seconds=120):

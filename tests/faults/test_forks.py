@@ -9,27 +9,12 @@ import pytest
 from mnemic import Memory, StoreUnavailable
 from mnemic.stores.sqlite.database import Database
 
+from .failpoints import code_of, forked
+
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
-
-
-def forked(work):
-    """A child that works with what it inherited; it ends with 0 if all went well."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work()
-            code = 0
-        finally:
-            os._exit(code)
-    return child
-
-
-def code_of(child):
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ class Traffic:
     """The searches under way in this process; thread-safe.
 
     A search computes in many short steps, and threads that compute at once take the interpreter from each other after each of
-    them: 128 searches at once take half as long one after the other.
+    them: 128 searches at once take a third less time one after the other.
 
     Args:
         in_turns: one search computes at a time: not where it waits for a server meanwhile.
