@@ -33,7 +33,8 @@ def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> No
         return
     messages = engine.store.fetch(number, list(docs.values())).values()
     for _ in range(ATTEMPTS):
-        episodes = engine.store.fetch(number, sorted({m.episode for m in messages if m.episode}))
+        # a part of a merged episode may have been restored by hand: every one that tells of them, not the latest alone
+        episodes = engine.store.fetch(number, engine.store.relations.told_by(scope.user, ids))
         changes = [change for held in episodes.values() for change in _changes(engine, scope, held)]
         try:
             receipts = engine.store.apply(scope.user, changes, model=engine.embedder.id) if changes else ()

@@ -165,6 +165,10 @@ class RelationWork(Protocol):
         """The lasting live memories made of messages, by the id of the message."""
         ...
 
+    def told_by(self, user: str, ids: Sequence[str]) -> list[int]:
+        """Docs of the episodes that tell of messages, archived ones too, ascending."""
+        ...
+
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages that were stored after a moment."""
         ...

@@ -210,6 +210,14 @@ class WorkPromises:
         assert everything(store) == before
         assert store.verify().ok
 
+    def test_every_episode_that_tells_of_messages(self, store: Store) -> None:
+        store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"]), add_episode("f", ["b"])])
+        merged = add_episode("g", ["a", "b"], source_ids=("e", "f"))
+        store.apply("ana", [merged, Archive(id="e"), Archive(id="f"), add_memory("r", source_ids=("a",))])
+        assert store.relations.told_by("ana", ["a"]) == [4, 6]
+        assert store.relations.told_by("ana", ["b", "a", "e", "nothing"]) == [4, 5, 6]
+        assert store.relations.told_by("ana", ["c"]) == store.relations.told_by("bob", ["a"]) == []
+
     def test_what_came_after_a_moment_and_records_by_id(self, store: Store) -> None:
         store.apply("ana", [add_message("a"), add_memory("r"), add_episode("e", ["a"])])
         number = number_of(store)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemic import Memory
+from mnemic import Memory, Message, Processing
 
 DAY = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -171,6 +171,46 @@ class TestForgotten:
         memory.forget(ids=[named])
         memory.restore(named)
         assert memory.get(summary.id).status == "archived"
+
+    @pytest.fixture
+    def merged(self):
+        """Two episodes in one, of which the first was restored beside it."""
+        memory = Memory(":memory:", embedder="hashing", processing=Processing(merge_similarity_threshold=0.0))
+        for name, said in (("pears", "I have grown pears in Oslo."), ("cat", "My cat is called Miso.")):
+            memory.add([Message(role="user", content=said, id=name)], session=name)
+            memory.process()
+        (merged,) = memory.episodes()
+        (part,) = (id_ for id_ in merged.source_ids if memory.get(id_).message_ids == ("pears",))
+        memory.restore(part)
+        with memory:
+            yield memory, merged, part
+
+    def test_a_part_of_a_merged_episode_that_was_restored_is_told_again_too(self, merged):
+        memory, whole, part = merged
+        memory.forget(ids=["pears"])
+        (left,) = memory.episodes()
+        assert (left.id, left.source_ids) == (whole.id, whole.source_ids)
+        assert "Oslo" not in left.content
+        memory.restore("pears")
+        assert {episode.id for episode in memory.episodes()} == {whole.id, part}
+        assert all("Oslo" in episode.content for episode in memory.episodes())
+        assert memory.verify().ok
+
+    def test_a_part_of_a_merged_episode_that_was_restored_goes_on(self, merged):
+        memory, whole, part = merged
+        memory.add([Message(role="user", content="And plums in Oslo.", id="plums")], session="pears")
+        report = memory.process()
+        assert report.waiting == 0
+        assert {episode.id: episode.message_ids for episode in memory.episodes()} == {
+            whole.id: whole.message_ids,
+            part: ("pears", "plums"),
+        }
+        memory.forget(ids=["pears"], hard=True)
+        assert {episode.id: episode.message_ids for episode in memory.episodes()} == {
+            whole.id: ("cat",),
+            part: ("plums",),
+        }
+        assert memory.verify().ok
 
     def test_an_episode_that_was_forgotten_itself_stays_so(self, memory, named):
         memory.forget(ids=[memory.episodes()[0].id])

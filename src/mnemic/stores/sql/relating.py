@@ -39,13 +39,19 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
 
 
 def _file(t: Transaction, doc: int, change: AddEpisode) -> None:
-    """File the messages of an episode under it, unless another process has filed one of them elsewhere meanwhile."""
+    """File the messages of an episode under it, unless another process has filed one of them elsewhere meanwhile.
+
+    Those that a merged episode took over stay with that, when a part of it that was restored is told again.
+    """
     parents = [found[1] for id_ in change.record.source_ids if (found := t.find(id_))]
     wanted = t.many(change.record.message_ids)
     sql = """UPDATE messages SET episode = ? WHERE user = ? AND id IN (SELECT value FROM json_each(?))
-        AND (episode IS NULL OR episode = ? OR episode IN (SELECT value FROM json_each(?))) RETURNING 1"""
-    filed = t.db.execute(sql, (doc, t.user, wanted, doc, t.many(parents))).fetchall()
-    if len(filed) != len(set(change.record.message_ids)):
+        AND (episode IS NULL OR episode IN (SELECT value FROM json_each(?)))"""
+    t.db.execute(sql, (doc, t.user, wanted, t.many(parents)))
+    sql = """SELECT count(*) FROM messages WHERE user = ? AND id IN (SELECT value FROM json_each(?)) AND (episode = ?
+        OR EXISTS (SELECT 1 FROM lineage WHERE child = ? AND parent = messages.doc))"""
+    (filed,) = t.db.execute(sql, (t.user, wanted, doc, doc)).fetchone()
+    if filed != len(set(change.record.message_ids)):
         raise Conflict(
             f"Of the messages of episode {change.record.id!r} some belong to another episode by now: they were processed "
             "elsewhere meanwhile. Nothing was stored; process() goes on with what still waits."

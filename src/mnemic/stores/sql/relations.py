@@ -80,6 +80,14 @@ class Relations:
                 found.setdefault(message, []).append(memory)
             return found
 
+    def told_by(self, user: str, ids: Sequence[str]) -> list[int]:
+        """Docs of the episodes that tell of messages, archived ones too, ascending."""
+        with self._db.read() as db, db:
+            number = reading.user_number(db, user)
+            sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
+                JOIN episodes e ON e.doc = l.child WHERE m.user = ? AND m.id IN {_AMONG} ORDER BY e.doc"""
+            return [row[0] for row in db.execute(sql, (number, db.dialect.many(ids))).fetchall()]
+
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes that were stored after a moment (microseconds since 1970)."""
         with self._db.read() as db:
