@@ -40,7 +40,7 @@ test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both ar
 test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over ours
 	$(BIN)/python tests/store_suites.py
 
-battery: $(VENV)/.dev  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]
+battery: $(VENV)/.fuzz  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]
 	$(BIN)/python -m tests.battery $(if $(PART),--part $(PART)) $(if $(HOURS),--hours $(HOURS))
 
 test-installs:  ## the core alone, and each integration with only its own framework
@@ -76,6 +76,10 @@ $(VENV)/.demo: $(BIN)/python $(MANIFESTS)
 
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) $(PINNED) --group dev
+	@touch $@
+
+$(VENV)/.fuzz: $(VENV)/.dev
+	$(PIP) $(PINNED) --group fuzz
 	@touch $@
 
 .venv-extras/.ready: $(MANIFESTS)

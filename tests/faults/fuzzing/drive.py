@@ -1,6 +1,6 @@
 """The same checks with coverage as the guide: ``python -m tests.faults.fuzzing.drive TARGET --seconds N``.
 
-Needs ``pip install atheris`` (Linux, Python 3.11 to 3.13), which nothing else here does. What it finds is a failed assertion
+Needs atheris (Linux, Python 3.11 to 3.13), which ``make battery`` installs. What it finds is a failed assertion
 or an exception that nobody declared, and the input that leads there is written to ``crash-...`` in the working folder.
 """
 
