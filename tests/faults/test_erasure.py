@@ -3,13 +3,14 @@
 import contextlib
 import os
 import shutil
+from dataclasses import replace
 
 import pytest
 from tests.battery import note
 
 from mnemic import Conflict, Memory, Message, NotFound
 from mnemic.text.terms import index_terms
-from mnemic.types import Erase, Purge
+from mnemic.types import Consolidate, Erase, Promotion, Purge, Revise
 
 from . import erasing
 from .erasing import Dense, Item, forms, opened, scan, vectors_of
@@ -344,37 +345,67 @@ def test_killed_before_every_statement_it_finishes_at_the_next_opening(tmp_path)
     assert gone >= 4
 
 
+def reworded(memory):
+    """A consolidation, made as a model would: it merged two memories into the text of a third."""
+    for id_, text in (("best", "The box is red"), ("goes", "The box holds SECRET"), ("stays", "The box is heavy")):
+        memory.remember(text, id=id_)
+    record = replace(memory.get("best"), content="The red heavy box holds SECRET", version=2)
+    (index,) = memory._engine.indexing([record], memory._engine.embedder)
+    promotion = Promotion(
+        id="best", importance=0.9, absorbed=("goes", "stays"), revised=Revise(record=record, indexing=index)
+    )
+    change = Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})
+    memory._engine.store.apply("ana", [change], model=memory._engine.embedder.id)
+    assert memory.get("stays").status == "archived"
+
+
+def nothing_tells(memory):
+    assert "SECRET" not in str([memory.get("stays"), memory.history("stays"), memory.log()])
+    with memory._engine.store._db.read() as db:
+        assert "SECRET" not in str(db.execute("SELECT row FROM versions").fetchall())
+    assert memory.verify().ok, memory.verify().findings
+
+
 def test_a_consolidated_text_is_taken_back(tmp_path):
-    """A model merged two memories into one text: when one of them goes, the other gets its own words back."""
-    from dataclasses import replace
-
-    from mnemic.types import Consolidate, Promotion, Revise
-
+    """When one of those that were merged goes, the other gets its own words back."""
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
-        for id_, text in (("best", "The box is red"), ("goes", "The box holds SECRET"), ("stays", "The box is heavy")):
-            memory.remember(text, id=id_)
-        record = memory.get("best")
-        merged = replace(record, content="The red heavy box holds SECRET", version=2)
-        (index,) = memory._engine.indexing([merged], memory._engine.embedder)
-        promotion = Promotion(
-            id="best", importance=0.9, absorbed=("goes", "stays"), revised=Revise(record=merged, indexing=index)
-        )
-        store = memory._engine.store
-        store.apply(
-            "ana",
-            [Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})],
-            model=memory._engine.embedder.id,
-        )
-        assert memory.get("stays").status == "archived"
+        reworded(memory)
         erasure = memory.forget(ids=["goes"], hard=True)
         assert erasure.ids == ("goes",)
         assert erasure.remade == ("best",)
         assert memory.get("best").content == "The box is red"
         assert memory.get("best").status == memory.get("stays").status == "short_term"
         assert "SECRET" not in str(memory.history("best"))
-        with store._db.read() as db:
-            assert "SECRET" not in str(db.execute("SELECT row FROM versions").fetchall())
-        assert memory.verify().ok, memory.verify().findings
+        nothing_tells(memory)
         with contextlib.suppress(NotFound):
             memory.undo("con")
         assert memory.verify().ok, memory.verify().findings
+
+
+def test_a_consolidated_text_that_was_taken_back_before_is_gone_from_the_versions_too(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        reworded(memory)
+        memory.undo("con")
+        assert memory.forget(ids=["goes"], hard=True).ids == ("goes",)
+        assert (memory.get("best").content, memory.get("best").version) == ("The box is red", 3)
+        assert memory.get("stays").status == "short_term"
+        nothing_tells(memory)
+
+
+@pytest.mark.parametrize("forgotten", [True, False])
+def test_a_consolidated_text_that_could_not_be_taken_back_goes_along(tmp_path, forgotten):
+    """It was forgotten, or changed, when the consolidation was undone, and still tells what the member told."""
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        reworded(memory)
+        if forgotten:
+            memory.forget(ids=["best"])
+        else:
+            memory.update("best", content="The red heavy box still holds SECRET")
+        memory.undo("con")
+        if forgotten:
+            memory.restore("best")
+        assert sorted(memory.forget(ids=["goes"], hard=True).ids) == ["best", "goes"]
+        nothing_tells(memory)
+        assert memory.get("stays").status == ("archived" if forgotten else "short_term")
+        if forgotten:
+            assert memory.restore("stays")[0].outcome == "stored"

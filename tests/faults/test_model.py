@@ -652,7 +652,8 @@ class Walk(RuleBasedStateMachine):
         assert (versions[item.version], len(versions)) == (item.content, item.version)
         place = Place(user=user, project=item.project, session=item.session)
         shown, items = self.model.shown(place, kinds=[item.kind]), self.model.items[user]
-        k = 50 if item.sources & shown else 5  # what was made of something that is shown is named by it
+        # what was made of something that is shown is named by it, and what waits for its vector is ranked by words alone
+        k = 50 if item.sources & shown or handle.stats().pending.get("embed") else 5
         hits = self.at(place).search(item.content, k=k, kinds=[item.kind], untrusted_share=1.0)
         assert {hit.id for hit in hits} <= shown
         assert len(hits) <= k

@@ -275,3 +275,15 @@ class UndoPromises:
         assert _statuses(store, "abc") == ["short_term"] * 3
         assert "1 of its memories" in receipt.reason
         assert store.verify().ok
+
+    def test_members_of_what_was_forgotten_meanwhile_are_forgotten_too(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc"), consolidation("abc"), Archive(id="a")])
+        assert store.apply("ana", [Undo(id="con")])[0].reason.startswith("3 of its memories")
+        assert _statuses(store, "abc") == ["archived"] * 3
+        assert [store.history("ana", id_)[-1].operation for id_ in "abc"] == ["archive"] * 3
+        assert memory_of(store, "a").source_ids == ()
+        store.erasure.erase("ana", Erase(ids=("a",)))
+        assert store.verify().ok
+        store.apply("ana", [Restore(id="b")])
+        assert _statuses(store, "bc") == ["short_term", "archived"]
+        assert store.verify().ok

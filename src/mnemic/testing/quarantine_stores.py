@@ -15,6 +15,7 @@ from mnemic.testing.knowledge_stores import everything, memory_of, number_of, pu
 from mnemic.types import (
     Archive,
     Consolidate,
+    Erase,
     Filters,
     Promotion,
     Quarantine,
@@ -171,6 +172,22 @@ class QuarantinePromises:
         assert [memory_of(store, id_).status for id_ in "ab"] == ["archived", "archived"]
         _released(store, "a", "b")
         assert memory_of(store, "a").status != "archived"
+        assert store.history("ana", "b")[-1].operation == "archive"
+        _sound(store)
+        store.apply("ana", [Restore(id="b")])
+        assert memory_of(store, "b").status != "archived"
+        _sound(store)
+
+    def test_what_stood_for_it_may_be_gone_when_it_is_released(self, store: Store) -> None:
+        store.apply("ana", [add_memory("a"), add_memory("b")])
+        promoted = Promotion(id="a", importance=0.9, absorbed=("b",))
+        store.apply("ana", [Consolidate(id="con", promotions=(promoted,), contradictions=(), weighed={})])
+        _put(store, "a", "b")
+        store.erasure.erase("ana", Erase(ids=("a",)))
+        _released(store, "b")
+        _sound(store)
+        store.apply("ana", [Restore(id="b")])
+        assert memory_of(store, "b").status != "archived"
         _sound(store)
 
     def test_what_another_says_by_now_stays_away(self, store: Store) -> None:

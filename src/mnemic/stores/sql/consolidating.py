@@ -240,34 +240,57 @@ def twin(t: Transaction, doc: int) -> bool:
     return bool(t.db.execute(sql, (doc,)).fetchall())
 
 
-def demote(t: Transaction, promotion: dict[str, Any], consolidation: str) -> int:
+def demote(t: Transaction, promotion: dict[str, Any], consolidation: str, *, texts_back: bool = False) -> int:
     """Take one promotion back; returns how many memories stay as they are, because they were changed since.
 
     What was forgotten or replaced since was so for all that it stood for: its members do not come back by themselves.
 
+    Args:
+        t: the transaction.
+        promotion: as the plan of its consolidation holds it.
+        consolidation: its id.
+        texts_back: a text that it was given is taken back, whoever changed it since.
+
     Raises:
         Conflict: a later consolidation rests on this one.
     """
-    doc = promotion["doc"]
-    sql = "SELECT id, status, expired_at FROM memories WHERE doc = ?"
-    id_, status, expired = t.db.execute(sql, (doc,)).fetchone()
+    doc, revised = promotion["doc"], promotion["revised"]
+    sql = "SELECT id, status, expired_at, version FROM memories WHERE doc = ?"
+    id_, status, expired, version = t.db.execute(sql, (doc,)).fetchone()
     if status == "archived" and (fate := last_fate(t, doc))[0] == "absorb":
         raise Conflict(
             f"The memory {id_!r} went into another one by the consolidation {fate[1]!r}. Nothing was changed; undo that "
             "one first."
         )
-    if status == "archived" or expired is not None:
+    gone = status == "archived" or expired is not None
+    if texts_back or not revised or (version == revised and not gone):
+        _part(t, promotion)  # else its text still tells what they told: it is made of them, and is erased with them
+    if gone:
+        for held in promotion["absorbed"]:
+            if last_fate(t, held["doc"]) == ("absorb", consolidation):
+                _left_alone(t, held["doc"], "what stood for it was forgotten")
         return 1 + len(promotion["absorbed"])
     for source, target, kind in promotion["moved"]:
         t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", (source, target, kind))
     for link in promotion["links"]:
         put_back(t, link)
+    _put_back(t, promotion, "long_term", consolidation)
+    return sum(not _speaks_again(t, member, consolidation) for member in promotion["absorbed"])
+
+
+def _part(t: Transaction, promotion: dict[str, Any]) -> None:
+    """A memory is no longer made of those it stood for."""
+    doc = promotion["doc"]
     for parent in promotion["lineage"]:
         t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (doc, parent))
     for child in promotion["turned"]:
         t.db.execute("INSERT INTO lineage(child, parent) VALUES(?, ?) ON CONFLICT DO NOTHING", (child, doc))
-    _put_back(t, promotion, "long_term", consolidation)
-    return sum(not _speaks_again(t, member, consolidation) for member in promotion["absorbed"])
+
+
+def _left_alone(t: Transaction, doc: int, reason: str) -> None:
+    """What nothing stands for any more and does not come back by itself is forgotten."""
+    id_, version = t.db.execute("SELECT id, version FROM memories WHERE doc = ?", (doc,)).fetchone()
+    t.event("archive", doc, id_, version, reason=reason)
 
 
 def _speaks_again(t: Transaction, member: dict[str, Any], consolidation: str) -> bool:
@@ -275,9 +298,8 @@ def _speaks_again(t: Transaction, member: dict[str, Any], consolidation: str) ->
     doc = member["doc"]
     if last_fate(t, doc) != ("absorb", consolidation):
         return False
-    if twin(t, doc):  # nothing stands for it any more: it is forgotten
-        id_, version = t.db.execute("SELECT id, version FROM memories WHERE doc = ?", (doc,)).fetchone()
-        t.event("archive", doc, id_, version, reason="another memory says the same")
+    if twin(t, doc):
+        _left_alone(t, doc, "another memory says the same")
         return False
     _put_back(t, member, "archived", consolidation)
     return True

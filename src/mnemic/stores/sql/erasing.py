@@ -184,12 +184,14 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
             doc = promotion["doc"]
             if doc in restored and undone is None:
                 since[doc] = promotion["revised"] or since.get(doc, 1)
-                if consolidating.demote(t, promotion, id_) > len(promotion["absorbed"]):
+                if consolidating.demote(t, promotion, id_, texts_back=True) > len(promotion["absorbed"]):
                     raise Conflict("A memory that was to be restored changed meanwhile. Nothing was erased; try again.")
             elif doc in victims:
                 if undone is None:
                     _release(t, promotion, victims, id_)
             else:
+                if undone is not None and promotion["revised"]:
+                    _unsay(t, promotion, victims)
                 kept.append(_without(t, promotion, victims, undone=undone is not None))
         left = {
             "promotions": kept[::-1],
@@ -224,6 +226,14 @@ def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], conso
     for link in promotion["links"]:
         if not victims & set(link[:2]):
             consolidating.put_back(t, link)
+
+
+def _unsay(t: Transaction, promotion: dict[str, Any], victims: set[int]) -> None:
+    """The version that told what victims told, by a consolidation that was taken back, says what the one before it says."""
+    if any(held["doc"] in victims for held in promotion["absorbed"]):
+        sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
+            AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
+        t.db.execute(sql, (promotion["doc"], promotion["revised"]))
 
 
 def _without(t: Transaction, promotion: dict[str, Any], victims: set[int], *, undone: bool) -> dict[str, Any]:

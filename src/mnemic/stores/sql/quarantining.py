@@ -99,7 +99,10 @@ def _released(t: Transaction, doc: int) -> int:
         return 0
     table, id_, _, version = row
     if before is not None:  # it had been forgotten or absorbed, and is so again
-        t.event(before[0] or "archive", doc, id_, version, **before[1])
+        fate, detail = before
+        if fate == "absorb" and not _stood_for(t, doc, detail.get("consolidation", "")):
+            fate, detail = "archive", {"reason": "nothing stands for it any more"}
+        t.event(fate or "archive", doc, id_, version, **detail)
         return 1
     if table == "memories" and _twin(t, doc):
         t.event("archive", doc, id_, version, reason="released, but another memory says the same by now")
@@ -108,6 +111,13 @@ def _released(t: Transaction, doc: int) -> int:
     t.db.execute(sql, (doc,))
     t.event("restore", doc, id_, version, reason="released from quarantine")
     return 1
+
+
+def _stood_for(t: Transaction, doc: int, consolidation: str) -> bool:
+    """Whether a memory is among those that a consolidation in force made another stand for."""
+    sql = "SELECT plan FROM consolidations WHERE user = ? AND id = ? AND undone_at IS NULL"
+    plans = [json.loads(plan) for (plan,) in t.db.execute(sql, (t.user, consolidation)).fetchall()]
+    return any(held["doc"] == doc for plan in plans for p in plan["promotions"] for held in p["absorbed"])
 
 
 def _twin(t: Transaction, doc: int) -> bool:
