@@ -334,6 +334,8 @@ class Walk(RuleBasedStateMachine):
         assert not erasure.missing
         assert not erasure.purge.found
         stood = {item.id for item in items.values() if item.absorbed}
+        # what one of them stood for, and was restored since, has its own links again
+        stood_for = {s for id_ in gone if items[id_].kind == "memory" for s in items[id_].sources}
         self.model.unsure |= {user} if stood else set()
         self.adopt(
             user,
@@ -341,7 +343,7 @@ class Walk(RuleBasedStateMachine):
                 (old.content, old.version, old.project, old.session) == (new.content, new.version, new.project, new.session)
                 and new.sources <= old.sources and (old.status == new.status or old.id in stood)
             ),
-            linked=lambda edge: bool(stood) or bool(gone & set(edge[:2])),
+            linked=lambda edge: bool(stood) or bool((gone | stood_for) & set(edge[:2])),
             gone=gone,
         )  # fmt: skip
         assert not any(gone & item.sources for item in self.model.items[user].values())

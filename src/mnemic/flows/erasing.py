@@ -172,7 +172,8 @@ def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -
         if not empty:
             break
         named |= empty
-    remade = retelling.told_again(engine, [(records[id_], left[id_]) for id_ in sorted(decision.remade)])
+    told_of = [(records[id_], left[id_]) for id_ in sorted(decision.remade)]
+    remade = retelling.told_again(engine, told_of, gone=decision.gone)
     held = list(decision.restored.values())
     restored = [
         Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))

@@ -289,7 +289,7 @@ def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[_Line]]:
     counts = {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
     if header.get("counts") != counts:
         raise InvalidInput(
-            f"The header counts {header.get('counts')}, the file holds {counts}: it is cut off or changed."
+            f"The header counts {shown(header.get('counts'), 200)}, the file holds {counts}: it is cut off or changed."
         )
     _check(lines)
     return header, lines
@@ -344,7 +344,7 @@ def _object(number: int, text: str) -> dict[str, Any]:
 def _line(number: int, text: str) -> _Line:
     values = _object(number, text)
     kind = values.pop("kind", None)
-    if kind not in _KINDS:
+    if not isinstance(kind, str) or kind not in _KINDS:
         raise _wrong(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
     made: Any = _KINDS[kind]
     beside, hints = _BESIDE[kind], _hints(kind)
@@ -377,6 +377,7 @@ def _check(lines: Sequence[_Line]) -> None:
     seen: set[str] = set()
     live: set[tuple[object, ...]] = set()
     trusts: dict[str, float] = {}
+    levels: dict[str, tuple[object, object]] = {}
     for line in lines:
         value = line.value
         if missing := sorted(_named(value) - seen):
@@ -388,13 +389,28 @@ def _check(lines: Sequence[_Line]) -> None:
         seen.add(value.id)
         trusts[value.id] = _trust(line, value, trusts)
         if isinstance(value, Message):
+            levels[value.id] = (line.beside["project"], value.session)
             continue
+        if isinstance(value, Episode):
+            _tells(line, value, levels)
         if len(line.beside["earlier"] or ()) != value.version - 1:
             raise _wrong(line.number, f"is version {value.version} without those before")
         if isinstance(value, MemoryRecord) and value.status != "archived" and value.expired_at is None:
             if (key := _key(value, value.content)) in live:
                 raise _wrong(line.number, "says what a memory before it says")
             live.add(key)
+
+
+def _tells(line: _Line, episode: Episode, levels: Mapping[str, tuple[object, object]]) -> None:
+    """An episode tells of messages, all of its project and, where it has one, of its conversation."""
+    of = [levels.get(id_) for id_ in episode.message_ids]
+    if not of or None in of:
+        raise _wrong(line.number, "is an episode that names no message, or something else than messages")
+    own = (episode.project, episode.session)
+    if any(level != own for level in of) and (
+        episode.session is not None or {level[0] for level in of if level} != {own[0]}
+    ):
+        raise _wrong(line.number, "is an episode of another project or conversation than its messages")
 
 
 def _trust(line: _Line, value: Record, known: Mapping[str, float]) -> float:

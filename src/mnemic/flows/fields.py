@@ -52,7 +52,10 @@ def _number(name: str, kind: Any, value: object) -> float:
 
 
 def _moment(name: str, text: str) -> datetime:
-    moment = datetime.fromisoformat(text)
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(f"{name} is {shown(text, 60)}, which is no time") from None
     if moment.utcoffset() is None:
         raise ValueError(f"{name} names no zone")
     to_micros(moment)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
@@ -75,9 +75,7 @@ def _changes(engine: Engine, scope: Scope, stored: Stored) -> list[Change]:
     (change,) = told_again(engine, [(held, left)])
     if live and (change.record.title, change.record.content) == (held.title, held.content):
         return []
-    # what is forgotten may come back: it stays a source, and none is more trusted than its sources
-    record = replace(change.record, message_ids=held.message_ids, source=held.source, trust=held.trust)
-    return [*([] if live else [Restore(id=held.id)]), replace(change, record=record)]
+    return [*([] if live else [Restore(id=held.id)]), change]
 
 
 def _emptied(engine: Engine, scope: Scope, id_: str) -> bool:
@@ -86,14 +84,22 @@ def _emptied(engine: Engine, scope: Scope, id_: str) -> bool:
     return last.operation == "archive" and last.detail.get("reason") == EMPTY
 
 
-def told_again(engine: Engine, left: Sequence[tuple[object, Sequence[Message]]]) -> list[AddEpisode]:
-    """The next versions of episodes, told of the messages that are left of each."""
+def told_again(
+    engine: Engine, left: Sequence[tuple[object, Sequence[Message]]], *, gone: Collection[str] = ()
+) -> list[AddEpisode]:
+    """The next versions of episodes, told of the messages that are left of each.
+
+    What is forgotten and not ``gone`` for good may come back: it stays a source, and none is more trusted than its sources.
+    """
     consultant = Consultant(engine)
     changes: list[AddEpisode] = []
     for held, messages in left:
         assert isinstance(held, Episode)
         (told,) = telling.episodes(consultant, [messages], (held.project, held.session))
         record = replace(told.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
+        still = tuple(id_ for id_ in held.message_ids if id_ not in gone)
+        if len(still) > len(messages) or held.source_ids:
+            record = replace(record, message_ids=still, source=held.source, trust=held.trust)
         (index,) = engine.indexing([record], engine.embedder)
         changes.append(AddEpisode(record=record, indexing=index, refine=told.unrefined))
     return changes

@@ -212,6 +212,24 @@ class TestForgotten:
         }
         assert memory.verify().ok
 
+    def test_one_of_its_messages_is_erased_while_another_is_forgotten(self, memory):
+        said = (
+            ("user", "My cat is called Miso."),
+            ("assistant", "The cat door is open."),
+            ("user", "I feed the cat at eight."),
+        )
+        memory.add([Message(role=role, content=text, id=f"m{at}") for at, (role, text) in enumerate(said)])
+        memory.process()
+        memory.forget(ids=["m1"])
+        memory.forget(ids=["m0"], hard=True)
+        (episode,) = memory.episodes()
+        assert (episode.message_ids, episode.trust) == (("m1", "m2"), memory.get("m1").trust)
+        assert "door" not in episode.content
+        assert memory.verify().ok
+        memory.restore("m1")
+        assert memory.episodes()[0].message_ids == ("m1", "m2")
+        assert memory.verify().ok
+
     def test_an_episode_that_was_forgotten_itself_stays_so(self, memory, named):
         memory.forget(ids=[memory.episodes()[0].id])
         memory.forget(ids=[named])
