@@ -29,7 +29,7 @@ def headed(text: str) -> None:
         assert value
     assert len(body) + sum(map(len, fields.values())) <= 4 * len(text) + 16
     again, rest = front_matter(body) if not fields else ({}, body)
-    if not body.lstrip("\n").startswith("---"):
+    if not body.lstrip().startswith("---"):  # after blank lines another one may begin
         assert (again, rest) == ({}, body)
     heading, paragraph = lead(text)
     for found in (heading, paragraph, *fields.values()):
