@@ -10,10 +10,9 @@ from __future__ import annotations
 import base64
 import heapq
 import json
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from datetime import datetime
 from functools import cache
 from graphlib import TopologicalSorter
@@ -28,7 +27,7 @@ from mnemic.flows.fields import typed
 from mnemic.flows.guarding import accepted, within
 from mnemic.flows.learning import slots_of
 from mnemic.flows.preferences import KEY
-from mnemic.safety.trust import least
+from mnemic.flows.vetting import Line, Record, check, key_of, source_ids, vetted, wrong
 from mnemic.services.files import whole
 from mnemic.text.canonical import to_json
 from mnemic.text.showing import shown
@@ -50,7 +49,6 @@ BATCH = 256
 FAR = 10
 """Links followed at once when the graph is read."""
 
-Record = Message | Episode | MemoryRecord
 Progress = Callable[[int, int], None]
 
 _KINDS: Mapping[str, type[Record | Link]] = {
@@ -187,7 +185,7 @@ def _jsonable(value: object) -> object:
 def _sources_first(records: Mapping[int, Stored]) -> list[int]:
     """Docs in their order, except that what a record was made from comes before it."""
     docs = {str(stored.value.id): doc for doc, stored in records.items()}
-    sources = {doc: {docs[id_] for id_ in _source_ids(s.value) if id_ in docs} for doc, s in records.items()}
+    sources = {doc: {docs[id_] for id_ in source_ids(s.value) if id_ in docs} for doc, s in records.items()}
     sorter = TopologicalSorter(sources)
     sorter.prepare()
     free, order = list[int](), list[int]()
@@ -197,10 +195,6 @@ def _sources_first(records: Mapping[int, Stored]) -> list[int]:
         order.append(heapq.heappop(free))
         sorter.done(order[-1])
     return order
-
-
-def _source_ids(value: Record) -> tuple[str, ...]:
-    return () if isinstance(value, Message) else value.source_ids
 
 
 def _place_sources(lines: Sequence[dict[str, object]]) -> None:
@@ -226,16 +220,6 @@ def _edges(engine: Engine, user: str, number: int, stored: Mapping[int, Stored])
 
 
 # In
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """One line that was read: its value, what is told beside it, and its place in the file."""
-
-    number: int
-    kind: str
-    value: Record | Link
-    beside: Mapping[str, Any]
 
 
 def restore_from(
@@ -274,7 +258,7 @@ def restore_from(
     return {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
 
 
-def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[_Line]]:
+def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
     """Header and checked lines."""
     texts = _texts(file)
     header = _object(1, next(texts, ""))
@@ -291,11 +275,11 @@ def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[_Line]]:
         raise InvalidInput(
             f"The header counts {shown(header.get('counts'), 200)}, the file holds {counts}: it is cut off or changed."
         )
-    _check(lines)
+    check(lines)
     return header, lines
 
 
-def _safe(policy: SecretPolicy, line: _Line) -> _Line:
+def _safe(policy: SecretPolicy, line: Line) -> Line:
     """A line without secrets; one that held some is embedded anew."""
     if isinstance(line.value, Link):
         return line
@@ -324,10 +308,6 @@ def _texts(file: str | Path | IO[str]) -> Iterator[str]:
         raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Give a file that mnemic export wrote.") from error
 
 
-def _wrong(number: int, what: str) -> InvalidInput:
-    return InvalidInput(f"Line {number} {what}. Nothing was stored.")
-
-
 def _object(number: int, text: str) -> dict[str, Any]:
     def refuse(word: str) -> float:
         raise ValueError(word)
@@ -335,28 +315,30 @@ def _object(number: int, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise _wrong(number, f"is not JSON: {error}") from error
+        raise wrong(number, f"is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise _wrong(number, "is not an object")
+        raise wrong(number, "is not an object")
     return cast("dict[str, Any]", value)
 
 
-def _line(number: int, text: str) -> _Line:
+def _line(number: int, text: str) -> Line:
     values = _object(number, text)
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise _wrong(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
+        raise wrong(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
     made: Any = _KINDS[kind]
     beside, hints = _BESIDE[kind], _hints(kind)
     if unknown := sorted(set(values) - set(hints)):
-        raise _wrong(number, f"has a field {shown(unknown[0])} that a {kind} has not")
+        raise wrong(number, f"has a field {shown(unknown[0])} that a {kind} has not")
     try:
         checked = {name: typed(name, hints[name], value) for name, value in values.items()}
         own = {field.name for field in fields(made)}
         value: Record | Link = made(**{name: item for name, item in checked.items() if name in own})
+        if not isinstance(value, Link):
+            vetted(value, cast("str | None", checked.get("project")))
     except (TypeError, ValueError) as error:
-        raise _wrong(number, f"is no {kind}: {error}") from error
-    return _Line(number, kind, value, {name: checked.get(name) for name in beside})
+        raise wrong(number, f"is no {kind}: {error}") from error
+    return Line(number, kind, value, {name: checked.get(name) for name in beside})
 
 
 _HINTS: Mapping[str, Any] = {
@@ -372,63 +354,6 @@ def _hints(kind: str) -> Mapping[str, Any]:
     return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _BESIDE[kind]}
 
 
-def _check(lines: Sequence[_Line]) -> None:
-    """What the record would refuse half-way: names that are not unique, sources that do not come first, twins."""
-    seen: set[str] = set()
-    live: set[tuple[object, ...]] = set()
-    trusts: dict[str, float] = {}
-    levels: dict[str, tuple[object, object]] = {}
-    for line in lines:
-        value = line.value
-        if missing := sorted(_named(value) - seen):
-            raise _wrong(line.number, f"names {shown(missing[0], 60)}, which is not in the file before it")
-        if isinstance(value, Link):
-            continue
-        if not value.id or value.id in seen:
-            raise _wrong(line.number, f"has the id {shown(value.id, 60)}, which is empty or taken")
-        seen.add(value.id)
-        trusts[value.id] = _trust(line, value, trusts)
-        if isinstance(value, Message):
-            levels[value.id] = (line.beside["project"], value.session)
-            continue
-        if isinstance(value, Episode):
-            _tells(line, value, levels)
-        if len(line.beside["earlier"] or ()) != value.version - 1:
-            raise _wrong(line.number, f"is version {value.version} without those before")
-        if isinstance(value, MemoryRecord) and value.status != "archived" and value.expired_at is None:
-            if (key := _key(value, value.content)) in live:
-                raise _wrong(line.number, "says what a memory before it says")
-            live.add(key)
-
-
-def _tells(line: _Line, episode: Episode, levels: Mapping[str, tuple[object, object]]) -> None:
-    """An episode tells of messages, all of its project and, where it has one, of its conversation."""
-    of = [levels.get(id_) for id_ in episode.message_ids]
-    if not of or None in of:
-        raise _wrong(line.number, "is an episode that names no message, or something else than messages")
-    own = (episode.project, episode.session)
-    if any(level != own for level in of) and (
-        episode.session is not None or {level[0] for level in of if level} != {own[0]}
-    ):
-        raise _wrong(line.number, "is an episode of another project or conversation than its messages")
-
-
-def _trust(line: _Line, value: Record, known: Mapping[str, float]) -> float:
-    """The trust of a record, which is that of what it was made from or less."""
-    if value.trust is None or (isinstance(value, Message) and None in (value.sent_at, value.source)):
-        raise _wrong(line.number, "is a message without sent_at, source or trust")
-    if value.trust > least(known[source] for source in _named(value)):
-        raise _wrong(line.number, "is trusted more than what it was made from")
-    return value.trust
-
-
-def _named(value: Record | Link) -> set[str]:
-    """The records that another one needs."""
-    if isinstance(value, Link):
-        return {value.source, value.target}
-    return {*_source_ids(value), *(value.message_ids if isinstance(value, Episode) else ())}
-
-
 class _Blank:
     """Stands for the embedder where vectors come from the file: they are put in afterwards."""
 
@@ -440,7 +365,7 @@ class _Blank:
 
 
 def _indexed(
-    engine: Engine, lines: Sequence[_Line], progress: Progress | None, *, carried: bool
+    engine: Engine, lines: Sequence[Line], progress: Progress | None, *, carried: bool
 ) -> dict[str, changes.Indexing]:
     """How each record is found, by id."""
     found: dict[str, changes.Indexing] = {}
@@ -455,20 +380,20 @@ def _indexed(
     return found
 
 
-def _record(line: _Line) -> Record:
+def _record(line: Line) -> Record:
     return cast("Record", line.value)
 
 
-def _vector(line: _Line) -> NDArray[np.float32] | None:
+def _vector(line: Line) -> NDArray[np.float32] | None:
     text = line.beside["vector"]
     if text is None:
         return None
     try:
         vector = np.frombuffer(base64.b64decode(text, validate=True), "<f2").astype(np.float32)
     except ValueError as error:
-        raise _wrong(line.number, f"holds no vector: {error}") from error
+        raise wrong(line.number, f"holds no vector: {error}") from error
     if not vector.size or not np.isfinite(vector).all():
-        raise _wrong(line.number, "holds a vector that is empty or not finite")
+        raise wrong(line.number, "holds a vector that is empty or not finite")
     return vector
 
 
@@ -480,7 +405,7 @@ def _slots(value: Record | Link) -> tuple[str, ...]:
     return slots_of(value.content)
 
 
-def _changes(lines: Sequence[_Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:
+def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:
     """The changes that make the record anew, in an order in which none is refused."""
     shared = Counter(key for line in lines for key in _keys(line))
     made: list[changes.Change] = []
@@ -515,7 +440,7 @@ def _changes(lines: Sequence[_Line], indexing: Mapping[str, changes.Indexing]) -
     return [*made, *last, *reversed(doubted)]  # each for its own reason, before what it was made from
 
 
-def _added(line: _Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:
+def _added(line: Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:
     """The versions of a record, one after the other."""
     if isinstance(value, Message):
         yield changes.AddMessage(message=value, project=line.beside["project"], indexing=index)
@@ -538,13 +463,9 @@ def _added(line: _Line, value: Record, index: changes.Indexing) -> Iterator[chan
 _EARLIER = changes.Indexing(terms=(), length=0, traits=0)
 
 
-def _keys(line: _Line) -> set[tuple[object, ...]]:
+def _keys(line: Line) -> set[tuple[object, ...]]:
     """What a memory says or said, at its level: no two live ones may say the same at any moment."""
     value = line.value
     if not isinstance(value, MemoryRecord):
         return set()
-    return {_key(value, content) for content in (value.content, *(line.beside["earlier"] or ()))}
-
-
-def _key(value: MemoryRecord, content: str) -> tuple[object, ...]:
-    return value.project, value.session, " ".join(unicodedata.normalize("NFC", content).split())
+    return {key_of(value, content) for content in (value.content, *(line.beside["earlier"] or ()))}

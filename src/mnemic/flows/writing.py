@@ -33,10 +33,12 @@ from mnemic.types import (
     Source,
 )
 
-__all__ = ["add", "archive", "identifiers", "remember", "restore", "update"]
+__all__ = ["MAX_CONTENT", "MAX_ID", "add", "archive", "identifiers", "json_object", "remember", "restore", "update"]
 
 MAX_CONTENT = 1_000_000
 MAX_ID = 1_000
+MAX_DEPTH = 100
+"""Levels of metadata: each takes a few frames of the stack, and how many are left depends on the caller."""
 BATCH = 256
 MINTED = "msg_"
 
@@ -66,7 +68,7 @@ def _fraction(what: str, value: object) -> float:
     return float(value)
 
 
-def _json_object(what: str, value: object) -> dict[str, Any]:
+def json_object(what: str, value: object) -> dict[str, Any]:
     """A metadata object with text that can be stored; its values are checked when they are written."""
     if value is None:
         return {}
@@ -75,20 +77,24 @@ def _json_object(what: str, value: object) -> dict[str, Any]:
     if not all(isinstance(key, str) for key in items):
         raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {given}.")
     try:
-        cleaned = {clean(str(key)): _json_value(item) for key, item in items.items()}
+        cleaned = {clean(str(key)): _json_value(item, 1) for key, item in items.items()}
     except RecursionError as error:
-        raise InvalidInput(f"{what} is nested too deep, or within itself. Store a flatter value.") from error
+        raise InvalidInput(
+            f"{what} is nested deeper than {MAX_DEPTH} levels, or within itself. Store a flatter value."
+        ) from error
     to_json(cleaned)
     return cleaned
 
 
-def _json_value(value: object) -> object:
+def _json_value(value: object, depth: int) -> object:
     if isinstance(value, str):
         return clean(value)
+    if depth > MAX_DEPTH:
+        raise RecursionError
     if isinstance(value, Mapping):
-        return {clean(str(k)): _json_value(v) for k, v in cast("Mapping[object, object]", value).items()}
+        return {clean(str(k)): _json_value(v, depth + 1) for k, v in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple)):
-        return [_json_value(item) for item in cast("Sequence[object]", value)]
+        return [_json_value(item, depth + 1) for item in cast("Sequence[object]", value)]
     return value
 
 
@@ -142,7 +148,7 @@ def _complete(
         sent_at=_moment("sent_at", m.sent_at, zone) or moment,
         id=id_ or minted(MINTED),
         session=_optional("session", m.session) or session or scope.session,
-        metadata=_json_object("metadata", m.metadata),
+        metadata=json_object("metadata", m.metadata),
         source=source,
         trust=TRUST_OF_SOURCE[source] if m.trust is None else _fraction("trust", m.trust),
     )
@@ -214,7 +220,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         salience=0.5 if importance is None else _fraction("importance", importance),
         pinned=importance is not None,
         tags=_words("tags", options["tags"]),
-        metadata=_json_object("metadata", options["metadata"]),
+        metadata=json_object("metadata", options["metadata"]),
         source_ids=_words("source_ids", options["source_ids"]),
         project=scope.project,
         session=scope.session if options["level"] == "session" else None,
@@ -259,7 +265,7 @@ def _changed(name: str, value: object, zone: tzinfo) -> Any:
         case "tags":
             return _words(name, value)
         case "metadata":
-            return _json_object(name, value)
+            return json_object(name, value)
         case "valid_at" | "invalid_at" | "delete_after":
             return _moment(name, value, zone)
         case "type" if value not in TYPES:

@@ -246,6 +246,46 @@ class TestRefusals:
                 record.take("\n".join(change(exported.splitlines())))
             assert record.engine.store.user("ana") is None
 
+    @pytest.mark.parametrize(
+        ("kind", "fields", "what"),
+        [
+            ("message", {"content": " \n"}, "Line 2 is no message: its content is empty"),
+            ("message", {"role": ""}, "its role is empty"),
+            ("message", {"kind": ["message"]}, "has the kind"),
+            ("message", {"sent_at": "x" * 5_000}, "which is no time"),
+            ("message", {"session": "x" * 2_000}, "session must have 1 to 1000 characters"),
+            ("message", {"project": ""}, "project must have 1 to 1000 characters"),
+            ("message", {"name": "x" * 2_000}, "name has 2,000 characters"),
+            ("message", {"metadata": json.loads('{"a":' * 400 + "1" + "}" * 400)}, "nested deeper than 100 levels"),
+            ("episode", {"session": "another"}, "another project or conversation than its messages"),
+            ("episode", {"project": "another"}, "another project or conversation than its messages"),
+            ("episode", {"message_ids": []}, "names no message"),
+            ("memory", {"status": "consolidating"}, "under way"),
+            ("memory", {"tags": ["x" * 1_000_001]}, "tags has 1,000,001 characters"),
+            ("memory", {"expired_at": None}, "replaces 'old', whose time has not ended"),
+        ],
+    )
+    def test_what_no_call_would_have_stored(self, tmp_path, kind, fields, what):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.scoped(session="s").add_exchange("I moved to Lisbon.", "How is it?")
+            memory.process()
+            for name, text in (("old", "The box is red."), ("new", "The box is blue.")):
+                memory.remember(text, id=name)
+            memory.link("new", "old", "supersedes")
+            memory.export(file := io.StringIO())
+        lines = [json.loads(line) for line in file.getvalue().splitlines()]
+        next(
+            line for line in lines[1:] if line["kind"] == kind and line["id"] != "new" and "source_ids" not in line
+        ).update({name: value for name, value in fields.items() if value is not None})
+        for line in lines:
+            for name in [name for name, value in fields.items() if value is None]:
+                line.pop(name, None)
+        with Record(tmp_path) as record:
+            with pytest.raises(InvalidInput, match=what) as refused:
+                record.take("\n".join(map(json.dumps, lines)))
+            assert len(str(refused.value)) < 500
+            assert record.engine.store.user("ana") is None
+
     @pytest.mark.parametrize("vector", ["!", "AHw=", ""])
     def test_damaged_vectors(self, source, tmp_path, vector):
         with Record(source) as record:

@@ -10,7 +10,7 @@ from mnemic.safety.secrets.pattern import Pattern, Span, found
 from mnemic.safety.secrets.said import SAID
 from mnemic.safety.secrets.tokens import TOKENS
 
-__all__ = ["KINDS", "Finder"]
+__all__ = ["KINDS", "MARK", "Finder"]
 
 KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *NUMBERS))
 """Every kind of secret that is known."""
@@ -19,6 +19,9 @@ LEAST = 16
 """Characters without a space from which on a piece of text may be a token."""
 PASSES = 20
 """Times a text is looked at while there is still something to redact."""
+
+MARK = re.compile(r"\[redacted: ([a-z0-9-]{1,40})\]")
+"""What stands in the place of a secret."""
 
 _DIGITS = re.compile(r"\d(?:[ .-]?\d){8}")
 
@@ -56,14 +59,20 @@ class Finder:
             for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
                 if pattern.least <= longest:
                     spans += found(pattern, text, text)
-        low = _folded(text)
+        said = MARK.sub(_unnamed, text) if "[redacted: " in text else text
+        low = _folded(said)
         if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
             for pattern in dict.fromkeys([pattern for needle, pattern in self._said if needle in low]):
-                spans += found(pattern, text, low)
+                spans += found(pattern, said, low)
         if _DIGITS.search(text):
             for pattern in self._numbers:
                 spans += found(pattern, text, text)
         return _merged(spans) if spans else spans
+
+
+def _unnamed(mark: re.Match[str]) -> str:
+    """A mark whose kind names nothing: what follows a redacted password is not given to something called a password."""
+    return f"[redacted: {'x' * len(mark[1])}]"
 
 
 def _folded(text: str) -> str:

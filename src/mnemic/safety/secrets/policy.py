@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets.finding import KINDS, Finder
+from mnemic.safety.secrets.finding import KINDS, MARK, Finder
 from mnemic.safety.secrets.pattern import Pattern
 from mnemic.safety.secrets.said import named_secret
 
@@ -19,7 +19,6 @@ SecretAction = Literal["redact", "allow", "refuse"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 _OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
-_MARK = re.compile(r"\[redacted: [a-z0-9-]{1,40}\]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +95,7 @@ class SecretPolicy:
         clean = self._within(value, kinds)
         if not isinstance(key, str) or not isinstance(value, (str, int)):
             return clean
-        if _MARK.fullmatch(str(clean)) or _MARK.search(key):  # it is hidden already; a mark is no name of a secret
+        if MARK.fullmatch(str(clean)) or MARK.search(key):  # it is hidden already; a mark is no name of a secret
             return clean
         told = str(value) if clean == value else _OPAQUE  # a part of it is another secret: the name alone has to say
         kind = named_secret(key, told)

@@ -79,7 +79,9 @@ def is_random(value: str) -> bool:
     entropy = -sum(n / len(value) * math.log2(n / len(value)) for n in counts.values())
     if re.fullmatch(r"[0-9a-fA-F-]+", value):
         return entropy >= 2.7 and not value.isdigit()
-    return entropy >= 3.1 and is_mixed(value) and not re.fullmatch(r"(?:[A-Za-z]+[-_./]?)+\d{0,4}", value)
+    return (
+        entropy >= 3.1 and is_mixed(value) and not re.fullmatch(r"[A-Za-z]+(?:[-_./][A-Za-z]+)*[-_./]?\d{0,4}", value)
+    )
 
 
 def is_card(digits: str) -> bool:
