@@ -125,10 +125,8 @@ def _tells(line: Line, episode: Episode, levels: Mapping[str, tuple[object, obje
     of = [levels.get(id_) for id_ in episode.message_ids]
     if not of or None in of:
         raise wrong(line.number, "is an episode that names no message, or something else than messages")
-    own = (episode.project, episode.session)
-    if any(level != own for level in of) and (
-        episode.session is not None or {level[0] for level in of if level} != {own[0]}
-    ):
+    project, session = episode.project, episode.session
+    if any(level and (level[0] != project or session not in (None, level[1])) for level in of):
         raise wrong(line.number, "is an episode of another project or conversation than its messages")
 
 
