@@ -75,6 +75,14 @@ def test_what_was_redacted_names_no_other_secret(kind):
     assert POLICY.redacted(f"[redacted: {kind}] and password: hunter2")[1] == ("password",)
 
 
+@pytest.mark.parametrize("kind", ["password", "api-key", "card-number"])
+def test_a_mark_is_never_cut(kind):
+    mark = f"[redacted: {kind}]"
+    assert POLICY.redacted(f"passwd is pass={mark}") == (f"passwd is [redacted: password]{mark}", ("password",))
+    own = SecretPolicy(extra={"badge": r"[a-z]+-?[a-z]+\]?"})
+    assert own.redacted(f"{mark} {mark}") == (f"{mark} {mark}", ())
+
+
 def test_many_letters_and_a_digit_are_read_at_once():
     """An expression that could cut letters in any way took for ever for these; it runs in a process that can be ended."""
     letters = string.ascii_letters

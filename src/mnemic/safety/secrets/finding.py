@@ -54,25 +54,25 @@ class Finder:
 
     def _spans(self, text: str) -> list[Span]:
         """Where the secrets are: not overlapping, in order."""
+        text = MARK.sub(_blank, text) if "[redacted: " in text else text
         spans = [span for pattern in self._extra for span in found(pattern, text, text)]
         if len(text) >= LEAST and (longest := max(map(len, text.split()), default=0)) >= LEAST:
             for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
                 if pattern.least <= longest:
                     spans += found(pattern, text, text)
-        said = MARK.sub(_unnamed, text) if "[redacted: " in text else text
-        low = _folded(said)
+        low = _folded(text)
         if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
             for pattern in dict.fromkeys([pattern for needle, pattern in self._said if needle in low]):
-                spans += found(pattern, said, low)
+                spans += found(pattern, text, low)
         if _DIGITS.search(text):
             for pattern in self._numbers:
                 spans += found(pattern, text, text)
         return _merged(spans) if spans else spans
 
 
-def _unnamed(mark: re.Match[str]) -> str:
-    """A mark whose kind names nothing: what follows a redacted password is not given to something called a password."""
-    return f"[redacted: {'x' * len(mark[1])}]"
+def _blank(mark: re.Match[str]) -> str:
+    """A mark as what is looked at sees it: empty lines, so that it names nothing, is no value, and is never cut."""
+    return "\n" * len(mark[0])
 
 
 def _folded(text: str) -> str:
