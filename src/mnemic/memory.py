@@ -262,6 +262,8 @@ class Memory(Handle):
     ) -> Receipt:
         """Write the next version of a memory; what is not given stays. Earlier versions are kept: see ``history``.
 
+        With a new ``content``, what was made of the earlier words (summary, keywords, its mood) is made again.
+
         Raises:
             NotFound: no such record.
             InvalidInput: it is a message (evidence is never rewritten), or a value cannot be used.

@@ -131,6 +131,35 @@ class TestRemembering:
         assert texts(memory.search("Lisbon")) == ["Lives in Lisbon"]
         assert memory.search("Porto", recipe=Recipe(weights={"bm25": 1.0}))[0].scores["bm25"] == 0.0
 
+    def test_what_told_of_the_earlier_words_goes_with_them(self, memory):
+        home = (
+            "I live in Paris near the Louvre museum. Maybe I move to Lyon. " + "The flat in Paris has a balcony. " * 9
+        )
+        id_ = memory.remember(home, tags=["given"], category="housing").id
+        memory.process()
+        described = memory.get(id_)
+        assert all("Paris" in told for told in (described.summary, described.keywords, described.related_entities))
+        assert described.confidence < 0.9
+        assert memory.stats().pending == {}
+        memory.update(id_, content="I live in Rome.")
+        record = memory.get(id_)
+        assert (record.summary, record.keywords, record.related_entities) == (None, ("Rome",), ("Rome",))
+        assert (record.tags, record.category, record.confidence) == (("given",), "housing", 0.9)
+        assert memory.stats().pending == {"enrich": 1}
+        assert memory.search("Paris", recipe=Recipe(weights={"bm25": 1.0}))[0].scores["bm25"] == 0.0
+        memory.update(id_, importance=0.9)
+        assert memory.get(id_).keywords == ("Rome",)
+        memory.process()
+        assert memory.stats().pending == {}
+
+    def test_tags_made_of_the_earlier_words_go_with_them(self, memory):
+        id_ = memory.remember("My cat Miso hates the vet.").id
+        memory.process()
+        assert "pets" in memory.get(id_).tags
+        memory.update(id_, content="I play chess.", category="hobbies")
+        assert "pets" not in memory.get(id_).tags
+        assert memory.get(id_).category == "hobbies"
+
     def test_evidence_is_never_rewritten(self, memory):
         memory.add_message("I moved to Lisbon.", id="m")
         with pytest.raises(InvalidInput, match="evidence"):

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Learned",
     "Resolved",
+    "described_anew",
     "enriched",
     "learn",
     "linking_changes",
@@ -268,6 +269,23 @@ def enriched(record: MemoryRecord) -> MemoryRecord:
         related_files=record.related_files or found.related_files,
         related_entities=record.related_entities or found.related_entities,
     )  # fmt: skip
+
+
+_UNDESCRIBED: dict[str, Any] = {
+    "summary": None, "keywords": (), "tags": (), "category": None, "confidence": 1.0, "related_files": (),
+    "related_entities": (),
+}  # fmt: skip
+
+
+def described_anew(record: MemoryRecord, held: MemoryRecord) -> MemoryRecord:
+    """A memory whose words have changed, without what told of those it had; what was given stays.
+
+    A tag of a language model cannot be told from a given one, and stays too.
+    """
+    ruled = enriched(replace(held, **_UNDESCRIBED))
+    told = {n for n in _UNDESCRIBED if getattr(held, n) == getattr(ruled, n) == getattr(record, n)}
+    blank = replace(record, **{n: none for n, none in _UNDESCRIBED.items() if n in told | {"summary", "keywords"}})
+    return enriched(blank) if held.summary or held.keywords else blank
 
 
 def resolve(engine: Engine, learned: Learned, known: Known) -> Resolved:

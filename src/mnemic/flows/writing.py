@@ -294,12 +294,15 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     embedder = engine.embedder
     from mnemic.flows.feeling import feeling  # what reads texts is loaded when it is first needed
-    from mnemic.flows.learning import slots_of
+    from mnemic.flows.learning import described_anew, slots_of
 
+    reworded = record.content != held.content
+    if reworded:
+        record = described_anew(record, held)
     indexing = replace(engine.indexing([record], embedder)[0], slots=slots_of(record.content))
-    if "content" in changed:
+    if reworded:
         record = feeling(record, indexing.vector, embedder.id)
-    change = Revise(record=record, indexing=indexing, weighs="importance" in changed)
+    change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)
     receipt, *_ = engine.store.apply(scope.user, [change], model=embedder.id)
     return telling(receipt, one.kinds)
 

@@ -97,8 +97,9 @@ class Settle:
 class Revise:
     """Replace a memory by its next version, if ``record.version - 1`` is still the current one.
 
-    ``left`` keeps the enrichment pending: a part of it could not be done yet. Without ``weighs`` nothing is said about
-    its importance: it stays what it is now, because consolidation may have weighed the memory since it was read.
+    ``left`` leaves its enrichment pending: a part of it could not be done yet, or its words are new. Without ``weighs``
+    nothing is said about its importance: it stays what it is now, because consolidation may have weighed the memory since
+    it was read.
     """
 
     record: MemoryRecord

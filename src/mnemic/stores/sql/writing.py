@@ -121,7 +121,9 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     t.rewrite("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing), version)
     t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "messages"])
     pending = t.index(doc, change.indexing)
-    if change.operation == "enrich" and not change.left:
+    if change.left and change.operation == "update":
+        t.leave("enrich", doc)
+    elif not change.left and change.operation == "enrich":
         t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
     t.event(change.operation, doc, record.id, record.version)
     return Receipt(id=record.id, outcome="stored", pending=pending)
