@@ -336,6 +336,7 @@ def test_redacted_once_is_redacted(text):
 @example({"password": "$1$4111 1111 1111 1111"})
 @example({"AKIA0000000000000123": "$1$AGE-SECRET-KEY-1"})
 @example({"note": "my password is hunter2"})
+@example({"": "AKIA0000000000000123: 00000000000A"})
 def test_redacted_within_json(value):
     texts.redacted_within(value)
 

@@ -10,7 +10,7 @@ from mnemic.safety.secrets.pattern import Pattern, Span, found
 from mnemic.safety.secrets.said import SAID
 from mnemic.safety.secrets.tokens import TOKENS
 
-__all__ = ["KINDS", "MARK", "Finder"]
+__all__ = ["KINDS", "MARK", "Finder", "unmarked"]
 
 KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *NUMBERS))
 """Every kind of secret that is known."""
@@ -54,7 +54,7 @@ class Finder:
 
     def _spans(self, text: str) -> list[Span]:
         """Where the secrets are: not overlapping, in order."""
-        text = MARK.sub(_blank, text) if "[redacted: " in text else text
+        text = unmarked(text)
         spans = [span for pattern in self._extra for span in found(pattern, text, text)]
         if len(text) >= LEAST and (longest := max(map(len, text.split()), default=0)) >= LEAST:
             for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
@@ -70,9 +70,9 @@ class Finder:
         return _merged(spans) if spans else spans
 
 
-def _blank(mark: re.Match[str]) -> str:
-    """A mark as what is looked at sees it: empty lines, so that it names nothing, is no value, and is never cut."""
-    return "\n" * len(mark[0])
+def unmarked(text: str) -> str:
+    """A text with its marks as empty lines, each as long as it was: a mark names nothing, is no value, and is never cut."""
+    return MARK.sub(lambda mark: "\n" * len(mark[0]), text) if "[redacted: " in text else text
 
 
 def _folded(text: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets.finding import KINDS, MARK, Finder
+from mnemic.safety.secrets.finding import KINDS, MARK, Finder, unmarked
 from mnemic.safety.secrets.pattern import Pattern
 from mnemic.safety.secrets.said import named_secret
 
@@ -97,7 +97,7 @@ class SecretPolicy:
             return clean
         if MARK.fullmatch(str(clean)) or MARK.search(key):  # it is hidden already; a mark is no name of a secret
             return clean
-        told = str(value) if clean == value else _OPAQUE  # a part of it is another secret: the name alone has to say
+        told = unmarked(str(value)) if clean == value else _OPAQUE  # a part of it is another secret: the name alone has to say
         kind = named_secret(key, told)
         if kind is None or kind not in cast("frozenset[str]", self.kinds):
             return clean
