@@ -191,7 +191,7 @@ _VERBS = """
     collect volunteer support help commute cycle walk swim land stay remain try volunteer sing paint draw code build
     test
     track depend rely point require return connect send receive charge sit sell win lose turn exist double triple halve
-    separate divorce retire graduate celebrate improve grow assign reassign dye paint insure rewrite order handle
+    smoke separate divorce retire graduate celebrate improve grow assign reassign dye paint insure rewrite order handle
     cancel subscribe find require wish miss listen default log subscribe sync invest save spend treat
 """.split()
 AUXILIARIES = frozenset(

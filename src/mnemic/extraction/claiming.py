@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from mnemic.extraction import keeping
 from mnemic.extraction.answering import asked_about
 from mnemic.extraction.facts import facts
+from mnemic.extraction.kinds import is_technical
 from mnemic.extraction.matching import turns
 from mnemic.extraction.rewriting import Speaker, is_past, third_person
 from mnemic.extraction.stating import is_clause, stated
@@ -31,6 +32,14 @@ _TEAM_VERBS = re.compile(
     r"cache|serve|target|cap|limit|release|merge)",
     re.IGNORECASE,
 )
+_OF_SOFTWARE = re.compile(r"\b(?:deploy|migrat|merg|releas|ship|refactor)\w*", re.IGNORECASE)
+_AT_HOME = re.compile(
+    r"\b(?:cats?|dogs?|pets?|pupp(?:y|ies)|kittens?|chickens?|kids?|child|children|bab(?:y|ies)|sons?|daughters?|wives|wife|"
+    r"husband|famil(?:y|ies)|parents?|married|wedding|honeymoon|mortgage|flat|house|apartment|home|garden|kitchen|bedrooms?|"
+    r"holidays?|vacation|neighbou?rs?|dinner|breakfast|school|kindergarten|nursery)\b",
+    re.IGNORECASE,
+)
+"""What people share who are no team."""
 _TO_YOU = re.compile(
     r"\b(?:for|to|with|made|make|gave|give|told|tell|sent|send|show|showed|shown|asked|ask|bought|buy|"
     r"miss|missed|met|meet|owe|from|about|by|saw|helped|"
@@ -188,9 +197,14 @@ def _grouped(turn: Turn, said: str, companion: str) -> Speaker:
     if companion:
         with_them = re.sub(r"^my\b", "their", companion, flags=re.IGNORECASE)
         return replace(speaker, group=f"{speaker.name} and {with_them[0].lower() + with_them[1:]}")
-    if turn.technical and _TEAM_VERBS.search(said):
+    if speaker.name == "The user" and _TEAM_VERBS.search(said) and _of_a_team(turn, said):
         return replace(speaker, group=f"{speaker.name}'s team", plural=False)
     return replace(speaker, group=f"{speaker.name} and others")
+
+
+def _of_a_team(turn: Turn, said: str) -> bool:
+    """Whether "we" are colleagues: in talk of software, but for what people share at home."""
+    return is_technical(said) or _OF_SOFTWARE.search(said) is not None or (turn.technical and not _AT_HOME.search(said))
 
 
 def _shortened(text: str, most: int) -> str:

@@ -102,6 +102,8 @@ _FILLER = re.compile(
     r"since then|"
     r"ended up|please|ultimately|exclusively|happily|temporarily)(?![\w-])(?!'s)"
 )
+_AFTER_ALL = re.compile(r"\bafter all$|\bafter all(?=[,;])")
+_LEADING_CUE = re.compile(r"^(These days|Nowadays|Currently|At the moment|At present|Presently),?\s+")
 _POSSIBLE = re.compile(
     r"\b(?:might|maybe|perhaps|possibly|probably|likely|could|would|should|hop(?:es?|ing) (?:to|for)|wants? to|"
     r"wanted to|"
@@ -115,7 +117,8 @@ _POSSIBLE = re.compile(
     r"tempted|not sure|unsure|imagin\w+|pretend\w*|joked)\b|\bmay (?=[a-z])(?!be\b \d)"
 )
 _FUTURE = re.compile(
-    r"\b(?:will|going to (?=[a-z])|gonna|is moving|are moving|am moving|is relocating|are relocating|am relocating|"
+    r"\b(?:will|going to (?!the\b|an?\b|my\b|our\b|his\b|her\b|their\b)(?=[a-z])|gonna|is moving|are moving|am moving|"
+    r"is relocating|are relocating|am relocating|"
     r"'ll|won't|soon|next (?:week|month|year))\b"
 )
 _PAST = re.compile(
@@ -130,10 +133,10 @@ _NOT_NOW = re.compile(
 _SPLIT = re.compile(
     r"\s*;\s*|\s+[\u2013\u2014-]+\s+|\u2014|,?\s+(?:but|although|though|while|whereas|because|so that|so|which|when|"
     r"after|where|"
-    r"as (?=(?:i|he|she|they|we|it) )|since (?=(?:i|he|she|they|we|it|the|my|his|her|their|our) )|even though)\s+|"
+    r"as (?=(?:i|he|she|they|we|it|the user) )|since (?=(?:i|he|she|they|we|it|the|my|his|her|their|our) )|even though)\s+|"
     r",\s+(?=(?:and\s+)?(?:i|he|she|we|they|it|that|that's|it's|i'm|we're|she's|he's|they're|my|our|her|his|their|"
-    r"now)\b)|"
-    r"\s+and\s+(?=(?:i|he|she|we|they|it|my|our|her|his|their)\s+(?!team\b|\w+ and\b)\w)",
+    r"the user|now)\b)|,\s+(?=(?-i:[A-Z])\w+ (?:is|was|has|took|became|replaced)\b)|"
+    r"\s+and\s+(?=(?:i|he|she|we|they|it|my|our|her|his|their|the user)\s+(?!team\b|\w+ and\b)\w)",
     re.IGNORECASE,
 )
 _SUBORDINATE = re.compile(
@@ -214,6 +217,7 @@ def clauses(text: str) -> Iterator[Clause]:
 
 def _of_sentence(sentence: str) -> Iterator[Clause]:
     text = _PARENTHESIS.sub("", sentence.replace("\u2019", "'")).strip(" .!\"'*_")
+    text = _AFTER_ALL.sub("now", text)
     text = re.sub(r"^please ", "", _OPENER.sub("", text), flags=re.IGNORECASE)
     supposed = False
     if reported := _REPORTED.match(text):
@@ -271,7 +275,7 @@ def _clause(piece: str, before: tuple[str, ...]) -> Clause | None:
     if not 3 <= len(piece) <= _LONGEST_CLAUSE:
         return None
     text = _LEADING_TIME.sub("", _OPENER.sub("", piece), count=1)
-    text = _expanded(text)
+    text = _LEADING_CUE.sub(lambda cue: cue[1].lower() + " ", _expanded(text))
     plain = _FILLER.sub(" ", text)
     timeless = _TRAILING_TIME.sub("", plain)
     tokens = [token.rstrip(".:") or token for token in _TOKEN.findall(timeless)]
@@ -383,7 +387,7 @@ def _verb_group(subject: tuple[str, ...], tokens: list[str], at: int) -> Clause:
             change, auxiliary, verb, form = True, "been", base, word
         elif verb in _CHAINED and base and (word.endswith("ing") or (at and tokens[at - 1].lower() == "to")):
             effect = _CHAINED[verb]
-            change, negated = change or effect == "change", negated != (effect == "not")
+            change, negated = change or effect == "not", negated != (effect == "not")
             tense = "past" if effect == "past" else tense
             verb, form = base, word
         elif verb in _CHAINED and word == "to" and at + 1 < len(tokens) and lemma(tokens[at + 1].lower()):

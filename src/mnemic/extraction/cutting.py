@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from mnemic.extraction import claiming, keeping
 from mnemic.extraction.answering import answered, asked_about, is_fragment
 from mnemic.extraction.claiming import LONGEST, Claim, Turn, made
+from mnemic.extraction.kinds import is_technical
 from mnemic.extraction.rewriting import Speaker, is_past
 from mnemic.extraction.ruling import rule_of
 from mnemic.extraction.stating import plainly_stated, stated
@@ -31,6 +32,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RECALLED = re.compile(r"<memory\b[^>]{0,200}>.*?(?:</memory\b[^>]{0,200}>|\Z)", re.DOTALL | re.IGNORECASE)
 _IMAGE = re.compile(r"\[shares? an? (?:image|photo|picture)s?:\s*([^\]]{3,200})\]", re.IGNORECASE)
 _WE = re.compile(r"\bwe\b", re.IGNORECASE)
+_NOW_THAT = re.compile(
+    r"(?:^|(?<=[.!?] )|(?<=\band )|(?<=\bbut )|(?<=\bso ))now that ((?:I|we)\b[^,.!?;\n]{3,100}), "
+    r"(?=(?:I|we|my|our|it|the|there|things|life)\b)(.)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Now that I live in Rome, ...: the first half is told as well."""
 _LINK = re.compile(r"https?://\S+")
 _LEADS_TO = re.compile(
     r"\b(?:at|is|are|was|were|be|to|on|for|from|in|under|via|with|by|of|through|over|behind|called|use|uses|using|used|see|and|or)$|[:=(]$",
@@ -150,12 +157,14 @@ def claims(messages: Sequence[Message]) -> list[Claim]:
     found: list[Claim] = []
     question, asked_at, asker = "", -1, None
     to_agent = any(_is_agent(message) for message in messages)
+    technical = any(is_technical(m.content) for m, who in zip(messages, speakers, strict=True) if who == "The user")
     said_at = next((message.sent_at for message in messages if message.sent_at), _EPOCH)
     for at, message in enumerate(messages):
         said_at = message.sent_at or said_at
         spoken = _RECALLED.sub(" ", message.content)
         captions = _IMAGE.findall(spoken)
-        pieces = [clause for piece in sentences(_IMAGE.sub(" ", spoken)) for clause in _DASH.split(piece)]
+        prose = _NOW_THAT.sub(lambda m: f"{m[1]} now. {m[2].upper()}", _IMAGE.sub(" ", spoken))
+        pieces = [clause for piece in sentences(prose) for clause in _DASH.split(piece)]
         who = speakers[at]
         if who is None:
             found += _from_elsewhere(pieces, at, message, said_at)
@@ -163,7 +172,7 @@ def claims(messages: Sequence[Message]) -> list[Claim]:
         asked = asker not in {None, who}
         turn = Turn(
             at, _speaking(who, people), people, said_at, said_at is not _EPOCH, question if asked else "", asked_at,
-            _caption(captions), to_agent or not message.name, _is_agent(message), not message.name,
+            _caption(captions), to_agent or not message.name, _is_agent(message), technical,
         )  # fmt: skip
         found += _of_turn(turn, pieces)
         questions = [piece for piece in pieces if piece.rstrip().endswith(("?", "\uff1f"))]

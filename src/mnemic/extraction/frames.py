@@ -20,6 +20,7 @@ from mnemic.extraction.changes import (
 from mnemic.extraction.clauses import Clause
 from mnemic.extraction.nouns import (
     APPOSED,
+    CALENDAR,
     CUT,
     GROUP,
     PERSONS,
@@ -143,6 +144,14 @@ def _bedtime(clause: Clause, owner: str, noun: str) -> Iterator[Fact]:
         yield from calendar_facts(f"{owned(owner, noun)}'s bedtime", joined(clause.rest[2:]), at_hour=True)
 
 
+def _started(clause: Clause, owner: str, noun: str) -> Iterator[Fact]:
+    """Started at Leonardo."""
+    found = re.match(r"(?:(?:to work|working|work) )?(?:at|with) (?:the )?([A-Z].*)$", joined(clause.rest))
+    value = CUT.sub("", re.split(r",? (?:as|on|in|for|since) ", found[1])[0]) if found and not noun else ""
+    if value and kind(value) not in CALENDAR:
+        yield told_fact(owner, "employer", value, "one", change=True)
+
+
 def _dyed(clause: Clause, owner: str, noun: str) -> Iterator[Fact]:
     """Dyed her hair red."""
     if len(clause.rest) > 1 and kind(clause.rest[-1]) == "colour":
@@ -213,6 +222,8 @@ def _liking(clause: Clause, owner: str, noun: str) -> Iterator[Fact]:
 def _named(clause: Clause, owner: str, noun: str) -> Iterator[Fact]:
     """Named her cat Misty; the cat is called Misty."""
     words = list(clause.rest)
+    if words[:1] in (["off"], ["in"], ["back"], ["for"], ["on"]):
+        return
     if clause.passive or len(words) < 2 or not words[-1][:1].isupper():
         yield told_fact(owned(owner, noun) if noun else owner, "name", joined(words))
         return
@@ -293,6 +304,8 @@ def _job(text: str) -> bool:
 
 def _generic(clause: Clause, subject: str, text: str, old: str) -> Iterator[Fact]:
     words = [word.strip(",") for word in text.split(" ") if word.strip(",")]
+    if not words and clause.verb and subject and clause.negated and clause.change:  # does not smoke any more
+        yield replace(told_fact(subject, clause.verb, "", "open", change=True), polarity=False)
     if not words or not clause.verb or not subject:
         return
     calendar = list(calendar_facts(subject, text, at_hour=bool(re.search(r"\bat \d{1,2}$", text))))
@@ -335,6 +348,7 @@ _of_people: dict[str, tuple[_Reader, ...]] = {
     **dict.fromkeys(("replace", "hand", "succeed"), (handed_facts,)),
     **dict.fromkeys(("dye", "paint"), (_dyed,)),
     "go": (_bedtime,),
+    "start": (_started,),
 }
 _of_any: dict[str, _Reader] = {
     **dict.fromkeys(("use", "run", "deploy", "play"), _using),

@@ -23,6 +23,7 @@ _FILLER = re.compile(
     yes|no|nope|nah|hey|hi|hello|hmm+|mm+|ugh|man|gosh|omg|ok|okay|so|
     and|but|also|plus|fine|perfect|wait|alright|
     anyway|anyways|actually|honestly|basically|btw|by[ ]the[ ]way|you[ ]know([ ]what)?|i[ ]mean|
+    i[ ]meant(?:[ ]to[ ]say)?(?:[ ]that)?(?=[ ]*[,:])|
     to[ ]be[ ]honest|tbh|of[ ]course|sure|absolutely|definitely|
     totally|exactly|right|true|agreed|thanks|thank[ ]you|thx|cool|nice|great|awesome|sorry|guess[ ]what|
     let[ ]me[ ]tell[ ]you|as[ ]for[ ]me|long[ ]time[ ]no[ ](?:talk|see)|good[ ](?:morning|evening|question)|
@@ -30,7 +31,9 @@ _FILLER = re.compile(
     unfortunately|sadly|hopefully|
     (?:yeah|oh|no|so)[ ](?:definitely|absolutely|totally|for[ ]sure|wow|yeah|well))
     (?:[ ]+(?:man|dude|bro|girl|buddy|friend|mate|guys|there|again|so[ ]much|a[ ]lot|for[ ]sure|please))*
-    (?:[ ]*[,!.:;\u2013\u2014-]+[ ]*|[ ]+-+[ ]+)|(?:and|but|so|also|plus|well|yeah|btw|oh|nah|nope|yep|yup|
+    (?:[ ]*[,!.:;\u2013\u2014-]+[ ]*|[ ]+-+[ ]+)|i[ ]mean(?:t(?:[ ]to[ ]say)?)?(?:[ ]that)?[ ]+
+    (?=(?:i|i'm|i've|we|we're|it's|he|she|they|he's|she's|they're|(?:my|our|his|her|their|the)[ ]\w+[ ]is)\b)|
+    (?:and|but|so|also|plus|well|yeah|btw|oh|nah|nope|yep|yup|
     haha+|lol|hmm+|ugh|omg)[ ]+(?=[A-Z]|I\b)|
     (?:fine|perfect|ok|okay|yes|no|great|sure|thanks|nice|cool|alright|right|wait)[ ]+
     (?=(?:and|but|so|no|wait|please|i|i'm|i've|i'll|i'd|we|my|it's|that's|the|she|she's|he|he's|they|there's)\b))""",

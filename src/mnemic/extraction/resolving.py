@@ -172,6 +172,10 @@ def _meets(f: Fact, g: Fact, *, loosely: bool) -> bool:
         return False
     if f.subject == g.subject or _words_of(f.subject) == _words_of(g.subject):  # production's log, production log
         return True
+    if (
+        f.attribute == "*" and g.attribute == "name" and g.subject.startswith(f"{f.subject}'s ")
+    ):  # Rex died: Ana's dog Rex
+        return True
     if f.attribute in PERSONAL:
         return False
     short, long = sorted((f.subject, g.subject), key=len)
@@ -212,7 +216,7 @@ def _related(f: Fact, g: Fact, said: datetime, when: datetime, *, loosely: bool)
         if same or not (_names_old(last, first) or (last.single and _comparable(last, first))):
             return None
         return "replaces", f"{f.subject}: {f.attribute} is {f.value}, known is {g.value}", clear
-    if last.polarity != first.polarity and (same or not last.value):
+    if last.polarity != first.polarity and (same or not last.value or _less_exact(last, first)):
         settled = clear and (last.change or cardinality(last.attribute) == "one")
         return "opposes", f"{f.subject}: {f.attribute} {g.value or f.value} is denied", settled
     if (
@@ -220,6 +224,11 @@ def _related(f: Fact, g: Fact, said: datetime, when: datetime, *, loosely: bool)
     ):  # no longer in Lisbon, then: in Porto
         return "replaces", f"{f.subject}: {f.attribute} is known again", clear
     return None
+
+
+def _less_exact(last: Fact, first: Fact) -> bool:
+    """Whether what has ended names the beginning of what was so: the gym, of the gym three times a week."""
+    return not last.polarity and last.change and first.value.startswith(f"{last.value} ")
 
 
 def _names_old(last: Fact, first: Fact) -> bool:
@@ -284,7 +293,7 @@ def _exchanged(text: str, record: MemoryRecord, said: datetime, when: datetime) 
         for old in replaced_values(last):
             if mentions(first, old) and not mentions(first, last):
                 return f"{old} is replaced"
-    if "many" in {g.cardinality for g in [*mine, *theirs]}:
+    if "many" in {g.cardinality for g in [*mine, *theirs] if g.attribute != "rule"}:
         return ""
     return "the same thing with another value" if same_slot(last, first) else ""
 

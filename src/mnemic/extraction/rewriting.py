@@ -67,7 +67,8 @@ _RULES_A_VERB = re.compile(
 )
 """What takes the base form of a verb, or another subject."""
 _AND_VERB = re.compile(
-    r"\b(and|but|or) ((?:also |usually |often |sometimes |really |never |always )?)(am|have|do|live|want|"
+    r"\b(and|but|or) ((?:also |usually |often |sometimes |really |never |always |now |currently |still )?)"
+    r"(am|have|do|live|want|"
     r"need|use|enjoy|prefer|try|take|"
     r"make|keep|get|know|believe|write|eat|drive|see|teach|spend|go|hate|love|like|think|feel|run|play|"
     r"hope|deploy|store|keep|"
@@ -203,7 +204,8 @@ def _coordinated(text: str) -> str:
 
     def inflected(match: re.Match[str]) -> str:
         clause = re.split(r"[.;]", text[: match.start()])[-1]
-        told = match[3] not in {"am", "have"} and any(is_past(word) for word in clause.split()[:6])
+        present = match[3] in {"am", "have"} or match[2] in {"now ", "currently ", "still "}
+        told = not present and any(is_past(word) for word in clause.split()[:6])
         return (
             match[0] if told or _RULES_A_VERB.search(clause) else f"{match[1]} {match[2]}{third_person_verb(match[3])} "
         )

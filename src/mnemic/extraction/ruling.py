@@ -38,8 +38,19 @@ _FORBIDS = re.compile(
 _FIRST = re.compile(r"\b(?:i|i'm|i've|i'll|i'd|my|me|mine|myself|we|we're|we've|we'll|our|us)\b", re.IGNORECASE)
 
 
+_FROM_NOW_ON = re.compile(
+    r"\s*(?:please )?(?:answer|reply|respond|write|use|call|address|speak|talk|keep|format|give|include|add|explain|show|"
+    r"send|sign|start|end|put|check|ask|translate|summari[sz]e|be|leave|stay|skip)\b[^?\n]{2,200}?"
+    r"\b(?:from now on|from here on|going forward|in (?:the )?future|every time|at all times|by default)[.!\s]*$",
+    re.IGNORECASE,
+)
+"""Please answer in German from now on: what makes it a rule stands at its end."""
+
+
 def rule_of(sentence: str) -> bool:
     """Whether a user gives the agent a standing instruction, rather than a task or an answer."""
+    if _FROM_NOW_ON.match(sentence):
+        return True
     if not _RULE.match(sentence) or _NOT_A_RULE.match(sentence) or _FIRST.match(sentence):
         return False
     if sentence.rstrip().endswith("?") or (_NO.match(sentence) and not _FORBIDS.match(sentence)):

@@ -13,7 +13,7 @@ __all__ = ["scope"]
 _LONGEST = 400
 _SCOPED = re.compile(
     r"^(?:[^:]{1,60} says?: )?(?:(?:the|our|my|his|her|their)\b|[A-Z][\w-]*(?: user)?['\u2019]s\b)[^,;:]{1,80}? "
-    r"(?:is|are|was|were) (?!(?:in|on|at|for|with|from|to|by|of|under|about)\b)[^,;]{1,120}? "
+    r"(?:is|are|was|were) (?!(?:in|on|at|for|with|from|to|by|of|under|about|(?:\w+ )?\w{2,}ing)\b)[^,;]{1,120}? "
     r"(?P<word>for|in|on|during|under) (?P<of>[^,;]{2,60}?)[.!?]*$",
     re.IGNORECASE,
 )
@@ -26,7 +26,9 @@ _EVERYWHERE = re.compile(
     re.IGNORECASE,
 )
 """What limits a statement to nothing, or to a time."""
-_PLACE = re.compile(r"(?:[A-Z][\w'-]*)(?: [A-Z][\w'-]*)*")
+_IN_A_PLACE = re.compile(
+    r"[A-Z][\w'-]*(?: [A-Z][\w'-]*)*(?: (?:now|nowadays|these days|at the moment|currently|again|for|since|after|with)\b.*)?"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -39,6 +41,6 @@ def scope(text: str) -> frozenset[str]:
     match = _SCOPED.match(text[:_LONGEST])
     if match is None or _EVERYWHERE.match(match["of"]):
         return frozenset()
-    if match["word"].lower() in ("in", "on") and _PLACE.fullmatch(match["of"]):
+    if match["word"].lower() in ("in", "on") and _IN_A_PLACE.fullmatch(match["of"]):
         return frozenset()
     return frozenset(content_terms(match["of"]))
