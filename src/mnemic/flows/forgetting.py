@@ -28,9 +28,14 @@ LONGEST = 20_000
 OWN_WORDS = 2
 """Words a clause must have to be about something."""
 _CLAUSE = re.compile(
-    r"[;,]? (?:and|but|also|by the way,?) (?=(?:I|my|we|our)\b)|[;,] and (?=(?:[A-Z]|they\b|their\b))|; "
+    r"[;,]? (?:and|but|also|by the way,?) (?=(?:I|my|we|our)\b)|[;,] and (?=(?:[A-Z]|they\b|their\b))|; |"
+    r",? (?:and|but|while|whereas) (?=(?:(?:the|a|an|their|his|her|its|[A-Z]\w*) ?)?(?:[\w'\u2019-]+ ){0,4}?"
+    r"(?:is|are|was|were|has|have|had|will|can|does|did|\w{2,}(?<!s)s|\w{3,}ed|went|got|took|made|kept|left|met) )"
 )
-_PRONOUN = re.compile(r"(?:she|he|it|they|that|this|those|these|her|his|its|their)\b", re.IGNORECASE)
+"""Where another clause begins; rather one too many, because what goes may be gone for good."""
+_GOES_ON = re.compile(r"(?:she|he|it|they|that|this|those|these|her|his|its|their)\b", re.IGNORECASE)
+_OF_THEIRS = re.compile(r"their\b", re.IGNORECASE)
+"""In a memory, which is in the third person, what is somebody's own."""
 SPARED = 10
 """What resembles a description and stays is told of so many at most."""
 
@@ -95,7 +100,7 @@ def described(engine: Engine, scope: Scope, description: object, zone: tzinfo, *
     spared: list[Receipt] = []
     for hit, record in found:
         match = _match(hit, record, topic, preference=preference)
-        if match == "clear" and not _tells_more(record.content, topic):
+        if match == "clear" and not _tells_more(record, topic):
             clear.append(hit.id)
         elif match and len(spared) < SPARED:
             why = "says something else as well" if match == "clear" else "resembles it"
@@ -117,19 +122,24 @@ def _checked(engine: Engine, scope: Scope, description: object) -> str:
     return text
 
 
-def _tells_more(text: str, topic: Sequence[str]) -> bool:
-    """Whether a text has a sentence, or a clause with "I" or "my", that has nothing to do with the topic.
+def _tells_more(record: Message | MemoryRecord, topic: Sequence[str]) -> bool:
+    """Whether a text has a sentence, or a clause with a subject of its own, that has nothing to do with the topic.
 
     One that begins with a pronoun goes on about what was said before.
     """
     meant, more = False, False
-    for clause in (clause for part in sentences(text[:LONGEST]) for clause in _CLAUSE.split(part)):
+    for clause in (c for part in sentences(record.content[:LONGEST]) for c in _CLAUSE.split(part)):
         terms = content_terms(clause)
         if set(terms) & set(topic):
             meant = True
-        elif len(terms) >= OWN_WORDS and not _PRONOUN.match(clause.strip()):
+        elif len(terms) >= OWN_WORDS and not _goes_on(record, clause.strip()):
             more = True
     return meant and more  # where no words but tags and keywords are meant, the whole is
+
+
+def _goes_on(record: Message | MemoryRecord, clause: str) -> bool:
+    own = isinstance(record, MemoryRecord) and _OF_THEIRS.match(clause)
+    return not own and _GOES_ON.match(clause) is not None
 
 
 def _left_bare(
@@ -142,7 +152,7 @@ def _left_bare(
     made = engine.store.relations.made_of(scope.user, sorted(sources - clear))
     bare = [id_ for id_, memories in sorted(made.items()) if memories and set(memories) <= clear]
     told = engine.store.knowledge.records(scope.user, bare)
-    return [id_ for id_ in bare if id_ in told and not _tells_more(told[id_].content, topic)]
+    return [id_ for id_ in bare if isinstance(one := told.get(id_), Message) and not _tells_more(one, topic)]
 
 
 def _with_memories(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> list[tuple[Hit, Message | MemoryRecord]]:
