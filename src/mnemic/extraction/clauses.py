@@ -102,6 +102,11 @@ _FILLER = re.compile(
     r"since then|"
     r"ended up|please|ultimately|exclusively|happily|temporarily)(?![\w-])(?!'s)"
 )
+_IN_YOUTH = re.compile(
+    r"\b(?:when|back when|as) (?:I|we|he|she|they|the user|[A-Z]\w+) (?:was|were) (?:still )?(?:an? |\d|"
+    r"in (?:high )?(?:school|college|university|kindergarten)|(?:about |just |only )?(?:four|five|six|seven|eight|"
+    r"nine|ten|eleven|twelve|\w+teen|twenty|thirty)\b|little|young|small)"
+)
 _AFTER_ALL = re.compile(r"\bafter all$|\bafter all(?=[,;])")
 _LEADING_CUE = re.compile(r"^(These days|Nowadays|Currently|At the moment|At present|Presently),?\s+")
 _POSSIBLE = re.compile(
@@ -219,7 +224,7 @@ def _of_sentence(sentence: str) -> Iterator[Clause]:
     text = _PARENTHESIS.sub("", sentence.replace("\u2019", "'")).strip(" .!\"'*_")
     text = _AFTER_ALL.sub("now", text)
     text = re.sub(r"^please ", "", _OPENER.sub("", text), flags=re.IGNORECASE)
-    supposed = False
+    supposed, young = False, _IN_YOUTH.search(text) is not None
     if reported := _REPORTED.match(text):
         supposed = reported["verb"].lower() in _SUPPOSED
         text = text[reported.end() :]
@@ -229,6 +234,7 @@ def _of_sentence(sentence: str) -> Iterator[Clause]:
         found = _clause(piece, before)
         if found is None:
             continue
+        found = replace(found, tense="past") if young and found.tense == "present" else found
         before = found.rest if _is_someones(found) else found.subject
         yield replace(found, tense="possible") if supposed and found.tense == "present" else found
 

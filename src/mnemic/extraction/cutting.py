@@ -12,7 +12,7 @@ from mnemic.extraction.answering import answered, asked_about, is_fragment
 from mnemic.extraction.claiming import LONGEST, Claim, Turn, made
 from mnemic.extraction.kinds import is_technical
 from mnemic.extraction.rewriting import Speaker, is_past
-from mnemic.extraction.ruling import rule_of
+from mnemic.extraction.ruling import of_ones_own, rule_of
 from mnemic.extraction.stating import plainly_stated, stated
 from mnemic.text.absolute import absolute_dates
 from mnemic.text.names import names
@@ -31,6 +31,7 @@ _READABLE = 800
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _RECALLED = re.compile(r"<memory\b[^>]{0,200}>.*?(?:</memory\b[^>]{0,200}>|\Z)", re.DOTALL | re.IGNORECASE)
 _IMAGE = re.compile(r"\[shares? an? (?:image|photo|picture)s?:\s*([^\]]{3,200})\]", re.IGNORECASE)
+_SPOKEN = re.compile(r"\b(?:I|we)\b")
 _WE = re.compile(r"\bwe\b", re.IGNORECASE)
 _NOW_THAT = re.compile(
     r"(?:^|(?<=[.!?] )|(?<=\band )|(?<=\bbut )|(?<=\bso ))now that ((?:I|we)\b[^,.!?;\n]{3,100}), "
@@ -198,6 +199,10 @@ def _of_turn(turn: Turn, pieces: Sequence[str]) -> list[Claim]:
         if not english:
             followed = False
             found += filter(None, [claiming.foreign(turn, piece)])
+            continue
+        if followed and keeping.takes_back(piece):
+            found.pop()
+            followed = False
             continue
         bare = _LINK.sub(_without_link, piece).strip()
         match = _WITH.search(bare)
@@ -367,8 +372,11 @@ def _with_subject(said: str) -> str:
         return f"I'm {rest}"
     if word in _MOODS:
         return f"I'm {rest}"
-    if word in _PROGRESSIVE and not _FINITE.search(said) and not any(is_past(other) for other in said.split()[1:8]):
+    finite = _FINITE.search(said) or _SPOKEN.search(said) or any(is_past(other) for other in said.split()[1:8])
+    if word in _PROGRESSIVE and not finite:
         return f"I'm {rest}"
+    if word == "don't" and not of_ones_own(said):
+        return said
     if word in {"can't", "couldn't", "didn't", "haven't", "don't"} or (
         is_past(word)
         and word not in {"people", "used", "based", "children", "left", "men", "women", "kids", "kid", "found"}

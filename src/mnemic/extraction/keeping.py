@@ -14,7 +14,7 @@ from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryType
 
-__all__ = ["Kept", "cleared", "done_by_agent", "jests", "judged", "leans", "specificity"]
+__all__ = ["Kept", "cleared", "done_by_agent", "jests", "judged", "leans", "specificity", "takes_back"]
 
 _EMOJI = re.compile("[\u2600-\u27bf\u2b00-\u2bff\U0001f000-\U0001faff\ufe0f\u200d\U000e0020-\U000e007f]+")
 _FILLER = re.compile(
@@ -90,6 +90,15 @@ _JOKE = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """Exaggerated on purpose: "I'm basically a doctor at this point", "I literally live here lol"."""
+_TAKEN_BACK = re.compile(
+    r"(?:(?:ha)+h?,? |no,? |nah,? |well,? |ok(?:ay)?,? |lol,? )*(?:(?:i'm |i am |i was )?(?:just |only )*(?:kidding|joking|"
+    r"teasing|messing with you|pulling your leg|testing(?: you)?)|jk|j/k|(?:happy )?april fool'?s?(?: day)?|got you|"
+    r"not really|no,? not really|psych|that was a joke|it was a joke|that's a joke|sorry,? wrong (?:chat|window|person))"
+    r"(?:,? (?:of course|obviously|just (?:kidding|joking|testing)(?: you)?|lol|haha+|though|i'm just (?:kidding|joking)))*"
+    r"[\s.!?:;,)\U0001f600-\U0001f64f\U0001f923]*",
+    re.IGNORECASE,
+)
+"""Just kidding; April fools; not really, just testing you."""
 _EMPHASIS = re.compile(
     r"(?<!not )(?<!n't )\b(?:really|super|totally|literally|actually|definitely|honestly|basically|absolutely|"
     r"personally|obviously) (?=\w)|"
@@ -348,6 +357,11 @@ def cleared(sentence: str, people: tuple[str, ...]) -> str:
 def jests(sentence: str) -> bool:
     """Whether a sentence as it was said is no statement but a joke: only the words that are cleared away tell."""
     return bool(_JOKE.search(sentence.replace("\u2019", "'")))
+
+
+def takes_back(sentence: str) -> bool:
+    """Whether a sentence says that the one before it was not meant."""
+    return _TAKEN_BACK.fullmatch(sentence.replace("\u2019", "'").strip()) is not None
 
 
 def judged(sentence: str) -> Kept | None:

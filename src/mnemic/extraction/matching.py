@@ -11,7 +11,7 @@ from mnemic.extraction.attributes import PERSONAL, cardinality, light_terms
 from mnemic.extraction.clauses import is_short, standing, tells_of_change
 from mnemic.extraction.facts import Fact, facts
 from mnemic.extraction.rewriting import is_past
-from mnemic.extraction.slots import mentions, read, replaced_values
+from mnemic.extraction.slots import gives_up, read
 from mnemic.text.terms import content_terms
 
 __all__ = ["comparable", "contrast", "features", "frame_of", "replacing", "turns"]
@@ -146,7 +146,7 @@ def _is_event(text: str) -> bool:
 
 def _gives_old(last: str, first: str) -> bool:
     told = _SAYS.sub("", first)
-    return any(mentions(told, old) for old in replaced_values(last))
+    return bool(gives_up(last, told))
 
 
 def features(last: str, first: str, cosine: float) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -17,7 +17,7 @@ from mnemic.extraction.facts import Fact, facts
 from mnemic.extraction.matching import comparable, replacing
 from mnemic.extraction.novelty import distinct_terms, novelty, similarities
 from mnemic.extraction.scoping import scope
-from mnemic.extraction.slots import mentions, people, replaced_values, same_slot
+from mnemic.extraction.slots import gives_up, mentions, people, same_slot
 from mnemic.extraction.values import kind, same_value
 from mnemic.text.clock import aware
 from mnemic.text.differs import differs
@@ -29,6 +29,8 @@ __all__ = ["Resolution", "Resolved", "resolve", "said_when"]
 Resolved: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 _Relation: TypeAlias = Literal["replaces", "opposes"]
 
+_YEAR = timedelta(days=366)
+"""Dates may be as rough as a year: only what began longer before is surely earlier."""
 _FAR, _LIKELY = 0.25, 0.5
 """Cosine below which two statements are of different things, and likelihood from which one takes the other's place."""
 
@@ -85,6 +87,7 @@ def resolve(
     dedup: bool = True,
     threshold: float = 0.8,
     base: float = 0.0,
+    since: datetime | None = None,
 ) -> Resolution:
     """Decide what a statement means for what is known about the same things.
 
@@ -99,13 +102,14 @@ def resolve(
         vectors: their embeddings, shape (len(known), d), or None.
         dedup: whether duplicates are looked for.
         threshold: lowest cosine of a duplicate.
+        since: since when it is true, where that is told: what began years before something known is a story from the past.
         base: cosine of statements that have nothing to do with each other, as ``base_cosine`` tells it; cosines count above it.
     """
     said = aware(said_at, UTC)
     cosines = similarities(vector, vectors, len(known))
     cosines = None if cosines is None else eased(cosines, base)
     error = novelty(text, [record.content for record in known], cosines).error
-    held = list(_seen(text, said, known, cosines))
+    held = list(_seen(text, said, known, cosines, since=None if since is None else aware(since, UTC)))
     held = [*_matched(text, said, held)]
     again = [one for one in held if dedup and _restates(text, said, one, threshold)]
     if same := [one for one in again if one.said_at == said and one.record.content.strip() == text.strip()]:
@@ -126,12 +130,20 @@ def _ids(those: Sequence[_Known]) -> tuple[str, ...]:
 
 
 def _seen(
-    text: str, said: datetime, known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None
+    text: str,
+    said: datetime,
+    known: Sequence[MemoryRecord],
+    cosines: NDArray[np.float64] | None,
+    *,
+    since: datetime | None,
 ) -> Iterator[_Known]:
     new = [fact for fact in facts(text) if fact.tense == "present"]
     alone = _only_candidate(text, new, known)
     for at, record in enumerate(known):
         when = said_when(record)
+        began = aware(record.valid_at, UTC) if record.valid_at else when
+        if since is not None and since + _YEAR < began:
+            when = max(when, said + (began - since))  # it came after what is told now
         cosine = None if cosines is None else float(cosines[at])
         relation, reason, decided = None, "", True
         if scope(text) != scope(record.content):  # one is an exception from the other
@@ -290,9 +302,9 @@ def _exchanged(text: str, record: MemoryRecord, said: datetime, when: datetime) 
     if any(_spoken(f, g) for f in mine for g in theirs):
         return ""
     if people(last) == people(first) and _replaceable_by_name(mine, theirs):
-        for old in replaced_values(last):
-            if mentions(first, old) and not mentions(first, last):
-                return f"{old} is replaced"
+        old = gives_up(last, first)
+        if old and not mentions(first, last):
+            return f"{old} is replaced"
     if "many" in {g.cardinality for g in [*mine, *theirs] if g.attribute != "rule"}:
         return ""
     return "the same thing with another value" if same_slot(last, first) else ""

@@ -6,7 +6,7 @@ import re
 
 from mnemic.extraction.rewriting import is_past
 
-__all__ = ["rule_of"]
+__all__ = ["of_ones_own", "rule_of"]
 
 _RULE = re.compile(
     r"\s*(?:(?:please|remember:?|note:?|important:?|rule:?) )?(?:(?:always|never|do not ever|don't ever|"
@@ -18,9 +18,12 @@ _RULE = re.compile(
 )
 _NOT_A_RULE = re.compile(
     r"\s*(?:don't|do not|never) (?:worry|forget|hesitate|mention|know|think|give up|stop|mind|be|get|let|"
-    r"you|we|i|say|feel|underestimate|again)\b|\s*(?:always|never) (?:a |been|be|good|great|nice|fun|happy|here|thought)|"
+    r"you|we|i|say|feel|underestimate|again)\b|\s*(?:always|never) (?:a |been|be|good|great|nice|fun|happy|here|thought)",
+    re.IGNORECASE,
+)
+_OF_ONES_OWN = re.compile(
     r"\s*(?:don't|do not) (?:(?:really|even|usually|currently|actually|ever) )?(?:have|like|love|want|need|own|care|eat|"
-    r"drink|smoke|drive|live|speak|enjoy|believe|understand|sleep)\b",
+    r"drink|smoke|drive|live|speak|enjoy|believe|understand|sleep|know|think|feel|remember|get|see|work|go|play)\b",
     re.IGNORECASE,
 )
 """Talk, and what the speaker leaves out their "I" in: "Don't have a car anymore"."""
@@ -47,11 +50,33 @@ _FROM_NOW_ON = re.compile(
 """Please answer in German from now on: what makes it a rule stands at its end."""
 
 
+_ONCE = re.compile(
+    r"\b(?:yet|today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|just this|"
+    r"(?:in|on|for|at|with) this (?!project\b|repo\w*\b|chat\b|conversation\b|codebase\b|session\b)\w+)\b|"
+    r",? (?:my|the|our) \w+ (?:said|says|told|advised)\b|^\s*(?:always|never) the\b",
+    re.IGNORECASE,
+)
+"""What speaks of this one time, or only passes on what somebody said."""
+_OF_ONESELF = re.compile(
+    r"\s*(?:whenever|every time|from now on|going forward|in (?:the )?future|by default),? "
+    r"(?:i|i'm|i'll|we|my|our)\b(?![^,]{1,80}, (?!i\b|we\b|my\b|our\b|he\b|she\b|it\b|they\b|the\b|there\b|a\b|everything\b))",
+    re.IGNORECASE,
+)
+"""Whenever I see Tom: about the speaker; but "whenever I ask for code, use tabs" is a rule."""
+
+
+def of_ones_own(sentence: str) -> bool:
+    """Whether "don't" leaves out the "I" of its speaker: "Don't have a car", and not "Don't book the flight"."""
+    return _OF_ONES_OWN.match(sentence) is not None
+
+
 def rule_of(sentence: str) -> bool:
     """Whether a user gives the agent a standing instruction, rather than a task or an answer."""
+    if _ONCE.search(sentence) or _OF_ONESELF.match(sentence):
+        return False
     if _FROM_NOW_ON.match(sentence):
         return True
-    if not _RULE.match(sentence) or _NOT_A_RULE.match(sentence) or _FIRST.match(sentence):
+    if not _RULE.match(sentence) or _NOT_A_RULE.match(sentence) or _FIRST.match(sentence) or of_ones_own(sentence):
         return False
     if sentence.rstrip().endswith("?") or (_NO.match(sentence) and not _FORBIDS.match(sentence)):
         return False

@@ -12,7 +12,7 @@ from mnemic.text.dates import MONTHS
 from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 
-__all__ = ["Read", "mentions", "people", "read", "replaced_values", "same_slot"]
+__all__ = ["Read", "gives_up", "mentions", "people", "read", "replaced_values", "same_slot"]
 
 _LONGEST = 400
 _KIN = frozenset(content_terms(" ".join([*sorted(PERSON_NOUNS), "team company family"])))
@@ -32,7 +32,8 @@ _OWNER = re.compile(
 """Ana's car, Ana drives; but Ana is our contact says who is."""
 _SAYS = re.compile(r"^(?:The user|I|We) says?: ")
 _REPLACED = re.compile(
-    r"\b(?:from|instead of|rather than|in place of|replac(?:ed|ing|es)|ditch(?:ed|ing)|dropp?(?:ed|ing)|swapped|"
+    r"\b(?:from(?! (?:now|here|today|then|there|that|this)\b)|"
+    r"instead of|rather than|in place of|replac(?:ed|ing|es)|ditch(?:ed|ing)|dropp?(?:ed|ing)|swapped|"
     r"traded(?: in)?|left|quit|cancell?ed|"
     r"closed|finished|stopped(?: using)?|no longer(?: an?| the| in| at| on| use| using| with)?|gave up|sold|over|"
     r"not|unlike|away from|done with)\s+"
@@ -122,6 +123,15 @@ def mentions(text: str, value: str) -> bool:
     """Whether all terms of a value are in the sentence."""
     terms = frozenset(content_terms(canonical(value)))
     return bool(terms) and terms <= read(text).terms
+
+
+def gives_up(last: str, first: str) -> str:
+    """The value of an earlier statement that a later one says is no more; whom the earlier one is about is none."""
+    whose = people(first)
+    for old in replaced_values(last):
+        if mentions(first, old) and not {*content_terms(canonical(old))} <= whose:
+            return old
+    return ""
 
 
 def replaced_values(text: str) -> list[str]:

@@ -222,7 +222,8 @@ def _where(owner: str, preposition: str, bare: str) -> Fact:
     if group:
         return told_fact(owner, group[1], bare, "one")
     if preposition == "on" or (preposition in {"in", "at", "with"} and _place(preposition, bare)):
-        name = kind(bare) or {"at": "employer", "with": "employer", "in": "location"}.get(preposition, "is on")
+        name = kind(bare) if kind(bare) not in CALENDAR else ""
+        name = name or {"at": "employer", "with": "employer", "in": "location"}.get(preposition, "is on")
         return told_fact(owner, name, CUT.sub("", bare))
     return told_fact(owner, f"is {preposition}", bare, "open")
 

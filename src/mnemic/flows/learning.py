@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from mnemic import ingestion
 from mnemic.extraction.enriching import enrich
 from mnemic.extraction.facts import facts
+from mnemic.extraction.halving import parts_of
 from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.extraction.resolving import Resolution, said_when
 from mnemic.extraction.resolving import resolve as resolved
@@ -27,7 +28,6 @@ from mnemic.flows.known import Known, Neighbours
 from mnemic.flows.telling import Told, least_trusted
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
-from mnemic.text.sentences import sentences
 from mnemic.types import (
     AddMemory,
     Change,
@@ -57,6 +57,7 @@ __all__ = [
 ]
 
 Vector = NDArray[np.float32]
+SOON = timedelta(microseconds=1)
 ANOTHER = "it gives another value of the same thing"
 
 
@@ -310,6 +311,7 @@ def _resolution(engine: Engine, record: MemoryRecord, index: Indexing, near: Nei
     return resolved(
         record.content, record.said_at or record.created_at, index.vector, *near,
         dedup=settings.enable_knowledge_dedup, threshold=settings.knowledge_dedup_threshold, base=base,
+        since=record.valid_at,
     )  # fmt: skip
 
 
@@ -366,7 +368,7 @@ def _decide(engine: Engine, new: New, index: Indexing, known: Known, found: Reso
             known.end(change.id, now())
             if change.id != record.id:
                 found.count("updated")
-                rest = rest_of(engine, by_id[change.id], index.slots)
+                rest = rest_of(engine, by_id[change.id], record, index.slots)
                 if rest is not None:
                     found.changes.append(rest)
                     known.learn(rest.record, rest.indexing.vector, rest.indexing.slots)
@@ -424,11 +426,15 @@ def _since(record: MemoryRecord) -> datetime:
     return record.valid_at or record.said_at or record.created_at
 
 
-def rest_of(engine: Engine, old: MemoryRecord, replaced: Sequence[str]) -> AddMemory | None:
+def rest_of(engine: Engine, old: MemoryRecord, new: MemoryRecord, replaced: Sequence[str]) -> AddMemory | None:
     """What a replaced memory says beside the matter that changed still holds: a memory of its own, if there is any."""
-    parts = sentences(old.content)
-    rest = " ".join(part for part in parts if not set(slots_of(part)) & set(replaced))
-    if len(parts) < 2 or not slots_of(rest) or rest == old.content:
+    kept: list[str] = []
+    before, parts = True, parts_of(old.content)
+    for part, leans in parts:
+        before = (before or not leans) and not _ends_part(new, replaced, replace(old, content=part))
+        kept += [part] if before else []
+    rest = " ".join(kept)
+    if len(kept) == len(parts) or not slots_of(rest):
         return None
     record = replace(
         old,
@@ -446,6 +452,13 @@ def rest_of(engine: Engine, old: MemoryRecord, replaced: Sequence[str]) -> AddMe
     record = enriched(record)
     (index,) = engine.indexing([record], engine.embedder)
     return AddMemory(record=record, indexing=replace(index, slots=slots_of(rest)))
+
+
+def _ends_part(new: MemoryRecord, replaced: Sequence[str], part: MemoryRecord) -> bool:
+    """Whether a part of a memory is what a new one takes the place of."""
+    if set(slots_of(part.content)) & set(replaced):
+        return True
+    return resolved(new.content, max(said_when(new), said_when(part) + SOON), None, [part], None).outcome == "update"
 
 
 def _links(

@@ -42,7 +42,7 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     for change in related_changes(record, resolution, by_id):
         changes.append(change)
         if isinstance(change, Supersede) and change.id in resolution.of:
-            rest = rest_of(engine, by_id[change.id], slots)
+            rest = rest_of(engine, by_id[change.id], record, slots)
             changes += [] if rest is None else [rest]
     twins = engine.store.knowledge.twins(scope.user, record.project, [record.content], session=record.session)
     doubted = _doubted(engine, scope, record, twins)

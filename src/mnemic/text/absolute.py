@@ -104,6 +104,10 @@ def _named_month(match: re.Match[str], said: date) -> _Told:
     return _in_month(date(year, number, 1))
 
 
+def _month_of_year(match: re.Match[str], said: date) -> _Told:
+    return _in_month(date(said.year + _STEPS[match["which"]], MONTHS.index(match["month"]) + 1, 1))
+
+
 def _season(match: re.Match[str], said: date) -> _Told:
     """A season is named by the year it begins in; the last one is the latest that is over."""
     name, step = match["season"], _STEPS[match["which"]]
@@ -151,7 +155,8 @@ _COUNT = rf"(?:a )?(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)}) (?:of )?"
 _PART = r"(?P<part> morning| afternoon| evening| night)?"
 _WHICH = r"(?P<which>this past|this coming|last|past|previous|this|coming|next)"
 _ABOUT = (
-    r"(?:(?:just|only|about|around|roughly|almost|nearly|approximately|maybe|like|over|more than|less than|some) )*"
+    r"(?:(?:a (?:little|bit) (?:over|under|more than|less than)|just|only|about|around|roughly|almost|nearly|approximately|"
+    r"maybe|like|over|more than|less than|some) )*"
 )
 
 _Rule = Callable[[re.Match[str], date], "_Told | None"]
@@ -182,11 +187,12 @@ _PATTERNS: tuple[tuple[str, _Rule], ...] = (
     (r"(?:later )?tonight", lambda _, said: _part(said, "evening")),
     (r"(?:earlier |later )?this (?P<part>morning|afternoon|evening)", _this_part),
     (rf"(?:earlier |later |just |only )?(?P<day>yesterday|today|tomorrow){_PART}", _relative_day),
-    (rf"{_ABOUT}{_COUNT}{_UNIT} ago", _ago),
+    (rf"(?<!half )(?<!half of )(?<!and )(?<!over )(?<!than ){_ABOUT}{_COUNT}{_UNIT} ago", _ago),
     (rf"{_ABOUT}{_COUNT}{_UNIT} from now", _ahead),
     (rf"{_WHICH} (?P<weekday>{'|'.join(_WEEKDAYS)}|mon|tues?|wed|thu|thurs?|fri|sat|sun)\b{_PART}", _weekday),
     (rf"{_WHICH} (?P<season>spring|summer|fall|autumn|winter)", _season),
     (rf"{_WHICH} (?P<month>{'|'.join(MONTHS)})", _named_month),
+    (rf"(?P<month>{'|'.join(MONTHS)}) (?:of )?(?P<which>last|this|next) year", _month_of_year),
     (rf"(?:just |only )?{_WHICH} (?P<unit>weekend|week|month|year)", _period),
 )
 _RULES = tuple((re.compile(pattern), rule) for pattern, rule in _PATTERNS)
