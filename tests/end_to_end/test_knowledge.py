@@ -625,6 +625,17 @@ class TestLinks:
         assert memory.graph(a, depth=1).depths == {a: 0, c: 1}
         clean(memory)
 
+    def test_two_memories_do_not_take_each_others_place(self, memory):
+        a, b, c = (memory.remember(text).id for text in ("Lunch is pizza.", "Snack is fruit.", "Dogs bark."))
+        memory.link(a, b, "supersedes")
+        assert memory.link(b, a, "supersedes").outcome == "rejected"
+        memory.link(c, a, "supersedes")
+        assert memory.link(b, c, "supersedes").outcome == "rejected"
+        assert memory.unlink(a, b, "supersedes").outcome == "stored"
+        assert memory.restore([b])[0].outcome == "stored"
+        assert {r.content for r in memory.list()} == {"Snack is fruit.", "Dogs bark."}
+        assert memory.verify().ok
+
     def test_a_link_that_supersedes_keeps_its_strength_and_is_the_same_twice(self, memory):
         a, b = memory.remember("The roof leaks.").id, memory.remember("The roof is sound.").id
         memory.link(b, a, "supersedes", strength=0.5, reason="repaired")

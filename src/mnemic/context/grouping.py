@@ -132,9 +132,9 @@ def _opened(episode: Episode | None, moment: datetime | None, fence: str) -> _Se
 
 
 def _moment(hit: Hit, known: Replaced) -> datetime | None:
-    """When a hit was said, or when a fact began to hold."""
+    """When a hit was said, or when a fact that nobody said began to hold."""
     fact = known.facts.get(hit.id) if hit.kind == "memory" else None
-    return _from(fact) if fact else hit.sent_at
+    return fact.said_at or _from(fact) if fact else hit.sent_at
 
 
 def _told(hit: Hit, known: Replaced, *, day: str | None, fence: str) -> list[str]:
@@ -175,14 +175,20 @@ def _later(hit: Hit, known: Replaced) -> list[MemoryRecord]:
 def _since(hit: Hit, known: Replaced, fence: str) -> str:
     """What took the place of what a message says."""
     later = _later(hit, known)
-    return "".join(f" (now, since {date_of(_from(fact))}: {marked(fact.content, fact, fence)})" for fact in later)
+    return "".join(f" (now{_began(fact, ', since ')}: {marked(fact.content, fact, fence)})" for fact in later)
 
 
 def _fact(fact: MemoryRecord, known: Replaced, *, dated: bool, fence: str) -> str:
-    said = f" ({date_of(_from(fact))})" if dated else ""
+    said = f" ({_began(fact)})" if dated and _began(fact) else ""
     until = f" (until {date_of(fact.invalid_at)})" if fact.invalid_at else ""
     before = "".join(f" (before: {marked(old.content, old, fence)})" for old in known.before.get(fact.id, ()))
     return f"- {marked(fact.content, fact, fence)}{said}{until}{before}"
+
+
+def _began(fact: MemoryRecord, word: str = "") -> str:
+    """Since when a fact holds, unless its own words say so: they are as exact as it was told."""
+    began = _from(fact)
+    return "" if fact.valid_at and f"{began.year:04d}" in fact.content else f"{word}{date_of(began)}"
 
 
 def _from(fact: MemoryRecord) -> datetime:

@@ -330,10 +330,13 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     those: list[int] = [
         place
         for place in map(int, near[_one_matter(_same(between), likely[near], shared[np.ix_(near, near)])])
-        if telling[place]
-        or (
-            likely[place] >= max(_LIKELY, _BESIDE * likely.max())
-            and (not wanted or named[place] or (likely[place] >= _PLAIN and said[place].cosine >= near_to))
+        if not (_ONES_OWN.search(question) and _of_another(parts[place], said[place].speaker, asked, wanted))
+        and (
+            telling[place]
+            or (
+                likely[place] >= max(_LIKELY, _BESIDE * likely.max())
+                and (not wanted or named[place] or (likely[place] >= _PLAIN and said[place].cosine >= near_to))
+            )
         )
     ]
     again = sorted(those, key=lambda place: (-said[place].at.timestamp(), place))
@@ -342,6 +345,22 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     for place, other in zip(those, again, strict=True):
         order[place] = other
     return order
+
+
+_ONES_OWN = re.compile(r"\b(?:I|I'm|my|me|mine)\b")
+_SUBJECT = re.compile(
+    r"(?:(?:my|our|his|her|their) (?:(?:new|old|former|best) )?([\w-]+)(?![\w'\u2019-]))", re.IGNORECASE
+)
+
+
+def _of_another(part: str, speaker: str, asked: _Asked, wanted: frozenset[str]) -> bool:
+    """Whether a sentence is about somebody else than the speaker who asks about themselves: Lena works, my boss drives."""
+    said = read(part)
+    if said.leading - frozenset(content_terms(speaker)) - frozenset(asked.terms) and not said.ours:
+        return True
+    kin = _SUBJECT.match(part)
+    terms = frozenset(content_terms(kin[1])) & said.owned if kin else frozenset[str]()
+    return bool(terms) and not any(concepts(term) & wanted for term in terms)
 
 
 def _logistic(values: Floats) -> Floats:

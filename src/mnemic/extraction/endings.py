@@ -22,6 +22,7 @@ _ANY = re.compile(
     r"\b(?:off|fired|let go|redundant|last day|up|divorced|separated|single|again|died|passed away|put)\b",
     re.IGNORECASE,
 )
+_MADE_UP = re.compile(r"\b(?:dream\w*|nightmares?|pretend\w*|movie|film|novel|story|episode|joke\w*)\b", re.IGNORECASE)
 _LOST_JOB = (
     rf"\b{_WHO} {_HELD}(?:got|was|have been|has been|am|is|being) {_HELD}"
     r"(?:laid off|fired(?! up\b)|let go|made redundant)"
@@ -56,7 +57,8 @@ def endings(text: str) -> Iterator[Fact]:
         text: a statement in the first or the third person; of a long one the beginning is read.
     """
     for sentence in sentences(text[:_READ]):
-        if _ANY.search(sentence) and not sentence.rstrip().endswith("?") and not any(standing(sentence)):
+        real = not sentence.rstrip().endswith("?") and not any(standing(sentence)) and not _MADE_UP.search(sentence)
+        if real and _ANY.search(sentence):
             yield from _ended(sentence)
 
 

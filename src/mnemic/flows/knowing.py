@@ -46,8 +46,21 @@ def link(
     if is_trusted(trusts[1]) and not is_trusted(trusts[0]):
         why = "what is not trusted does not take the place of what is: remember it from a source that is trusted"
         return Receipt(id=edge.source, outcome="rejected", reason=why)
+    if _took_the_place_of(engine, scope, edge.target, edge.source):
+        why = f"{edge.target!r} took its place: unlink({edge.target!r}, {edge.source!r}) and restore it first"
+        return Receipt(id=edge.source, outcome="rejected", reason=why)
     ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
     return engine.store.apply(scope.user, [put, ended])[0]
+
+
+def _took_the_place_of(engine: Engine, scope: Scope, new: str, old: str) -> bool:
+    """Whether a memory took the place of another, perhaps through others in between."""
+    seen, open_ = {new}, [new]
+    while open_ and old not in seen:
+        earlier = engine.store.relations.replaced_by(scope.user, open_)
+        open_ = [record.id for records in earlier.values() for record in records if record.id not in seen]
+        seen.update(open_)
+    return new != old and old in seen
 
 
 def unlink(engine: Engine, scope: Scope, source: object, target: object, type: object) -> Receipt:

@@ -197,6 +197,12 @@ WITH_WORDS = [
     ("key", "client-key-data: {}", made(120)),
     ("key", "//npm.example.org/:_authToken={}", made(36)),
     ("password", "my password is {}", "hunter2"),
+    ("password", "My password's {}", "hunter2"),
+    ("password", "The wifi password\u2019s {}!", "Sunflower77"),
+    ("password", "Password for the router: {}", "Tr0ub4dor&3"),
+    ("password", "pw: {}", "Tr0ub4dor&3"),
+    ("password", "Use {} as the password for the router", "Tr0ub4dor&3"),
+    ("password", "The password ({}) works", "Tr0ub4dor&3"),
     ("password", "My password is {}.", "sunflower"),
     ("password", "The password for the guest wifi is {} by the way", "Blue-Whale-77"),
     ("password", "password: {}", "s3cr3t!"),
@@ -245,6 +251,13 @@ WITH_WORDS = [
 CONTEXTS = ("{}", "Please keep this: {} until Monday, thanks.", "line one\nkey {}\nline three", '{{"value": "{}"}}')
 
 LOOK_ALIKES = [
+    "The password's wrong.",
+    "My password's strength is weak.",
+    "Password for the wifi: ask Tom",
+    "The passcode (6-digit) is on the card",
+    "We walk upwards: every day",
+    "Use argon2id for the password hashing",
+    "Password for the account: it changed on 2024-05-03.",
     # hashes, names, numbers
     "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
     "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

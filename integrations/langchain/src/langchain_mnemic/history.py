@@ -9,7 +9,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from langchain_mnemic.binding import checked
-from langchain_mnemic.messages import entry, id_prefix, restored
+from langchain_mnemic.messages import entry, id_prefix, record_id, restored
 from mnemic import InvalidInput, Memory, Message, NotFound
 
 __all__ = ["MnemicChatMessageHistory"]
@@ -82,7 +82,8 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         if not self._said(self._session(cleared), 1):
             return
         marker = Message(role="system", content=f"Conversation {self._name!r} ended.", id=self._marker(cleared + 1))
-        self._memory.add([marker])
+        if rejected := self._memory.add([marker]).rejected:
+            raise InvalidInput(f"The conversation was not cleared: {rejected[0].reason}. Name it otherwise.")
         self._memory.forget(ids=[self._marker(cleared + 1)], reason="marks the end of a conversation")
 
     def _said(self, session: str, limit: int | None) -> list[Message]:
@@ -98,7 +99,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
     # A conversation was cleared as often as it has markers: archived messages whose ids can be computed.
 
     def _marker(self, number: int) -> str:
-        return f"{id_prefix(self._memory.scope)}:cleared:{number}"
+        return record_id(id_prefix(self._memory.scope), "cleared", str(number))
 
     def _marked(self, number: int) -> bool:
         try:

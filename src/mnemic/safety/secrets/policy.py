@@ -97,7 +97,9 @@ class SecretPolicy:
             return clean
         if MARK.fullmatch(str(clean)) or MARK.search(key):  # it is hidden already; a mark is no name of a secret
             return clean
-        told = unmarked(str(value)) if clean == value else _OPAQUE  # a part of it is another secret: the name alone has to say
+        told = (
+            unmarked(str(value)) if clean == value else _OPAQUE
+        )  # a part of it is another secret: the name alone has to say
         kind = named_secret(key, told)
         if kind is None or kind not in cast("frozenset[str]", self.kinds):
             return clean
@@ -105,9 +107,11 @@ class SecretPolicy:
         return f"[redacted: {kind}]"
 
     def in_name(self, value: str) -> tuple[str, ...]:
-        """The kinds of secrets in a name. Digits alone name an account; some of those add up as the numbers of cards do."""
-        kinds = self.redacted(value)[1]
-        return tuple(kind for kind in kinds if kind != "card-number") if value.isdecimal() else kinds
+        """The kinds of secrets in a name. Digits alone name an account; some of those add up as the numbers of cards do.
+
+        Names are made of names: that of a message has its project's and its thread's in it, as ``project/thread:...``.
+        """
+        return self.redacted(_NUMBERED.sub("0", value))[1]
 
     def name(self, value: str) -> str:
         """A name that identifies, such as that of a session: a digest beside the mark keeps it apart from others."""
@@ -116,6 +120,10 @@ class SecretPolicy:
             return value
         clean = self.redacted(value)[0]
         return f"{clean} #{hashlib.blake2b(value.encode(errors='surrogatepass'), digest_size=6).hexdigest()}"
+
+
+_NUMBERED = re.compile(r"(?<![^:/#])\d+(?![^:/#])")
+"""What is digits alone, a name or a part of one."""
 
 
 def _pattern(name: object, expression: object) -> Pattern:

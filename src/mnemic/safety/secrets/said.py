@@ -12,11 +12,11 @@ from mnemic.safety.secrets.values import is_mixed, is_ordinary, is_random, is_st
 __all__ = ["SAID", "named_secret"]
 
 _PASSWORD = (
-    r"(?:pass(?:[ _-]?(?:word|phrase|code)|wd|wort)|pwd|kennwort|wachtwoord|contrase\u00f1a|mot de passe|senha|has\u0142o|"
+    r"(?:pass(?:[ _-]?(?:word|phrase|code)|wd|wort)|pwd|(?<![a-z])pw(?![a-z])|kennwort|wachtwoord|contrase\u00f1a|mot de passe|senha|has\u0142o|"
     r"\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
 )
 _PASSWORDS = (
-    "pass", "pwd", "kennwort", "wachtwoord", "contrase\u00f1a", "mot de passe", "senha", "has\u0142o",
+    "pass", "pwd", "pw", "kennwort", "wachtwoord", "contrase\u00f1a", "mot de passe", "senha", "has\u0142o",
     "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9",
 )  # fmt: skip
 _KEY = r"(?:secret(?:[ _-]?(?:access[ _-]?)?key)?|key(?:[ _-]?data)?|token|credentials?|_auth)"
@@ -116,13 +116,21 @@ def _is_told(match: Match) -> bool:
             or not re.fullmatch(r"[\w'\u2019/-]+", value)
             or _worded_secret(value, match)
         )
-    sure = match["copula"].strip().lower() not in ("to", "was")
+    sure = match["copula"].strip().lower() not in ("to", "was", ":")
     return (
         sure
         and len(value) >= 5
         and _alone(match)
         and not re.search(r"(?:ed|ing|ly|able|ible|ive|ful|less|ous|ent|ant)$", value, re.IGNORECASE)
     )
+
+
+def _is_beside(match: Match) -> bool:
+    """Whether what stands beside the word password is one: no word, and no measure of one."""
+    value = match["secret"].rstrip(".,;:!?")
+    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or _of_code(value) or _MEASURE.fullmatch(value):
+        return False
+    return is_mixed(value) or not re.fullmatch(r"[\w'\u2019/-]+", value)
 
 
 def _worded_secret(value: str, match: Match) -> bool:
@@ -187,7 +195,7 @@ def _has_key(match: Match) -> bool:
 
 
 _OF = r"(?:\s(?:for|to|of|on|at|in)\s[^\n:.,;=]{1,40}?)?"
-_COPULA = r"(?P<copula>\s(?:is|was|are|ist|war|lautet|es|est|\u00e9|to|will be|should be|must be)\s|\uff1a|\u662f)"
+_COPULA = r"(?P<copula>\s(?:is|was|are|ist|war|lautet|es|est|\u00e9|to|will be|should be|must be)\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
 _NOW = r"(?:(?:now|still|currently|set to|changed to|simply|just|always)\s){0,2}:?\s{0,2}"
 
 SAID: tuple[Pattern, ...] = (
@@ -275,6 +283,18 @@ SAID: tuple[Pattern, ...] = (
     Pattern(
         kind="password", needles=_PASSWORDS, holds=_is_told,
         regex=_compiled(rf"{_PASSWORD}{_OF}{_COPULA}{_NOW}{_VALUE}"),
+    ),
+    Pattern(
+        kind="password", needles=_PASSWORDS, holds=_is_beside,
+        regex=_compiled(rf"{_PASSWORD}{_OF}\s\((?P<secret>[^\s()]{{4,128}})\)"),
+    ),
+    Pattern(
+        kind="password", needles=_PASSWORDS, holds=_is_beside, anywhere=True,
+        regex=_compiled(
+            rf"\b(?:use|using|with|set|enter|take|put|type)\s[\"'`]?(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`]?\s(?:as|for)\s"
+            rf"(?:the|my|your|our|its|a)\s(?:\w{{1,20}}\s){{0,2}}{_PASSWORD}"
+            r"(?=\s(?:for|on|of|to|in|there|now|please|and|but|when|if|instead)\b|[.,;:!?)]|\s*$)"
+        ),
     ),
     Pattern(
         kind="pin", needles=("pin",),

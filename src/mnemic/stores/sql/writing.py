@@ -194,13 +194,14 @@ def _not_archived(id: str) -> Receipt:
 
 
 def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
-    """A memory that another one had replaced holds again, if everything that replaced it was forgotten since."""
+    """A memory that another one had replaced holds again, if everything that replaced it was forgotten or unlinked since."""
     sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
         WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
     later = t.db.execute(sql, (doc,)).fetchall()
     sql = "SELECT project, session, content, expired_at FROM memories WHERE doc = ?"
     project, session, content, expired = t.db.execute(sql, (doc,)).fetchone()
-    if expired is None or not later:
+    unlinked = "SELECT 1 FROM events WHERE doc = ? AND operation = 'unlink' LIMIT 1"
+    if expired is None or (not later and not t.db.execute(unlinked, (doc,)).fetchall()):
         return _not_archived(id)
     if held := [name for name, status in later if status != "archived"]:
         return Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
