@@ -625,6 +625,21 @@ class TestLinks:
         assert memory.graph(a, depth=1).depths == {a: 0, c: 1}
         clean(memory)
 
+    def test_what_begins_later_holds_from_then_on(self, memory):
+        today = datetime.now(UTC)
+        memory.remember("Ana lives in Oslo.", valid_at=today - timedelta(days=100))
+        ahead = memory.remember("Ana lives in Berlin.", valid_at=today + timedelta(days=100))
+        assert ahead.outcome == "superseded"
+        for at, place in ((None, "Oslo"), (today, "Oslo"), (today + timedelta(days=101), "Berlin")):
+            assert [r.content for r in memory.list(at=at)] == [f"Ana lives in {place}."]
+            assert [h.text for h in memory.search("Where does Ana live?", kinds=["memory"], at=at)] == [
+                f"Ana lives in {place}."
+            ]
+        text = memory.get_memory_context("Where does Ana live?").text
+        assert "Oslo" in text
+        assert "Berlin" not in text
+        assert memory.verify().ok
+
     def test_two_memories_do_not_take_each_others_place(self, memory):
         a, b, c = (memory.remember(text).id for text in ("Lunch is pizza.", "Snack is fruit.", "Dogs bark."))
         memory.link(a, b, "supersedes")
@@ -632,7 +647,7 @@ class TestLinks:
         memory.link(c, a, "supersedes")
         assert memory.link(b, c, "supersedes").outcome == "rejected"
         assert memory.unlink(a, b, "supersedes").outcome == "stored"
-        assert memory.restore([b])[0].outcome == "stored"
+        assert memory.restore(b)[0].outcome == "stored"
         assert {r.content for r in memory.list()} == {"Snack is fruit.", "Dogs bark."}
         assert memory.verify().ok
 

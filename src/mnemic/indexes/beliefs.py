@@ -39,6 +39,7 @@ class Beliefs:
     until: Times = field(default_factory=_no_times)
     expired: Times = field(default_factory=_no_times)
     known: Times = field(default_factory=_no_times)
+    begins: Times = field(default_factory=_no_times)
     origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     successors: Mapping[int, int] = field(default_factory=dict[int, int])
@@ -57,7 +58,8 @@ class Beliefs:
         ended_later = believed & (self.expired < FOREVER)  # nobody knew of that end yet
         until = np.where(ended_later, FOREVER, self.until)
         if filters.at is None:
-            shown = believed & (until > (now if known is None else known))
+            today = now if known is None else known
+            shown = believed & (until > today) & (self.begins <= today)
         else:
             shown = (self.since <= filters.at) & (filters.at < until) & (believed | (until < FOREVER))
         return self.doc[~(shown & (self.known <= believing))]
@@ -80,18 +82,20 @@ class Beliefs:
         if not touched:
             return self
         kept = ~np.isin(self.doc, sorted(touched)) if len(self) else np.empty(0, np.bool_)
-        columns = [self.doc[kept], self.since[kept], self.until[kept], self.expired[kept], self.known[kept]]
+        columns = [column[kept] for column in (self.doc, self.since, self.until, self.expired, self.known, self.begins)]
         if delta.beliefs:
             columns = [np.append(old, new) for old, new in zip(columns, _columns(delta.beliefs), strict=True)]
         order = np.argsort(columns[0], kind="stable")
-        doc, since, until, expired, known = (column[order] for column in columns)
+        doc, since, until, expired, known, begins = (column[order] for column in columns)
         successors = dict(self.successors)
         for one in touched:
             successors.pop(one, None)
         successors |= {row[0]: row[6] for row in delta.beliefs if row[6] is not None}
         origins = {row[0]: tuple(json.loads(row[5])) for row in delta.beliefs}
         changed = {one for one in touched if self.origins.get(one, ()) != origins.get(one, ())}
-        beliefs = replace(self, doc=doc, since=since, until=until, expired=expired, known=known, successors=successors)
+        beliefs = replace(
+            self, doc=doc, since=since, until=until, expired=expired, known=known, begins=begins, successors=successors
+        )
         return beliefs._descended(changed, origins) if changed else beliefs  # noqa: SLF001 - our own class
 
     def _descended(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Beliefs:
@@ -113,7 +117,7 @@ class Beliefs:
 
 
 def _columns(rows: Sequence[tuple[Any, ...]]) -> list[Times]:
-    def times(place: int) -> Times:
-        return np.array([FOREVER if row[place] is None else row[place] for row in rows], np.int64)
+    def times(place: int, without: int = FOREVER) -> Times:
+        return np.array([without if row[place] is None else row[place] for row in rows], np.int64)
 
-    return [times(place) for place in range(5)]
+    return [*(times(place) for place in range(5)), times(7, -FOREVER)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -343,6 +343,17 @@ class BeliefPromises:
         assert _believed(store, at=micros + 30 * day) == ["always", "to come"]
         assert _believed(store, at=micros - 1) == []
         assert _believed(store, known_at=micros - 1) == []
+
+    def test_what_is_to_come_is_not_true_yet_and_what_it_ends_still_is(self, store: Store) -> None:
+        ahead = datetime(2999, 1, 1, tzinfo=UTC)
+        store.apply("ana", [
+            add_memory("Oslo"), add_memory("Berlin", valid_at=ahead), Supersede(id="Oslo", by="Berlin", at=ahead),
+        ])  # fmt: skip
+        micros = int(ahead.timestamp()) * 1_000_000
+        assert _believed(store) == ["Oslo"]
+        assert _believed(store, at=micros - 1) == ["Oslo"]
+        assert _believed(store, at=micros) == ["Berlin"]
+        assert store.verify().ok
 
     def test_slots_find_what_states_the_same(self, store: Store) -> None:
         def stating(content: str, *slots: str, **fields: Any) -> AddMemory:

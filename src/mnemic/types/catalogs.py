@@ -78,8 +78,8 @@ class CatalogDelta:
 
     ``rows`` and ``vectors`` are those of new and touched docs; None where there are none. A touched doc not among the rows
     is gone. ``beliefs`` are (doc, true from, true until or None, no longer believed since or None, known since, docs it was
-    made from, doc that replaced it or None) of memories. ``kept`` are docs whose text, and so terms and vector, is as it
-    was: their vectors are left out. None kept is always right, and slower.
+    made from, doc that replaced it or None, since when it is true where that was given) of memories. ``kept`` are docs
+    whose text, and so terms and vector, is as it was: their vectors are left out. None kept is always right, and slower.
     """
 
     event: int

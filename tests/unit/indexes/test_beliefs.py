@@ -14,7 +14,7 @@ TIMES = st.integers(0, 12)
 MAYBE = st.one_of(st.none(), TIMES)
 ROWS = st.dictionaries(
     st.integers(1, 9),
-    st.tuples(TIMES, MAYBE, MAYBE, TIMES, st.lists(st.integers(20, 24), max_size=3, unique=True), st.one_of(st.none(), st.integers(1, 9))),
+    st.tuples(TIMES, MAYBE, MAYBE, TIMES, st.lists(st.integers(20, 24), max_size=3, unique=True), st.one_of(st.none(), st.integers(1, 9)), MAYBE),
     max_size=9,
 )  # fmt: skip
 FILTERS = st.builds(Filters, at=MAYBE, known_at=MAYBE, expired=st.booleans())
@@ -25,13 +25,13 @@ def beliefs(rows):
 
 
 def delta(rows, touched=()):
-    told = [(doc, since, until, expired, known, json.dumps(parents), by) for doc, (since, until, expired, known, parents, by) in rows.items()]  # fmt: skip
+    told = [(doc, since, until, expired, known, json.dumps(parents), by, begins) for doc, (since, until, expired, known, parents, by, begins) in rows.items()]  # fmt: skip
     return CatalogDelta(event=1, beliefs=sorted(told), touched=touched)
 
 
 def shown(row, filters, now):
     """One memory, as the words of Filters put it."""
-    since, until, expired, known, *_ = row
+    since, until, expired, known, *_, begins = row
     if filters.expired:
         return True
     moment = None if filters.known_at is None else filters.known_at
@@ -44,7 +44,7 @@ def shown(row, filters, now):
             return False
         return expired is None or until is not None  # an end in the world is what was true until then
     today = now if moment is None else moment
-    return expired is None and (until is None or until > today)
+    return expired is None and (until is None or until > today) and (begins is None or begins <= today)
 
 
 @RUN
@@ -56,7 +56,7 @@ def test_what_is_hidden_is_what_a_loop_would_hide(rows, filters, now):
 
 def test_an_end_that_was_given_holds_whatever_was_known_when():
     """The end of what is still believed is part of the belief: asking with known_at does not take it away."""
-    rows = {1: (0, 5, None, 0, [], None)}
+    rows = {1: (0, 5, None, 0, [], None, 0)}
     for filters in (Filters(), Filters(known_at=8), Filters(at=7), Filters(at=7, known_at=8)):
         assert beliefs(rows).hidden(filters, 9).tolist() == [1]
     for filters in (Filters(at=3), Filters(at=3, known_at=8), Filters(expired=True)):
@@ -71,7 +71,7 @@ def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone,
     followed = beliefs(before).after(delta(changed, touched=sorted(gone | changed.keys() | {30})))
     anew = beliefs(after)
     assert followed.doc.tolist() == anew.doc.tolist() == sorted(after)
-    for name in ("since", "until", "expired", "known"):
+    for name in ("since", "until", "expired", "known", "begins"):
         assert getattr(followed, name).tolist() == getattr(anew, name).tolist()
     assert followed.successors == anew.successors
     assert {doc: tuple(parents) for doc, parents in followed.origins.items()} == {
@@ -93,7 +93,7 @@ def test_made_is_origins_turned_round(rows):
 
 
 def test_nothing_changed_is_the_same_snapshot():
-    held = beliefs({1: (0, None, None, 0, [], None)})
+    held = beliefs({1: (0, None, None, 0, [], None, None)})
     assert held.after(CatalogDelta(event=2)) is held
     assert len(Beliefs()) == 0
     assert Beliefs().hidden(Filters(at=1), 1).tolist() == []
@@ -103,7 +103,8 @@ def test_nothing_changed_is_the_same_snapshot():
 @given(st.dictionaries(st.integers(1, 9), st.tuples(TIMES, st.one_of(st.none(), st.integers(1, 9))), min_size=1), MAYBE)
 def test_the_end_of_a_chain_whatever_circles_it_has(links, at):
     rows = {
-        doc: (links.get(doc, (0, None))[0], None, None, 0, [], links.get(doc, (0, None))[1]) for doc in range(1, 10)
+        doc: (links.get(doc, (0, None))[0], None, None, 0, [], links.get(doc, (0, None))[1], None)
+        for doc in range(1, 10)
     }
     held = beliefs(rows)
     for doc in rows:
@@ -151,7 +152,7 @@ def test_the_arrays_and_the_database_hide_the_same():
 
 def test_origins_follow_step_by_step():
     def row(doc, parents):
-        return (doc, 1, None, None, 1, json.dumps(parents), None)
+        return (doc, 1, None, None, 1, json.dumps(parents), None, None)
 
     def delta(event, *rows, touched=()):
         return CatalogDelta(event=event, beliefs=rows, touched=touched)

@@ -48,7 +48,7 @@ _BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
-    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes') FROM memories WHERE user = ?"""
+    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user = ?"""
 
 
 def user_number(db: Connection, name: str) -> int | None:
@@ -277,7 +277,8 @@ def _clock(filters: Filters) -> tuple[str, list[object]]:
         ELSE delete_after END)"""
     if filters.at is None:
         today = to_micros(now()) if filters.known_at is None else known
-        return f"+created_at <= ? AND {believed} AND {until} > ?", [known, known, known, today]
+        begun = "(valid_at IS NULL OR +valid_at <= ?)"
+        return f"+created_at <= ? AND {believed} AND {until} > ? AND {begun}", [known, known, known, today, today]
     true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
     return (
         f"+created_at <= ? AND {true} AND ({believed} OR {until} < {LATEST})",

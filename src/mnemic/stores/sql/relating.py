@@ -94,6 +94,10 @@ def supersede(t: Transaction, change: Supersede) -> Receipt:
     if held[0] is None:
         if ended is not None and held[1] is not None:
             ended = min(ended, held[1])
+        if ended is not None and ended > t.at:  # it is believed, and true until then
+            t.db.execute("UPDATE memories SET invalid_at = ? WHERE doc = ?", (ended, doc))
+            t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
+            return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
         sql = "UPDATE memories SET expired_at = ?, invalid_at = coalesce(?, invalid_at) WHERE doc = ?"
         t.db.execute(sql, (t.at, ended, doc))
         t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
