@@ -330,17 +330,20 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     those: list[int] = [
         place
         for place in map(int, near[_one_matter(_same(between), likely[near], shared[np.ix_(near, near)])])
-        if not (_ONES_OWN.search(question) and _of_another(parts[place], said[place].speaker, asked, wanted))
-        and (
-            telling[place]
-            or (
-                likely[place] >= max(_LIKELY, _BESIDE * likely.max())
-                and (not wanted or named[place] or (likely[place] >= _PLAIN and said[place].cosine >= near_to))
-            )
+        if telling[place]
+        or (
+            likely[place] >= max(_LIKELY, _BESIDE * likely.max())
+            and (not wanted or named[place] or (likely[place] >= _PLAIN and said[place].cosine >= near_to))
         )
     ]
-    again = sorted(those, key=lambda place: (-said[place].at.timestamp(), place))
-    if those and likely[0] < _NO_ANSWER and likely.max() >= _SURE:
+    others = (
+        [place for place in those if _of_another(parts[place], said[place].speaker, asked, wanted)]
+        if _ONES_OWN.search(question)
+        else []
+    )
+    own = [place for place in those if place not in others]
+    again = [*sorted(own, key=lambda place: (-said[place].at.timestamp(), place)), *others] if own else those
+    if own and likely[0] < _NO_ANSWER and likely.max() >= _SURE:
         return [*again, *(place for place in order if place not in those)]
     for place, other in zip(those, again, strict=True):
         order[place] = other
