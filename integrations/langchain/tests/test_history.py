@@ -60,6 +60,16 @@ def test_order_survives_a_restart(tmp_path: Path) -> None:
         assert memory.verify().ok
 
 
+@pytest.mark.parametrize("name", ["4539578763621486", "\u00e9" * 900], ids=["adds up as a card does", "long"])
+def test_whatever_its_name_a_conversation_is_kept_and_cleared(memory: Memory, name: str) -> None:
+    history = MnemicChatMessageHistory(memory, name)
+    history.add_messages([HumanMessage("hi", id="1"), AIMessage("yo")])
+    assert [m.text for m in history.messages] == ["hi", "yo"]
+    history.clear()
+    assert history.messages == []
+    assert MnemicChatMessageHistory(memory, name).messages == []
+
+
 def test_the_same_id_is_stored_once_and_words_without_id_each_time(memory: Memory) -> None:
     history = MnemicChatMessageHistory(memory, "s1")
     history.add_messages([HumanMessage("yes", id="1"), HumanMessage("yes")])

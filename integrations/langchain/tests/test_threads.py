@@ -103,6 +103,21 @@ async def test_an_edited_message_is_stored_and_replaces_the_old_words_in_its_thr
     assert memory.search("moved to Lisbon")[0].text == old.text  # what was said is evidence, elsewhere
 
 
+@both_ways
+async def test_replaced_words_stay_replaced_when_their_message_has_left_the_thread(
+    memory: Memory, scripted: Any, asynchronous: bool
+) -> None:
+    model = scripted(*(f"answer {n}" for n in range(6)))
+    agent = agent_of(model, MnemicMiddleware(memory))
+    for city in ("Lisbon", "Oslo"):
+        await run(agent, asynchronous, HumanMessage(f"I moved to {city}.", id="u1"))
+    agent.update_state(T1, {"messages": [RemoveMessage(id="u1")]})
+    for _ in range(2):
+        await run(agent, asynchronous, HumanMessage("Where have I moved to?"))
+        assert any("Oslo" in message.text for message in model.seen[-1])
+        assert not any("Lisbon" in message.text for message in model.seen[-1])
+
+
 async def test_words_that_are_taken_back_are_stored_once(memory: Memory, scripted: Any) -> None:
     agent = agent_of(scripted("a", "b", "c"), MnemicMiddleware(memory))
     for text in ("Lisbon", "Oslo", "Lisbon"):

@@ -83,6 +83,13 @@ def test_a_mark_is_never_cut(kind):
     assert own.redacted(f"{mark} {mark}") == (f"{mark} {mark}", ())
 
 
+@pytest.mark.parametrize("name", ["{}", "{}:u1:9f3a", "atlas/{}:u1:9f3a", "{}#cleared2"])
+def test_a_number_that_adds_up_as_a_card_does_may_name_a_thread(name):
+    assert POLICY.redacted("4539578763621486")[1] == ("card-number",)
+    assert POLICY.in_name(name.format("4539578763621486")) == ()
+    assert POLICY.in_name(name.format("my card 4539578763621486")) == ("card-number",)
+
+
 def test_many_letters_and_a_digit_are_read_at_once():
     """An expression that could cut letters in any way took for ever for these; it runs in a process that can be ended."""
     letters = string.ascii_letters

@@ -265,6 +265,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         ids = [id_ for i, m in spoken for id_ in record_ids(m, prefix=prefix, position=i)]
         keys, words = [key_of(m, i) for i, m in spoken], {said_by(m) for _, m in spoken}
         ids += [record_id(prefix, key, digest) for key in keys for digest in marks.get(key, [])]
+        ids += [record_id(prefix, key, digest) for key, digests in marks.items() for digest in digests[1:]]
         places = {f"{prefix}:{key}" for key in keys}
         return ids + [r.id for r in known if r.id and (said_in(r) in words or r.id.rpartition(":")[0] in places)]
 

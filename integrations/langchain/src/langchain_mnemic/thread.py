@@ -18,8 +18,11 @@ Marks: TypeAlias = dict[str, list[str]]
 
 
 def marked(messages: Iterable[tuple[int, AnyMessage]], before: Marks) -> Marks:
-    """The marks of messages, given with their positions; ``before`` knows what words they had."""
-    marks: Marks = {}
+    """The marks of messages, given with their positions; ``before`` knows what words they had.
+
+    Of a message that was edited and has left the thread since, the marks stay: its earlier words are replaced for good.
+    """
+    marks: Marks = {key: digests for key, digests in before.items() if len(digests) > 1}
     for i, message in messages:
         key, digest = key_of(message, i), digest_of(message)
         marks[key] = [digest, *(old for old in before.get(key, []) if old != digest)]
