@@ -103,7 +103,7 @@ _FILLER = re.compile(
     r"ended up|please|ultimately|exclusively|happily|temporarily)(?![\w-])(?!'s)"
 )
 _IN_YOUTH = re.compile(
-    r"\b(?:when|back when|as) (?:I|we|he|she|they|the user|[A-Z]\w+) (?:was|were) (?:still )?(?:an? |\d|"
+    r"\b(?:back )?when (?:I|we|he|she|they|the user|[A-Z]\w+) (?:was|were) (?:still )?(?:an? |\d|"
     r"in (?:high )?(?:school|college|university|kindergarten)|(?:about |just |only )?(?:four|five|six|seven|eight|"
     r"nine|ten|eleven|twelve|\w+teen|twenty|thirty)\b|little|young|small)"
 )

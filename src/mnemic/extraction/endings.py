@@ -44,7 +44,7 @@ _PHRASES = [
         ("partner", rf"\b{_WHO} (?:am|is|are)(?: now| finally| happily)* single(?: now| again)?\b"),
         ("*", _DIED),
         ("*", rf"\bput {_NAME} (?:down|to sleep)\b"),
-        ("diet", rf"\b{_WHO} (?:now |do |does )?eats? (?:meat|fish|everything|dairy)(?: and fish)? again\b"),
+        ("diet", rf"\b{_WHO} (?:now |do |does )?eats? (?:meat|everything)(?: and fish)? again\b"),
     )
 ]
 """Attributes with the phrases that say their value has ended; ``*`` is any."""

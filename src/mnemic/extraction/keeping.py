@@ -92,7 +92,7 @@ _JOKE = re.compile(
 """Exaggerated on purpose: "I'm basically a doctor at this point", "I literally live here lol"."""
 _TAKEN_BACK = re.compile(
     r"(?:(?:ha)+h?,? |no,? |nah,? |well,? |ok(?:ay)?,? |lol,? )*(?:(?:i'm |i am |i was )?(?:just |only )*(?:kidding|joking|"
-    r"teasing|messing with you|pulling your leg|testing(?: you)?)|jk|j/k|(?:happy )?april fool'?s?(?: day)?|got you|"
+    r"teasing|messing with you|pulling your leg|testing you)|just testing|jk|j/k|(?:happy )?april fool'?s?(?: day)?|got you|"
     r"not really|no,? not really|psych|that was a joke|it was a joke|that's a joke|sorry,? wrong (?:chat|window|person))"
     r"(?:,? (?:of course|obviously|just (?:kidding|joking|testing)(?: you)?|lol|haha+|though|i'm just (?:kidding|joking)))*"
     r"[\s.!?:;,)\U0001f600-\U0001f64f\U0001f923]*",
