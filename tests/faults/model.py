@@ -144,6 +144,9 @@ class Model:
         self.items: dict[str, dict[str, Item]] = {user: {} for user in users}
         self.links: dict[str, Links] = {user: {} for user in users}
         self.gone: dict[str, set[str]] = {user: set() for user in users}
+        self.unlinked: dict[str, set[str]] = {
+            user: set() for user in users
+        }  # what was replaced, by a link that was removed
         self.unsure: set[str] = set()  # users with links between two archived memories, which no export tells
 
     def put(self, user: str, item: Item) -> None:
@@ -256,7 +259,8 @@ class Model:
             self.put(user, replace(held, status=held.before, absorbed=False))
             return "stored"
         later = [edge for edge in links if edge[1:] == (id, "supersedes")]
-        if held.believed or not later or any(self.items[user][edge[0]].live for edge in later):
+        loose = not later and id not in self.unlinked[user]
+        if held.believed or loose or any(self.items[user][edge[0]].live for edge in later):
             return "duplicate"
         item = replace(held, believed=True)
         if self.twin(user, item):
@@ -289,6 +293,8 @@ class Model:
         items, edge = self.items[user], (source, target, type)
         if type == "supersedes" and items[target].trust >= 0.5 > items[source].trust:
             return "rejected"
+        if type == "supersedes" and self.took_the_place_of(user, target, source):
+            return "rejected"
         known = self.links[user].get(edge)
         self.links[user][edge] = strength
         if type == "supersedes":
@@ -300,7 +306,18 @@ class Model:
         gone = [edge for edge in self.links[user] if edge[:2] == (source, target) and type in (None, edge[2])]
         for edge in gone:
             del self.links[user][edge]
+        self.unlinked[user] |= {edge[1] for edge in gone if edge[2] == "supersedes"}
         return "stored" if gone else "duplicate"
+
+    def took_the_place_of(self, user: str, new: str, old: str) -> bool:
+        """Whether one memory replaced another, perhaps through others that are not forgotten."""
+        seen, open_ = {new}, [new]
+        while open_:
+            one = open_.pop()
+            earlier = {edge[1] for edge in self.links[user] if edge[0] == one and edge[2] == "supersedes"}
+            open_ += [id_ for id_ in earlier - seen if self.items[user][id_].live]
+            seen |= set(open_)
+        return old in seen
 
     def retire(self, user: str) -> int:
         """What has had its time goes, unless something live was made from it, at any remove."""
@@ -361,6 +378,7 @@ class Model:
             assert linked(edge) or was_hidden, f"a link was {known.get(edge)} and is {links.get(edge)}: {edge}"
         self.items[user], self.links[user] = merged, hidden | links
         self.gone[user] |= set(gone)
+        self.unlinked[user] -= set(gone)
 
 
 def _aged(before: Item | None, item: Item, *, absorbed: bool) -> Item:

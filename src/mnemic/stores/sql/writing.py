@@ -200,8 +200,7 @@ def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     later = t.db.execute(sql, (doc,)).fetchall()
     sql = "SELECT project, session, content, expired_at FROM memories WHERE doc = ?"
     project, session, content, expired = t.db.execute(sql, (doc,)).fetchone()
-    unlinked = "SELECT 1 FROM events WHERE doc = ? AND operation = 'unlink' LIMIT 1"
-    if expired is None or (not later and not t.db.execute(unlinked, (doc,)).fetchall()):
+    if expired is None or (not later and not _unlinked(t, doc)):
         return _not_archived(id)
     if held := [name for name, status in later if status != "archived"]:
         return Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
@@ -211,3 +210,10 @@ def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
     t.event("restore", doc, id, version, after=[name for name, _ in later])
     return Receipt(id=id, outcome="stored", reason="it holds again")
+
+
+def _unlinked(t: Transaction, doc: int) -> bool:
+    """Whether somebody removed the link of what had replaced a memory."""
+    found = t.db.execute("SELECT detail FROM events WHERE doc = ? AND operation = 'unlink'", (doc,)).fetchall()
+    told = [json.loads(detail) for (detail,) in found]
+    return any("source" in one and "supersedes" in one["types"] for one in told)
