@@ -191,6 +191,17 @@ def test_what_is_for_once_or_about_oneself_is_no_rule(text):
     assert not any("rule" in content for content in known(told(text)))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Always use tabs.", "Never push to main.", "Whenever I ask for code, use tabs.", "Always do what the manual says.",
+        "From now on, start each answer with today's date.", "Please answer in German from now on.",
+    ],
+)  # fmt: skip
+def test_what_holds_from_now_on_is_a_rule(text):
+    assert [content.partition(":")[0] for content in known(told(text))] == ["The user's rule"]
+
+
 def test_a_household_is_no_team():
     assert known(told("We have two cats.")) == ["The user and others have two cats."]
     assert known(told("We deploy on Fridays.")) == ["The user's team deploys on Fridays."]

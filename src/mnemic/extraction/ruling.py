@@ -51,15 +51,15 @@ _FROM_NOW_ON = re.compile(
 
 
 _ONCE = re.compile(
-    r"\b(?:yet|today|tonight|tomorrow|this (?:time|once|one|morning|afternoon|evening|week)|just this|"
+    r"\b(?:yet|(?:today|tonight|tomorrow)(?!['\u2019])|this (?:time|once|one|morning|afternoon|evening|week)|just this|"
     r"(?:in|on|for|at|with) this (?!project\b|repo\w*\b|chat\b|conversation\b|codebase\b|session\b)\w+)\b|"
-    r",? (?:my|the|our) \w+ (?:said|says|told|advised)\b|^\s*(?:always|never) the\b",
+    r", (?:my|the|our) \w+ (?:said|says|told me|advised)[.!\s]*$|^\s*(?:always|never) the\b",
     re.IGNORECASE,
 )
 """What speaks of this one time, or only passes on what somebody said."""
 _OF_ONESELF = re.compile(
     r"\s*(?:whenever|every time|from now on|going forward|in (?:the )?future|by default),? "
-    r"(?:i|i'm|i'll|we|my|our)\b(?![^,]{1,80}, (?!i\b|we\b|my\b|our\b|he\b|she\b|it\b|they\b|the\b|there\b|a\b|everything\b))",
+    r"(?:i|i'm|i'll|we|my|our)\b(?![^,]{1,80}, (?!(?:i|we|my|our|he|she|it|they|the|there|a|everything)\b))",
     re.IGNORECASE,
 )
 """Whenever I see Tom: about the speaker; but "whenever I ask for code, use tabs" is a rule."""
