@@ -214,9 +214,10 @@ def test_a_household_is_no_team():
         ("I drive a Fiat 500.", "My boss drives a BMW now.", "What car do I drive?"),
         ("I work at Otto as an analyst.", "Lena works at Siemens now.", "Where do I work?"),
         ("My new manager is Aylin Demir.", "My sister got a new manager, Mr. Blunt.", "Who is my manager?"),
+        ("I pay 950 euros rent for my flat.", "My salary is 78000 now.", "How much rent do I pay?"),
     ],
 )
-def test_what_holds_of_others_does_not_come_before_ones_own(own, of_another, question):
+def test_what_holds_of_others_or_of_other_matters_does_not_come_first(own, of_another, question):
     with told(own, of_another, embedder=None) as memory:
         assert memory.search(question)[0].text == own
 

@@ -317,7 +317,7 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     likely = np.zeros(len(said))
     likely[near] = _logistic(_product(beside, np.array(TOGETHER)) + TOGETHER_BIAS)
     asked = _asked(question)
-    wanted = frozenset(concept for term in asked.terms if term not in asked.names for concept in concepts(term))
+    wanted = _wanted(asked)
     said_of = [_spread(part) & wanted for part in parts]
     common = np.array([[bool(one & other) for other in said_of] for one in said_of]) | _ending(parts, likely)
     common |= common.T
@@ -348,6 +348,16 @@ def later_first(question: str, said: Sequence[Said], alike: Floats) -> list[int]
     for place, other in zip(those, again, strict=True):
         order[place] = other
     return order
+
+
+def _wanted(asked: _Asked) -> frozenset[str]:
+    """The concepts a question asks for; a word of several, such as "pay", means the one that another word names as well."""
+    own = {term: concepts(term) for term in asked.terms if term not in asked.names}
+    found: set[str] = set()
+    for term, meant in own.items():
+        beside = frozenset(concept for other, more in own.items() if other != term for concept in more)
+        found |= (meant & beside) | {term} if len(meant) > 2 and meant & beside else meant
+    return frozenset(found)
 
 
 _ONES_OWN = re.compile(r"\b(?:I|I'm|my|me|mine)\b")
