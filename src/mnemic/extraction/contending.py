@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from mnemic.extraction.clauses import standing
 from mnemic.extraction.concepts import concepts
 from mnemic.extraction.matching import contrast, frame_of, turns
+from mnemic.extraction.rewriting import is_past
 from mnemic.extraction.slots import Read, mentions, read, replaced_values
 from mnemic.extraction.weights import ALONE, ALONE_BIAS, PAIR, PAIR_BIAS, TOGETHER, TOGETHER_BIAS
 from mnemic.text import cues
@@ -361,6 +362,7 @@ def _wanted(asked: _Asked) -> frozenset[str]:
 
 
 _ONES_OWN = re.compile(r"\b(?:I|I'm|my|me|mine)\b")
+_THEY = re.compile(r"(?:he|she|they)(?:['\u2019]\w+)?\b", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"(?:(?:my|our|his|her|their) (?:(?:new|old|former|best) )?([\w-]+)(?![\w'\u2019-]))", re.IGNORECASE
 )
@@ -369,7 +371,12 @@ _SUBJECT = re.compile(
 def _of_another(part: str, speaker: str, asked: _Asked, wanted: frozenset[str]) -> bool:
     """Whether a sentence is about somebody else than the speaker who asks about themselves: Lena works, my boss drives."""
     said = read(part)
-    if said.leading - frozenset(content_terms(speaker)) - frozenset(asked.terms) and not said.ours:
+    if _THEY.match(part) and not said.ours:
+        return True
+    words = part.split(maxsplit=2)[:2]
+    acts = len(words) == 2 and words[0] in names(part) and is_past(words[1])
+    leading = said.leading | frozenset(content_terms(words[0]) if acts else ())
+    if leading - frozenset(content_terms(speaker)) - frozenset(asked.terms) and not said.ours:
         return True
     kin = _SUBJECT.match(part)
     terms = frozenset(content_terms(kin[1])) & said.owned if kin else frozenset[str]()
