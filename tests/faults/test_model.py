@@ -660,7 +660,9 @@ class Walk(RuleBasedStateMachine):
         assert {hit.id for hit in hits} <= shown
         assert len(hits) <= k
         elsewhere = Place(user=user, project=item.project, session="elsewhere")
-        there = self.at(elsewhere).search(item.content, k=5, kinds=[item.kind], untrusted_share=1.0)
+        few = 1 + self.turn % 5
+        there = self.at(elsewhere).search(item.content, k=few, kinds=[item.kind], untrusted_share=1.0)
+        assert len(there) <= few
         assert {hit.id for hit in there} <= self.model.shown(elsewhere, kinds=[item.kind])
         wanted = set(query_terms(item.content))
         rivals = [one for one in shown if one != item.id and wanted <= set(index_terms(items[one].content))]

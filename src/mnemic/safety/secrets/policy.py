@@ -111,7 +111,10 @@ class SecretPolicy:
 
         Names are made of names: that of a message has its project's and its thread's in it, as ``project/thread:...``.
         """
-        return self.redacted(_NUMBERED.sub("0", value))[1]
+        kinds = self.redacted(value)[1]
+        if "card-number" not in kinds or "card-number" in self.redacted(_NUMBERED.sub("0", value))[1]:
+            return kinds
+        return tuple(kind for kind in kinds if kind != "card-number")
 
     def name(self, value: str) -> str:
         """A name that identifies, such as that of a session: a digest beside the mark keeps it apart from others."""
