@@ -144,9 +144,7 @@ class Model:
         self.items: dict[str, dict[str, Item]] = {user: {} for user in users}
         self.links: dict[str, Links] = {user: {} for user in users}
         self.gone: dict[str, set[str]] = {user: set() for user in users}
-        self.unlinked: dict[str, set[str]] = {
-            user: set() for user in users
-        }  # what was replaced, by a link that was removed
+        self.unlinked: dict[str, set[str]] = {user: set() for user in users}  # replaced by a link that was removed
         self.unsure: set[str] = set()  # users with links between two archived memories, which no export tells
 
     def put(self, user: str, item: Item) -> None:

@@ -363,9 +363,7 @@ def _wanted(asked: _Asked) -> frozenset[str]:
 
 _ONES_OWN = re.compile(r"\b(?:I|I'm|my|me|mine)\b")
 _THEY = re.compile(r"(?:he|she|they)(?:['\u2019]\w+)?\b", re.IGNORECASE)
-_SUBJECT = re.compile(
-    r"(?:(?:my|our|his|her|their) (?:(?:new|old|former|best) )?([\w-]+)(?![\w'\u2019-]))", re.IGNORECASE
-)
+_SUBJECT = re.compile(r"(?:my|our|his|her|their) (?:(?:new|old|former|best) )?([\w-]+)(?![\w'\u2019-])", re.IGNORECASE)
 
 
 def _of_another(part: str, speaker: str, asked: _Asked, wanted: frozenset[str]) -> bool:

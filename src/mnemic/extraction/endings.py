@@ -16,7 +16,7 @@ __all__ = ["endings"]
 
 _WHO = r"(?P<who>(?-i:[A-Z])[\w.'-]*(?: (?-i:[A-Z])[\w.'-]*)?|i|the user|he|she)"
 _NAME = r"(?P<old>(?-i:[A-Z])[\w&.'-]*(?: (?-i:[A-Z])[\w&.'-]*){0,3})"
-_HELD = r"(?:just |recently |finally |sadly |officially )?"
+_LATELY = r"(?:just |recently |finally |sadly |officially )?"
 _READ = 4_000
 _ANY = re.compile(
     r"\b(?:off|fired|let go|redundant|last day|up|divorced|separated|single|again|died|passed away|put)\b",
@@ -24,22 +24,22 @@ _ANY = re.compile(
 )
 _MADE_UP = re.compile(r"\b(?:dream\w*|nightmares?|pretend\w*|movie|film|novel|story|episode|joke\w*)\b", re.IGNORECASE)
 _LOST_JOB = (
-    rf"\b{_WHO} {_HELD}(?:got|was|have been|has been|am|is|being) {_HELD}"
+    rf"\b{_WHO} {_LATELY}(?:got|was|have been|has been|am|is|being) {_LATELY}"
     r"(?:laid off|fired(?! up\b)|let go|made redundant)"
     rf"(?: (?:from|by|at) (?:my |their |his |her )?(?:job )?(?:(?:from|by|at|with) )?{_NAME})?"
 )
 _DIED = (
-    rf"^(?:\w+,? )?(?:(?:my|our|the user's|their) )?(?:\w+ )?{_NAME} {_HELD}(?:has |had to be |was )?"
+    rf"^(?:\w+,? )?(?:(?:my|our|the user's|their) )?(?:\w+ )?{_NAME} {_LATELY}(?:has |had to be |was )?"
     r"(?:died|passed away|put down|put to sleep)\b"
 )
-_HAVE = rf"{_HELD}(?:have |has )?{_HELD}"
+_HAVE = rf"{_LATELY}(?:have |has )?{_LATELY}"
 _PHRASES = [
     (attribute, re.compile(expression, re.IGNORECASE))
     for attribute, expression in (
         ("employer", _LOST_JOB),
         ("employer", rf"\b(?P<who>my|the user's|(?-i:[A-Z])\w+'s) last day (?:at|with) {_NAME} was\b"),
         ("partner", rf"\b{_NAME} and {_WHO} {_HAVE}(?:broke|broken|split) up\b"),
-        ("partner", rf"\b{_NAME} and {_WHO} {_HELD}(?:(?:got|are|have) divorced|(?:have |are )?separated)\b"),
+        ("partner", rf"\b{_NAME} and {_WHO} {_LATELY}(?:(?:got|are|have) divorced|(?:have |are )?separated)\b"),
         ("partner", rf"\b{_WHO} {_HAVE}(?:(?:broke|broken|split) up with|separated from|divorced) {_NAME}"),
         ("partner", rf"\b{_WHO} (?:am|is|are)(?: now| finally| happily)* single(?: now| again)?\b"),
         ("*", _DIED),

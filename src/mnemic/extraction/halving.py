@@ -7,7 +7,7 @@ import re
 from mnemic.extraction.attributes import AUXILIARIES, lemma
 from mnemic.text.sentences import sentences
 
-__all__ = ["parts_of"]
+__all__ = ["goes_on", "parts_of"]
 
 _TWO = re.compile(
     r"(?P<who>(?:The|the) user(?: and others)?|[A-Z]\w+(?: [A-Z]\w+)?)(?P<thing>'s(?: [\w-]+){1,4}?)? "
@@ -30,9 +30,14 @@ def parts_of(statement: str) -> list[tuple[str, bool]]:
     found: list[tuple[str, bool]] = []
     for sentence in sentences(statement):
         halves = _halves(sentence)
-        found.append((halves[0], bool(found) and _PRONOUN.match(sentence) is not None))
+        found.append((halves[0], bool(found) and goes_on(sentence)))
         found += [(half, False) for half in halves[1:]]
     return found
+
+
+def goes_on(clause: str) -> bool:
+    """Whether a sentence or a clause begins with a pronoun, and so goes on about what was said before."""
+    return _PRONOUN.match(clause) is not None
 
 
 def _halves(sentence: str) -> list[str]:

@@ -184,10 +184,8 @@ def _meets(f: Fact, g: Fact, *, loosely: bool) -> bool:
         return False
     if f.subject == g.subject or _words_of(f.subject) == _words_of(g.subject):  # production's log, production log
         return True
-    if (
-        f.attribute == "*" and g.attribute == "name" and g.subject.startswith(f"{f.subject}'s ")
-    ):  # Rex died: Ana's dog Rex
-        return True
+    if f.attribute == "*" and g.attribute == "name" and g.subject.startswith(f"{f.subject}'s "):
+        return True  # Rex died: Ana's dog Rex
     if f.attribute in PERSONAL:
         return False
     short, long = sorted((f.subject, g.subject), key=len)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import tzinfo
 
 from mnemic.errors import InvalidInput
+from mnemic.extraction.halving import goes_on
 from mnemic.flows import asking
 from mnemic.flows.engine import Engine
 from mnemic.flows.recalling import search
@@ -33,7 +34,6 @@ _CLAUSE = re.compile(
     r"(?:is|are|was|were|has|have|had|will|can|does|did|\w{2,}(?<!s)s|\w{3,}ed|went|got|took|made|kept|left|met) )"
 )
 """Where another clause begins; rather one too many, because what goes may be gone for good."""
-_GOES_ON = re.compile(r"(?:she|he|it|they|that|this|those|these|her|his|its|their)\b", re.IGNORECASE)
 _OF_THEIRS = re.compile(r"their\b", re.IGNORECASE)
 """In a memory, which is in the third person, what is somebody's own."""
 SPARED = 10
@@ -139,7 +139,7 @@ def _tells_more(record: Message | MemoryRecord, topic: Sequence[str]) -> bool:
 
 def _goes_on(record: Message | MemoryRecord, clause: str) -> bool:
     own = isinstance(record, MemoryRecord) and _OF_THEIRS.match(clause)
-    return not own and _GOES_ON.match(clause) is not None
+    return not own and goes_on(clause)
 
 
 def _left_bare(

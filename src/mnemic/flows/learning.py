@@ -429,10 +429,10 @@ def _since(record: MemoryRecord) -> datetime:
 def rest_of(engine: Engine, old: MemoryRecord, new: MemoryRecord, replaced: Sequence[str]) -> AddMemory | None:
     """What a replaced memory says beside the matter that changed still holds: a memory of its own, if there is any."""
     kept: list[str] = []
-    before, parts = True, parts_of(old.content)
+    holds, parts = True, parts_of(old.content)
     for part, leans in parts:
-        before = (before or not leans) and not _ends_part(new, replaced, replace(old, content=part))
-        kept += [part] if before else []
+        holds = (holds or not leans) and not _ends_part(new, replaced, replace(old, content=part))
+        kept += [part] if holds else []
     rest = " ".join(kept)
     if len(kept) == len(parts) or not slots_of(rest):
         return None

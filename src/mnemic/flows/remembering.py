@@ -41,8 +41,9 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     by_id = {other.id: other for other in known}
     for change in related_changes(record, resolution, by_id):
         changes.append(change)
-        ahead = isinstance(change, Supersede) and change.at is not None and change.at > record.created_at
-        if isinstance(change, Supersede) and change.id in resolution.of and not ahead:
+        if not isinstance(change, Supersede) or change.id not in resolution.of:
+            continue
+        if change.at is None or change.at <= record.created_at:  # else the whole of it holds until then
             rest = rest_of(engine, by_id[change.id], record, slots)
             changes += [] if rest is None else [rest]
     twins = engine.store.knowledge.twins(scope.user, record.project, [record.content], session=record.session)

@@ -97,9 +97,8 @@ class SecretPolicy:
             return clean
         if MARK.fullmatch(str(clean)) or MARK.search(key):  # it is hidden already; a mark is no name of a secret
             return clean
-        told = (
-            unmarked(str(value)) if clean == value else _OPAQUE
-        )  # a part of it is another secret: the name alone has to say
+        # where a part of it is another secret, the name alone has to say
+        told = unmarked(str(value)) if clean == value else _OPAQUE
         kind = named_secret(key, told)
         if kind is None or kind not in cast("frozenset[str]", self.kinds):
             return clean
