@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["base_cosine", "dot", "eased", "highest"]
+__all__ = ["among", "base_cosine", "dot", "eased", "highest"]
 
-_SAMPLED = 8
-"""One of so many values tells which may be among the highest, where there are many."""
+_SAMPLED, _MANY = 8, 256
+"""One of so many values tells which may be among the highest, where there are so many for each that is wanted."""
+_GATHERED = 4
+"""Where no more than one of so many values is allowed, these are gathered; else the others are made lowest, which is sooner."""
 _USUAL_BASE, _HIGHEST_BASE, _FEWEST = 0.15, 0.95, 4
 """Base of the default embedder, the highest that is believed, and from how many records one is told."""
 
@@ -29,7 +31,7 @@ def highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
     """The places of the k highest values, ascending; all of them where there are no more. Of equal ones the first count."""
     if not 0 < k < len(values):
         return np.arange(min(max(k, 0), len(values)))
-    some = values[::_SAMPLED] if len(values) > _SAMPLED * k else values
+    some = values[::_SAMPLED] if len(values) > _MANY * k else values
     threshold = np.partition(some, len(some) - k)[len(some) - k]  # that of all is not lower
     above = np.flatnonzero(values > threshold)
     if len(above) > k:
@@ -38,6 +40,18 @@ def highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
         above = above[high > threshold]
     level = np.flatnonzero(values == threshold)[: k - len(above)]
     return np.sort(np.concatenate([above, level]))
+
+
+def among(
+    values: NDArray[np.float32], allowed: NDArray[np.bool_], k: int, *, above: float = -np.inf
+) -> NDArray[np.intp]:
+    """The places of the k highest values above a floor among the allowed ones, ascending; of equal ones the first count."""
+    allowed = allowed & (values > above)
+    if np.count_nonzero(allowed) * _GATHERED < len(values):
+        rows = np.flatnonzero(allowed)
+        return rows[highest(values[rows], k)]
+    rows = highest(np.where(allowed, values, np.float32(-np.inf)), k)
+    return rows[allowed[rows]]
 
 
 def base_cosine(vectors: NDArray[Any]) -> float:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from mnemic import retrieval
 from mnemic.flows.engine import View
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
+from mnemic.indexes.corpus import Corpus, Occurrences
 from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import HERE, Pool
 from mnemic.text import bm25, cues
@@ -35,7 +36,7 @@ class Question:
 
     query: Query
     terms: Sequence[str]
-    corpus: NDArray[np.bool_]
+    corpus: Corpus
     words: Floats
     cosines: Cosines | None
     speakers: Sequence[int]
@@ -107,13 +108,13 @@ def pooled(
         rows=rows,
         dense=np.maximum(dense[rows], _placed(rows, lifted, -1.0)),
         dense_before=dense[before] * asks,
-        dense_session=_best_of_session(c, dense, corpus, rows),
+        dense_session=_best_of_session(c, dense, corpus.rows, rows),
         bm25=question.words[rows],
         counts=counts,
         lengths=c.padded("length")[at],
         in_session=in_session,
         idf=idf,
-        mean_length=c.mean_length(corpus),
+        mean_length=corpus.mean_length,
         speaker=c.speaker[rows] == speakers[0] if len(speakers) == 1 else np.zeros(len(rows), np.bool_),
         traits=c.traits[rows],
         asked_for=cues.asked_for(query.text),
@@ -144,33 +145,28 @@ def _placed(rows: Rows, values: Mapping[int, float] | None, default: float) -> F
 
 def _counted(view: View, question: Question, rows: Rows, at: Rows) -> tuple[Floats, NDArray[np.bool_], Floats]:
     """Occurrences of each term in the turns around each candidate, whether its conversation has it, and its idf."""
-    c, terms, corpus = view.columns, question.terms, question.corpus
+    c, terms = view.columns, question.terms
     counts = np.zeros((*at.shape, len(terms)), np.float32)
     in_session = np.zeros((len(rows), len(terms)), np.bool_)
     idf = np.zeros(len(terms), np.float32)
-    documents = int(np.count_nonzero(corpus))
-    buffer = np.zeros(len(c) + 1, np.float32)
+    buffer, group, most = np.zeros(len(c) + 1, np.float32), c.group[rows], bm25.idf(question.corpus.size, 0)
     for t, term in enumerate(terms):
-        found, occurrences = view.keyword.postings(c, term)
-        if documents < len(c):
-            inside = corpus[found]
-            found, occurrences = found[inside], occurrences[inside]
-        idf[t] = bm25.idf(documents, len(found)) / bm25.idf(documents, 0)
-        buffer[found] = occurrences
-        counts[:, :, t] = buffer[at]
-        buffer[found] = 0.0
-        sessions = np.zeros(c.groups, np.bool_)
-        sessions[c.group[found]] = True
-        sessions[0] = False  # no conversation
-        in_session[:, t] = sessions[c.group[rows]]
+        said: Occurrences = view.keyword.occurrences(c, term, question.corpus)
+        idf[t] = said.idf / most
+        counts[:, :, t] = said.at(at, buffer)
+        in_session[:, t] = said.conversations[group]
     return counts, in_session, idf
 
 
 def _best_of_session(c: Columns, dense: Floats, corpus: NDArray[np.bool_], rows: Rows) -> Floats:
     """For some rows the highest cosine of what is live in their conversation; their own where they belong to none."""
-    best = np.full(c.groups, -1.0, np.float32)
-    np.maximum.at(best, c.group, np.where(corpus, dense[:-1], np.float32(-1.0)))
     group = c.group[rows]
+    wanted = np.zeros(c.groups, np.bool_)
+    wanted[group] = True
+    wanted[0] = False  # no conversation
+    members = np.flatnonzero(wanted.take(c.group) & corpus)
+    best = np.full(c.groups, -1.0, np.float32)
+    np.maximum.at(best, c.group[members], dense[members])
     return np.where(group > 0, best[group], dense[rows])
 
 

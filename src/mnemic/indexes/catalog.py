@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.beliefs import Beliefs
+from mnemic.indexes.corpus import Corpus
 from mnemic.types import CatalogDelta, CatalogRows, Coded, Filters
 from mnemic.vectors import dot
 
@@ -123,7 +124,7 @@ class Columns:
     version: int
     names: Names = field(repr=False)
     groups: int = 0
-    memo: dict[Hashable, NDArray[Any]] = field(default_factory=dict[Hashable, "NDArray[Any]"], repr=False)
+    memo: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False)
     told: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
     beliefs: Beliefs = field(default_factory=Beliefs, repr=False)
 
@@ -137,18 +138,19 @@ class Columns:
         rows[rows == len(self.doc)] = 0
         return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
 
-    def corpus(self, kinds: Sequence[str]) -> NDArray[np.bool_]:
-        """Rows whose statistics count: everything live of these kinds, whatever else the query filters. Not to be changed.
+    def corpus(self, kinds: Sequence[str]) -> Corpus:
+        """The records whose statistics count: everything live of these kinds, whatever else the query filters.
 
         What was made from messages does not count beside them: processing must not change how messages are ranked.
         """
         key = ("corpus", *kinds)
         found = self.memo.get(key)
         if found is None:
-            found = (self.status != STATUSES["archived"]) & _among(self.kind, (KINDS[kind] for kind in kinds))
+            rows = (self.status != STATUSES["archived"]) & _among(self.kind, (KINDS[kind] for kind in kinds))
             if "message" in kinds:
-                found[self.rows_of(self.beliefs.pairs[0])] = False
-            self.memo[key] = found
+                rows[self.rows_of(self.beliefs.pairs[0])] = False
+            size = int(np.count_nonzero(rows))
+            found = self.memo[key] = Corpus(rows, size, float(dot(self.length, rows)) / size if size else 0.0)
         return found
 
     def periods(self, doc: int) -> Sequence[tuple[int, int]]:
@@ -177,11 +179,6 @@ class Columns:
             held = (self.doc[rows] == docs).all(axis=0) if len(self) else np.zeros(0, np.bool_)
             found = self.memo["derived",] = rows[:, held]
         return found
-
-    def mean_length(self, rows: NDArray[np.bool_]) -> float:
-        """Mean length of the records that a mask selects; 0 for none."""
-        count = int(np.count_nonzero(rows))
-        return float(dot(self.length, rows)) / count if count else 0.0
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
         """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
@@ -236,7 +233,7 @@ class Catalog:
         self._names = Names()
         self._beliefs = Beliefs()
         self._last_of: dict[int, int] = {}
-        self._memo: dict[Hashable, NDArray[Any]] = {}
+        self._memo: dict[Hashable, Any] = {}
         self._told: dict[int, str] = {}
         self.event = -1
 

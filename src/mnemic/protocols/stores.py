@@ -148,8 +148,12 @@ class KeywordIndex(Protocol):
         """The rows that contain a term, ascending, and how often each does."""
         ...
 
-    def scores(self, columns: Any, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """BM25 of every row for the terms, with the statistics of the ``corpus`` rows alone; zero outside them."""
+    def occurrences(self, columns: Any, term: str, corpus: Any) -> Any:
+        """Where the records of a ``Corpus`` contain a term: an ``Occurrences``."""
+        ...
+
+    def scores(self, columns: Any, terms: Sequence[str], corpus: Any) -> NDArray[np.float32]:
+        """BM25 of every row for the terms, with the statistics of the corpus alone; zero outside it."""
         ...
 
 

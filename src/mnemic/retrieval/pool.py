@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.text.dates import Period
-from mnemic.vectors import highest
+from mnemic.vectors import among
 
 __all__ = ["HERE", "Pool", "ascending", "neighbours", "top"]
 
@@ -76,11 +76,8 @@ class Pool:
 
 def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> Rows:
     """The rows of the k highest scores among the allowed ones above a floor, best first; ties go to the lower row."""
-    rows = np.flatnonzero(allowed & (scores > above))
-    values = scores[rows]
-    best = highest(values, k)
-    rows, values = rows[best], values[best]
-    return rows[np.lexsort((rows, -values))]
+    rows = among(scores, allowed, k, above=above)
+    return rows[np.argsort(-scores[rows], kind="stable")]
 
 
 def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:

@@ -196,7 +196,7 @@ def test_masks_are_what_a_loop_would_say(followed, operations, several):
         mask = columns.mask(filters)
         assert mask.tolist() == [allowed(stored[int(doc)], filters) for doc in columns.doc]
         corpus = columns.corpus(filters.kinds)
-        assert corpus.tolist() == [
+        assert corpus.rows.tolist() == [
             stored[int(doc)].status != "archived" and (stored[int(doc)].kind in filters.kinds) for doc in columns.doc
         ]
 

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
+from mnemic.indexes import corpus as corpora
 from mnemic.indexes.keyword import fts5
 from mnemic.text import bm25
 from mnemic.text.render import searchable
@@ -57,7 +58,7 @@ def reference(world, columns, terms, corpus):
             self.idf = {term: math.log(1 + (n - held + 0.5) / (held + 0.5)) for term, held in nd.items()}
 
     found = np.zeros(len(columns))
-    rows = np.flatnonzero(corpus)
+    rows = np.flatnonzero(corpus.rows)
     if len(rows) and terms:
         stored = world.store.fetch(world.user, columns.doc.tolist())
         texts = [searchable(stored[int(columns.doc[row])].value) for row in rows]
@@ -66,6 +67,24 @@ def reference(world, columns, terms, corpus):
         okapi.avgdl = okapi.doc_len.mean() or 1.0
         found[rows] = okapi.get_scores(list(terms))
     return found
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["rare", "common"])
+def terms_are(request, monkeypatch):
+    """Every term is read from its postings, or told for every row."""
+    if request.param:
+        monkeypatch.setattr(corpora, "FEW", 1)
+        monkeypatch.setattr(corpora, "COMMON", 1_000_000)
+        monkeypatch.setattr(corpora, "HELD", 2)
+
+
+def where(index, columns, term, corpus):
+    """How often every row contains a term, what no row has, the conversations that have it, and what it is worth."""
+    said = index.occurrences(columns, term, corpus)
+    buffer = np.zeros(len(columns) + 1, np.float32)
+    counts = said.at(np.arange(-1, len(columns)), buffer)
+    assert not buffer.any()
+    return counts.tolist(), said.conversations.tolist(), said.idf
 
 
 def check(world, query):
@@ -78,6 +97,18 @@ def check(world, query):
             scores = index.scores(columns, terms, corpus)
             assert scores.dtype == np.float32
             np.testing.assert_allclose(scores, expected, rtol=1e-4, atol=1e-5, err_msg=type(index).__name__)
+        for term in terms:
+            counts, conversations, idf = where(world.fts5, columns, term, corpus)
+            rows, often = world.rank_bm25.postings(columns, term)
+            inside = corpus.rows[rows]
+            assert {row: count for row, count in enumerate(counts[1:]) if count} == dict(
+                zip(rows[inside].tolist(), often[inside].tolist(), strict=True)
+            )
+            assert counts[0] == 0
+            told = {int(group) for group in columns.group[rows[inside]]} - {0}
+            assert np.flatnonzero(conversations).tolist() == sorted(told)
+            assert idf == bm25.idf(corpus.size, int(inside.sum()))
+            assert where(world.rank_bm25, columns, term, corpus) == (counts, conversations, idf)
     for term in terms:
         rows, counts = world.fts5.postings(columns, term)
         other_rows, other_counts = world.rank_bm25.postings(columns, term)

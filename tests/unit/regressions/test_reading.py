@@ -10,6 +10,7 @@ import pytest
 from mnemic import InvalidInput, Memory, Message
 from mnemic.context import pack
 from mnemic.errors import StoreUnavailable
+from mnemic.indexes.corpus import Corpus
 from mnemic.indexes.keyword import RankBM25Index
 from mnemic.retrieval import Recipe
 from mnemic.types import Hit
@@ -85,6 +86,11 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
     assert either.search("porto")[0].scores["bm25"] > 0
 
 
+def counted(*rows):
+    """A corpus of some of the rows."""
+    return Corpus(np.array(rows), sum(rows), 3.0)
+
+
 def test_rank_bm25_bears_another_thread_between_any_two_lines_of_a_search():
     """The other thread asks for other kinds, and learns of a changed record."""
 
@@ -109,17 +115,17 @@ def test_rank_bm25_bears_another_thread_between_any_two_lines_of_a_search():
             return None
         if event == "line":
             sys.settrace(None)
-            others.append(index.scores(columns, ["water"], np.array([True, True, True])).tolist())
+            others.append(index.scores(columns, ["water"], counted(True, True, True)).tolist())
             index.apply(Delta, columns)
-            others.append(index.scores(columns, ["fact"], np.array([False, True, True])).tolist())
+            others.append(index.scores(columns, ["fact"], counted(False, True, True)).tolist())
             sys.settrace(other_thread)
         return other_thread
 
-    alone = index.scores(columns, ["water"], np.array([True, False, False])).tolist()
+    alone = index.scores(columns, ["water"], counted(True, False, False)).tolist()
     before = sys.gettrace()
     sys.settrace(other_thread)
     try:
-        disturbed = [index.scores(columns, ["water"], np.array([True, False, False])).tolist() for _ in range(2)]
+        disturbed = [index.scores(columns, ["water"], counted(True, False, False)).tolist() for _ in range(2)]
     finally:
         sys.settrace(before)
     assert disturbed == [alone, alone]

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.text import bm25
 from mnemic.text.terms import index_terms
 
 if TYPE_CHECKING:
     from mnemic.indexes.catalog import Columns
+    from mnemic.indexes.corpus import Corpus, Occurrences
     from mnemic.types import CatalogDelta
 
 __all__ = ["Fts5Index"]
@@ -103,15 +103,17 @@ class Fts5Index:
             known.base[term] = found
         return found
 
-    def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""
+    def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
+        """Where the records of a corpus contain a term."""
+        found = corpus.common.get(term)
+        if found is None:
+            found = corpus.occurrences(columns, *self.postings(columns, term))
+            corpus.keep(term, found)
+        return found
+
+    def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
+        """BM25 of every row for the terms, with the statistics of the corpus; zero elsewhere."""
         found = np.zeros(len(columns), np.float32)
-        documents = int(np.count_nonzero(corpus))
-        mean = columns.mean_length(corpus)
         for term in terms:
-            rows, counts = self.postings(columns, term)
-            if documents < len(columns):
-                inside = corpus[rows]
-                rows, counts = rows[inside], counts[inside]
-            found[rows] += bm25.idf(documents, len(rows)) * bm25.saturation(counts, columns.length[rows], mean)
+            self.occurrences(columns, term, corpus).add_to(found)
         return found

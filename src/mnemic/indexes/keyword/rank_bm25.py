@@ -16,6 +16,7 @@ from mnemic.text.terms import index_terms
 
 if TYPE_CHECKING:
     from mnemic.indexes.catalog import Columns
+    from mnemic.indexes.corpus import Corpus, Occurrences
     from mnemic.types import CatalogDelta
 
 __all__ = ["RankBM25Index"]
@@ -74,10 +75,14 @@ class RankBM25Index:
         rows, counts = zip(*found, strict=True) if found else ((), ())
         return np.array(rows, np.intp), np.array(counts, np.float32)
 
-    def scores(self, columns: Columns, terms: Sequence[str], corpus: NDArray[np.bool_]) -> NDArray[np.float32]:
-        """BM25 of every row for the terms, with the statistics of the ``corpus`` rows; zero elsewhere."""
+    def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
+        """Where the records of a corpus contain a term."""
+        return corpus.occurrences(columns, *self.postings(columns, term))
+
+    def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
+        """BM25 of every row for the terms, with the statistics of the corpus; zero elsewhere."""
         found = np.zeros(len(columns), np.float32)
-        rows = np.flatnonzero(corpus)
+        rows = np.flatnonzero(corpus.rows)
         if not len(rows) or not terms:
             return found
         counts, built = self._held  # together: another thread may replace both
