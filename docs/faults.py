@@ -22,15 +22,16 @@ consolidation | processes killed while they consolidate: the record ends where a
 failpoints    | every statement of each path fails once, recovery included: all or nothing, and the same call ends it | each step in one way, of long paths 24 steps | each step as crash, exception and cancellation
 files         | damaged, cut, mixed and vanished files, a full disk: no process dies, no wrong answer in silence | 20 damaged files, 12 points of a full disk | 500, every point
 erasure       | erased for good, in twelve states and five carriers with derived text and vectors: no byte found, the others whole | 24 victims | 500
-model         | random calls against a model of plain dictionaries, reopened in between: no difference | 30 walks of 30 steps | 1,000 of 100
+model         | random calls against a model of plain dictionaries, in RAM and in a folder, reopened in between: no difference | 30 walks of 30 steps | 1,000 of 100
 seeded        | faults planted in the library on purpose: the short form of the model finds at least 19 of 20 | all | all
 isolation     | pairs of hostile names of users, projects and sessions: nothing of one is seen by the other | 500 pairs | 100,000
 input         | hostile input through every entry point: stored and given back equal, or refused with an error of ours | a tenth of about 2,100 cases | all
 fuzz          | answers of models, front matter, imports, queries, names, MCP and rendering: no crash, no slow input | some inputs each | by coverage, 10 minutes for each target
 poison        | 200 poisoned texts: none promoted, no fence broken; every kind of secret found, look-alikes stay | all | all
-load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact from all at a barrier, 10,000 users, an hour | small forms | all
+load          | 128 recalls at once on 100,000 records, 128 writing threads in 8 processes, the same fact from all at a barrier, 10,000 users, half an hour of reading and writing | small forms | all
 chroma        | processes that own an embedded Chroma killed, its files damaged: made anew from the record | 5 kills (`make test-engines`) | 50
-engines       | the suites of all stores on PostgreSQL and Chroma; two workers with mixed work on one record, of which two are killed | 250 operations (`make test-engines`) | 5,000
+engines       | the suites of all stores on PostgreSQL and Chroma, and random calls against the model there; two workers with mixed work on one record, of which two are killed | 250 operations, 8 walks of 25 steps each (`make test-engines`) | 5,000, 100 of 50
+records       | records moved to another engine and killed on the way, forked, doctored, of older versions: whole, or refused with a reason | some of each | all
 properties    | laws of the text, the ranking, the packing, the rules and the indexes hold for made-up input | the same examples each time | other examples, 25 times
 """  # noqa: E501 - a table
 

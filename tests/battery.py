@@ -38,7 +38,13 @@ PARTS = {
     "poison": ["tests/end_to_end/test_safety.py", "tests/unit/safety"],
     "load": ["tests/faults/test_load.py"],
     "chroma": ["tests/faults/test_chroma.py", "tests/stores/test_chroma.py", "-m", "engine"],
-    "engines": ["tests/stores", "-m", "engine"],
+    "engines": ["tests/stores", "tests/faults/test_model.py", "tests/faults/test_migrate.py", "-m", "engine"],
+    "records": [
+        "tests/faults/test_migrate.py",
+        "tests/faults/test_forks.py",
+        "tests/faults/test_verify.py",
+        "tests/faults/test_old_records.py",
+    ],
     "properties": ["tests/unit", "tests/end_to_end", "-m", "hypothesis"],
 }
 """What is run, in this order."""
@@ -66,12 +72,19 @@ def note(what: str, **figures: Any) -> None:
 
 
 def sources(paths: Iterable[str]) -> str:
-    """A hash of the library and of the tests of a part: what passed for other sources has to pass again."""
+    """A hash of the library, its adapters and the tests of a part: what passed for other sources has to pass again.
+
+    What the tests of faults have in common belongs to all of them.
+    """
+    found = {
+        path for top in ("src", "integrations") for path in (ROOT / top).rglob("*.py") if "tests" not in path.parts
+    }
+    found |= {path for path in (ROOT / "tests" / "faults").rglob("*.py") if not path.name.startswith("test_")}
+    for top in paths:
+        found |= {ROOT / top} if (ROOT / top).is_file() else {*(ROOT / top).rglob("*.py")}
     digest = hashlib.sha256()
-    for top in ("src", *paths):
-        found = [ROOT / top] if (ROOT / top).is_file() else sorted((ROOT / top).rglob("*.py"))
-        for path in found:
-            digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
+    for path in sorted(found):
+        digest.update(str(path.relative_to(ROOT)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mnemic.aio import AsyncMemory
+    from mnemic.context import quoted
     from mnemic.embedders import (
         CachedEmbedder,
         HashingEmbedder,
@@ -78,6 +79,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "mnemic.aio": ("AsyncMemory",),
+    "mnemic.context": ("quoted",),
     "mnemic.embedders": (
         "CachedEmbedder",
         "HashingEmbedder",
@@ -218,6 +220,7 @@ __all__ = [
     "__version__",
     "new_session",
     "project",
+    "quoted",
 ]
 
 

@@ -211,11 +211,12 @@ class AsyncMemory:
         valid_at: datetime | None = None,
         invalid_at: datetime | None = None,
         delete_after: datetime | None = None,
+        source: Source | None = None,
     ) -> Receipt:
         """See ``Memory.update``."""
         return await self._run(
             self._memory.update, id, content=content, type=type, category=category, tags=tags, metadata=metadata,
-            importance=importance, valid_at=valid_at, invalid_at=invalid_at, delete_after=delete_after,
+            importance=importance, valid_at=valid_at, invalid_at=invalid_at, delete_after=delete_after, source=source,
         )  # fmt: skip
 
     @overload
@@ -452,6 +453,10 @@ class AsyncMemory:
     ) -> builtins.list[Event]:
         """See ``Memory.log``."""
         return await self._run(self._memory.log, kinds=kinds, limit=limit)
+
+    def redacted(self, text: str) -> str:
+        """See ``Memory.redacted``; nothing is waited for."""
+        return self._memory.redacted(text)
 
     async def emotion(self, text: str) -> Emotion:
         """See ``Memory.emotion``."""

@@ -259,10 +259,25 @@ class Memory(Handle):
         valid_at: datetime | None = None,
         invalid_at: datetime | None = None,
         delete_after: datetime | None = None,
+        source: Source | None = None,
     ) -> Receipt:
         """Write the next version of a memory; what is not given stays. Earlier versions are kept: see ``history``.
 
         With a new ``content``, what was made of the earlier words (summary, keywords, its mood) is made again.
+
+        Args:
+            id: of the memory.
+            content: what it says from now on.
+            type: see ``remember``, as for all others.
+            category: one word for its kind.
+            tags: the whole list.
+            metadata: the whole of it.
+            importance: 0 to 1; it is kept from then on, and not computed anew.
+            valid_at: from when it is true.
+            invalid_at: until when.
+            delete_after: when it is erased for good.
+            source: whose words the new content is, where it is not the memory's own source any more; it is believed no more
+                than that source is. What is not trusted (below 0.5) cannot take the place of what is: it is rejected.
 
         Raises:
             NotFound: no such record.
@@ -271,7 +286,7 @@ class Memory(Handle):
         values = {
             "content": content, "type": type, "category": category, "tags": tags, "metadata": metadata,
             "importance": importance, "valid_at": valid_at, "invalid_at": invalid_at,
-            "delete_after": delete_after,
+            "delete_after": delete_after, "source": source,
         }  # fmt: skip
         return writing.update(self._engine, self._scope, id, values, self._zone)
 
@@ -709,6 +724,16 @@ class Memory(Handle):
             InvalidInput: an argument cannot be used.
         """
         return knowing.log(self._engine, self._scope, kinds, limit)
+
+    def redacted(self, text: str) -> str:
+        """A text as it would be stored: with a mark in the place of every secret; as it is where they are allowed.
+
+        Compare texts in these words with what was stored, and make names of them: a digest of a short secret gives it away.
+
+        Raises:
+            InvalidInput: the text is not a string.
+        """
+        return self._engine.secrets.redacted(asking.identifier(text))[0]
 
     def emotion(self, text: str) -> Emotion:
         """The mood that a text speaks of or speaks in: valence and arousal, and how sure that is.

@@ -200,7 +200,8 @@ async def test_128_recalls_at_once(tmp_path, users):
 
         await asyncio.gather(*(client() for _ in range(128)))
     assert len(took) == requests
-    note("load: 128 recalls at once", records=size * users, users=users, requests=len(took), errors=0,
+    whose = "one user" if users == 1 else f"{users} users"
+    note(f"load: 128 recalls at once, all records of {whose}", records=size * users, requests=len(took), errors=0,
          processors=os.cpu_count(), load=os.getloadavg()[0], **measured(took))  # fmt: skip
 
 
@@ -368,7 +369,7 @@ def test_many_users(tmp_path, monkeypatch):
 @pytest.mark.skipif(not long(), reason="minutes: long form only")
 def test_a_long_run(tmp_path):
     """Four parts of reading to one of writing: memory, files and log stay what they are after warming up."""
-    minutes = float(os.environ.get("MNEMIC_SOAK_MINUTES", "60"))
+    minutes = float(os.environ.get("MNEMIC_SOAK_MINUTES", "30"))
     filled(tmp_path, 5_000)
     chosen = random.Random(11)
     window: list[float] = []

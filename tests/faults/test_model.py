@@ -6,6 +6,7 @@ import json
 import shutil
 import tempfile
 import warnings
+from collections import Counter
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +25,7 @@ from hypothesis.stateful import (
 from tests.battery import count, long, note
 
 from mnemic import (
+    Chroma,
     Conflict,
     EmbedderUnavailable,
     EmbeddingMismatch,
@@ -33,6 +35,8 @@ from mnemic import (
     Message,
     NotFound,
 )
+from mnemic.indexes.vector import rows
+from mnemic.indexes.vector.chroma.index import ChromaIndex
 from mnemic.text.terms import clean, index_terms, query_terms
 
 from .model import LONG_AGO, Model, Place, Witness, exported, read
@@ -92,6 +96,7 @@ class Walk(RuleBasedStateMachine):
     """One memory with several users. What a rule does not foresee, it names; everything else must stay as it was."""
 
     durable = False
+    vectors = None
     witness = Witness()
     steps = 0
 
@@ -116,8 +121,9 @@ class Walk(RuleBasedStateMachine):
 
     def opened(self, embedder=None):
         return Memory(
-            self.location, user=USERS[0], embedder=embedder or self.embedder, secrets="allow", durability="NORMAL"
-        )
+            self.location, user=USERS[0], embedder=embedder or self.embedder, secrets="allow", durability="NORMAL",
+            vectors=self.vectors,
+        )  # fmt: skip
 
     def teardown(self):
         self.memory.close()
@@ -742,3 +748,25 @@ class TestInPostgres:
                     db.execute(f"DROP SCHEMA IF EXISTS {self.schema} CASCADE")
 
         walked(PostgresWalk, count(8, 100), count(25, 50), "PostgreSQL")
+
+
+@pytest.mark.engine
+class TestWithChroma:
+    def test_it_agrees_with_the_model(self, monkeypatch):
+        """The index is asked however few the vectors are."""
+        monkeypatch.setattr(rows, "FETCHED", 1)
+        monkeypatch.setattr(rows, "COSTS", 0)
+        nearest, found = ChromaIndex.nearest, Counter()
+
+        def counted(*arguments):
+            near = nearest(*arguments)
+            found[near is not None] += 1
+            return near
+
+        monkeypatch.setattr(ChromaIndex, "nearest", counted)
+
+        class ChromaWalk(FolderWalk):
+            vectors = Chroma(exact_below=0)
+
+        walked(ChromaWalk, count(8, 100), count(25, 50), "a folder with Chroma")
+        assert found[True] > found[False]

@@ -267,6 +267,8 @@ class TestUnusedBytes:
             folder.clear_unused()
             assert data.read_bytes() == bytes(size)
             assert memory.verify().ok
+            data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))  # as a client does that writes it anew
+        assert data.read_bytes() == bytes(size)
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.flush(process=False)
             assert memory.verify().ok

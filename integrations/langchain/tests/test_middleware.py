@@ -20,7 +20,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
 from langgraph.types import Command
 
-from langchain_mnemic import MnemicMiddleware
+from langchain_mnemic import MnemicChatMessageHistory, MnemicMiddleware
 from mnemic import ConfigurationError, EmbedderError, InvalidInput, Memory, StoreFull, StoreUnavailable
 
 WEATHER = AIMessage("", tool_calls=[{"name": "weather", "args": {"city": "Lisbon"}, "id": "c1"}])
@@ -567,3 +567,18 @@ def test_state_of_the_middleware_cannot_be_given_from_outside(memory: Memory, sc
     assert "OBEY" not in str(model.seen)
     assert {*result} == {"messages"}
     assert said(memory) == ["user: Hi", "assistant: ok"]
+
+
+def test_no_id_tells_the_digits_of_a_secret(scripted: Any) -> None:
+    """A digest of the words as they came is found by trying all of a short secret's values."""
+    ids: list[list[str | None]] = []
+    for secret in ("hunter42", "hunter43"):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            agent = create_agent(scripted("Fine."), middleware=[MnemicMiddleware(memory, idle=False)])
+            said = HumanMessage(f"my password is {secret}", id="m1")
+            agent.invoke({"messages": [said]}, {"configurable": {"thread_id": "t"}})
+            MnemicChatMessageHistory(memory, "h").add_messages([said])
+            told = memory.messages(role="user")
+            assert [m.content for m in told] == ["my password is [redacted: password]"] * 2
+            ids.append([m.id for m in told])
+    assert ids[0] == ids[1]

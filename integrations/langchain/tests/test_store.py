@@ -643,3 +643,34 @@ async def test_an_agent_has_it(store: MnemicStore, scripted: Any, asynchronous: 
     given = {"messages": [("user", "Note it.")]}
     await agent.ainvoke(given) if asynchronous else agent.invoke(given)
     assert store.search(("notes",), query="tea")[0].value == {"text": "green tea"}
+
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+
+
+def test_secrets_are_not_kept(tmp_path: Path) -> None:
+    with MnemicStore(tmp_path, index=HASHED) as store:
+        store.put(
+            ("ana",), "k", {"text": f"my token is {TOKEN}", "deep": [{"password": "hunter2"}], "n": 1, TOKEN: True}
+        )
+        assert store.get(("ana",), "k").value == {  # pyright: ignore[reportOptionalMemberAccess]
+            "text": "my token is [redacted: github-token]", "deep": [{"password": "[redacted: password]"}], "n": 1,
+            "[redacted: github-token]": True,
+        }  # fmt: skip
+        assert keys(store.search(("ana",), query=f"token {TOKEN}")) == ["k"]
+        for namespace, key in ((("ana", TOKEN), "k"), (("ana",), TOKEN)):
+            with pytest.raises(InvalidInput, match="github-token"):
+                store.put(namespace, key, {"text": "x"})
+        assert not [file for file in tmp_path.iterdir() if TOKEN.encode() in file.read_bytes()]
+
+
+def test_what_is_done_with_secrets() -> None:
+    with MnemicStore(":memory:", index=None, secrets="allow") as store:
+        store.put(("ana",), "k", {"text": TOKEN})
+        assert store.get(("ana",), "k").value == {"text": TOKEN}  # pyright: ignore[reportOptionalMemberAccess]
+    with MnemicStore(":memory:", index=None, secrets="refuse") as store:
+        with pytest.raises(InvalidInput, match=r"github-token.*nothing was stored"):
+            store.batch([PutOp(("ana",), "a", {"text": "fine"}), PutOp(("ana",), "k", {"text": TOKEN})])
+        assert store.search(("ana",)) == []
+    with pytest.raises(ConfigurationError, match="action"):
+        MnemicStore(":memory:", index=None, secrets="hide")  # pyright: ignore[reportArgumentType]

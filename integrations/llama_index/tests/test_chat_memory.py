@@ -401,3 +401,16 @@ def test_the_last_turn_is_kept_whole(memory):
     chat.put_messages([user("My bicycle is red."), assistant("Noted."), user("Which colour is my bicycle?")])
     for taken in (0, 4):
         assert texts(chat.get(initial_token_count=taken)) == ["Which colour is my bicycle?"]
+
+
+def test_no_id_tells_the_digits_of_a_secret_and_a_history_with_one_is_known_again(memory):
+    ids = []
+    for secret in ("hunter42", "hunter43"):
+        handle = memory.scoped(user=secret[:-2] + "x" + secret[-1])
+        chat = MnemicChatMemory(memory=handle, session_id="s")
+        chat.put_messages([user(f"my password is {secret}"), assistant("Noted."), user("Thanks.")])
+        chat.set([user(f"my password is {secret}"), assistant("Noted."), user("Thanks."), assistant("Sure.")])
+        stored = handle.messages()
+        assert texts(stored) == ["my password is [redacted: password]", "Noted.", "Thanks.", "Sure."]
+        ids.append([m.id for m in stored])
+    assert ids[0] == ids[1]

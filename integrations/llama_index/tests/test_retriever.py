@@ -28,7 +28,7 @@ def test_nodes_carry_the_record(known):
     message = found["m1"]
     assert message.node.text == "I moved to Lisbon."
     expected = {
-        "channel": "mail", "kind": "message", "session": "s1", "speaker": "Ana", "role": "user",
+        "channel": "mail", "kind": "message", "source": "direct_user", "trust": 1.0, "session": "s1", "speaker": "Ana", "role": "user",
         "sent_at": "2026-03-14T00:00:00+00:00", "status": "short_term", "message_ids": ["m1"],
     }  # fmt: skip
     assert message.node.metadata == expected

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from pydantic_ai import (
     Agent,
@@ -19,6 +21,9 @@ from pydantic_ai.output import ToolOutput
 
 from mnemic import AsyncMemory, ConfigurationError
 from pydantic_ai_mnemic import MnemicCapability, mnemic_toolset
+from pydantic_ai_mnemic.messages import evidence
+
+AT = datetime(2026, 5, 4, tzinfo=UTC)
 
 CALL = ToolCallPart("look", {})
 
@@ -191,3 +196,10 @@ def test_what_is_no_memory_is_refused_at_once(wrong):
     for make in (MnemicCapability, mnemic_toolset):
         with pytest.raises(ConfigurationError, match="memory must be a Memory or an AsyncMemory"):
             make(wrong)
+
+
+def test_no_id_tells_the_digits_of_a_secret(memory):
+    messages = [[ModelRequest([UserPromptPart(f"my password is hunter{n}", timestamp=AT)])] for n in (42, 43)]
+    one, other = (evidence(said, prefix="t", clean=memory.redacted)[0] for said in messages)
+    assert one.id == other.id
+    assert one.content != other.content

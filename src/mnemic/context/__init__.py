@@ -2,5 +2,6 @@
 
 from mnemic.context.grouping import Grouped, Replaced, covers, group
 from mnemic.context.packing import pack
+from mnemic.context.quoting import quoted
 
-__all__ = ["Grouped", "Replaced", "covers", "group", "pack"]
+__all__ = ["Grouped", "Replaced", "covers", "group", "pack", "quoted"]

@@ -311,7 +311,8 @@ class Engine:
     def _warn(self, error: errors.EmbedderError) -> None:
         if not self._warned:
             self._warned = True
-            warnings.warn(f"Without vectors for now, by keyword only: {error}", RuntimeWarning, stacklevel=4)
+            said = self.secrets.redacted(str(error))[0]
+            warnings.warn(f"Without vectors for now, by keyword only: {said}", RuntimeWarning, stacklevel=4)
 
     def indexing(self, records: Sequence[Record], embedder: Embedder) -> list[Indexing]:
         """What makes records findable. Embeds, so it runs before any transaction begins.

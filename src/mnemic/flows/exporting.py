@@ -11,7 +11,7 @@ import base64
 import heapq
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 from functools import cache
@@ -297,7 +297,12 @@ def _safe(policy: SecretPolicy, line: Line) -> Line:
 
 def _texts(file: str | Path | IO[str]) -> Iterator[str]:
     if not isinstance(file, (str, Path)):
-        yield from file
+        if not isinstance(file, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+            raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
+        for line in file:
+            if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise InvalidInput(f"An export is read as lines of text, not of {shown(line)}. Open the file as text.")
+            yield line
         return
     try:
         with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:

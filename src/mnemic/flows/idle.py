@@ -172,7 +172,8 @@ class IdleTrigger:
         except Exception as error:  # noqa: BLE001 - nobody waits for this thread, which must go on: it is told, and tried
             self.last_error = error  # again at the next quiet time
             if not self._stopped:
-                warnings.warn(f"Idle work was left undone: {error}", RuntimeWarning, stacklevel=2)
+                said = self._engine.secrets.redacted(str(error))[0]
+                warnings.warn(f"Idle work was left undone: {said}", RuntimeWarning, stacklevel=2)
         return True
 
     def _disturbed(self) -> bool:

@@ -44,7 +44,7 @@ def embed_pending(engine: Engine) -> int:
         try:
             done += _embed(engine, batch)
         except EmbedderUnavailable as error:
-            engine.store.embedding.failed([doc for _, doc, _ in batch], str(error))
+            engine.store.embedding.failed([doc for _, doc, _ in batch], _said(engine, error))
             return done
 
 
@@ -56,11 +56,16 @@ def _embed(engine: Engine, batch: Sequence[Waiting]) -> int:
         raise
     except EmbedderError as error:
         if len(batch) == 1:
-            engine.store.embedding.failed([batch[0][1]], str(error))
+            engine.store.embedding.failed([batch[0][1]], _said(engine, error))
             return 0
         return sum(_embed(engine, [row]) for row in batch)
     engine.store.embedding.fill(batch, vectors, embedder.id)
     return len(batch)
+
+
+def _said(engine: Engine, error: EmbedderError) -> str:
+    """What an embedder says of its failure is stored: some name the key that they were given."""
+    return engine.secrets.redacted(str(error))[0]
 
 
 def _vectors(engine: Engine, embedder: Embedder, batch: Sequence[Waiting]) -> NDArray[np.float32]:

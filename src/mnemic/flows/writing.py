@@ -12,7 +12,7 @@ from mnemic.errors import InvalidInput, NotFound
 from mnemic.flows.engine import Engine
 from mnemic.flows.guarding import Guarded, incoming, telling
 from mnemic.protocols import Embedder
-from mnemic.safety.trust import TRUST_OF_SOURCE, least
+from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least
 from mnemic.services.ids import minted
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
@@ -134,9 +134,7 @@ def _complete(
     role = _text("role", m.role, limit=MAX_ID)
     if not role:
         raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
-    source = _optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external")
-    if source not in SOURCES:
-        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(source)}.")
+    source = _source(_optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external"))
     id_ = _optional("id", m.id)
     if id_ == "":
         raise InvalidInput("id must not be empty; leave it out to have one made.")
@@ -207,9 +205,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     kind = options["type"]
     if kind not in TYPES:
         raise InvalidInput(f"type must be one of {list(TYPES)}, not {shown(kind)}.")
-    source = options["source"]
-    if source not in SOURCES:
-        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(source)}.")
+    source = _source(options["source"])
     importance = options["importance"]
     return MemoryRecord(
         id=_optional("id", options["id"]) or minted("mem_"),
@@ -257,6 +253,13 @@ def remember(engine: Engine, scope: Scope, content: str, options: Mapping[str, A
     return telling(remembering.store(engine, scope, record), one.kinds)
 
 
+def _source(value: Any) -> Source:
+    """A source, checked."""
+    if value not in SOURCES:
+        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(value)}.")
+    return value
+
+
 def _changed(name: str, value: object, zone: tzinfo) -> Any:
     """The checked new value of one field of a memory."""
     match name:
@@ -270,11 +273,23 @@ def _changed(name: str, value: object, zone: tzinfo) -> Any:
             return _moment(name, value, zone)
         case "type" if value not in TYPES:
             raise InvalidInput(f"type must be one of {list(TYPES)}, not {shown(value)}.")
+        case "source":
+            return _source(value)
         case _:
             text = _text(name, value, limit=MAX_CONTENT)
             if name == "content" and not text.strip():
                 raise InvalidInput("content must not be empty; to remove a memory call forget().")
             return text
+
+
+def _said_by(changed: dict[str, Any], held: MemoryRecord) -> None:
+    """Believe a new content no more than whoever says it."""
+    if "source" in changed and "content" not in changed:
+        raise InvalidInput("source= says whose words a new content is: give that as well.")
+    if changed.get("content") == held.content:
+        changed.pop("source", None)
+    if "source" in changed:
+        changed["trust"] = min(held.trust, TRUST_OF_SOURCE[changed["source"]])
 
 
 def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
@@ -286,6 +301,10 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not None}
     if "importance" in changed:
         changed["pinned"] = True
+    _said_by(changed, held)
+    if is_trusted(held.trust) and not is_trusted(changed.get("trust")):
+        why = "what is not trusted cannot take the place of what is; remember it as a memory of its own"
+        return Receipt(id=held.id, outcome="rejected", reason=why)
     one = incoming(engine, replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)))
     if not _is_said(one):
         return _unsaid(one)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from urllib.parse import quote
 
 from langchain_core.messages import (
@@ -17,6 +17,7 @@ from langchain_core.messages import (
     ChatMessage,
     HumanMessage,
     SystemMessage,
+    ToolMessage,
     message_chunk_to_message,
     messages_from_dict,
 )
@@ -24,8 +25,8 @@ from langchain_core.messages import (
 from mnemic import InvalidInput, Message, Scope
 
 __all__ = [
-    "KEPT", "digest_of", "entry", "evidence", "id_prefix", "is_notice", "key_of", "record_id", "record_ids", "restored",
-    "said_by", "said_in", "text_of", "typed_by_user",
+    "KEPT", "Clean", "digest_of", "entry", "evidence", "id_prefix", "is_notice", "is_recalled", "key_of", "record_id",
+    "record_ids", "restored", "said_by", "said_in", "text_of", "typed_by_user",
 ]  # fmt: skip
 
 KEPT = "langchain"
@@ -35,7 +36,9 @@ MAX_PIECE = 500_000
 MAX_CONTENT = 1_000_000
 """Characters that one record holds."""
 MAX_ID = 1_000
-_DIGITS = 12
+
+Clean: TypeAlias = Callable[[str], str]
+"""``Memory.redacted``: the words that are stored."""
 
 _NOTICE = re.compile(
     r"Model call failed after \d+ attempts? with \w+: |Model call limits exceeded: (thread|run) limit \("
@@ -81,18 +84,25 @@ def is_notice(message: BaseMessage) -> bool:
     return isinstance(message, AIMessage) and not from_model and _NOTICE.match(text_of(message)) is not None
 
 
+def is_recalled(message: BaseMessage) -> bool:
+    """Whether it is an answer of the tool ``recall``: it stands in the record already."""
+    return (
+        isinstance(message, ToolMessage) and message.name == "recall" and text_of(message).startswith('{"evidence": ')
+    )
+
+
 def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_DIGITS // 2).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
-def digest_of(message: BaseMessage) -> str:
-    """Stands for the words of a message."""
-    return _digest(text_of(message))
+def digest_of(message: BaseMessage, clean: Clean) -> str:
+    """Stands for the words of a message, as they are stored: those of a secret could be found by trying."""
+    return _digest(clean(text_of(message)))
 
 
-def key_of(message: BaseMessage, position: int) -> str:
+def key_of(message: BaseMessage, position: int, clean: Clean) -> str:
     """What names a message in its thread: its id, else its place and its text."""
-    return message.id or f"{position}.{digest_of(message)}"
+    return message.id or f"{position}.{digest_of(message, clean)}"
 
 
 def id_prefix(scope: Scope) -> str:
@@ -115,15 +125,14 @@ def _role(message: BaseMessage) -> str:
     return _ROLES[message.type]
 
 
-def said_by(message: BaseMessage) -> tuple[str, str]:
+def said_by(message: BaseMessage, clean: Clean) -> tuple[str, str]:
     """Who says what: the role, and the digest of the words."""
-    return _role(message), digest_of(message)
+    return _role(message), digest_of(message, clean)
 
 
 def said_in(record: Message) -> tuple[str, str]:
-    """Who said what, as ``said_by`` tells it. A record's id has the digest of the words before secrets were taken out."""
-    named = (record.id or "").rpartition(":")[2]
-    return record.role, named if KEPT in record.metadata and len(named) == _DIGITS else _digest(record.content)
+    """Who said what, as ``said_by`` tells it."""
+    return record.role, _digest(record.content)
 
 
 def sent_at(message: BaseMessage) -> datetime | None:
@@ -138,26 +147,27 @@ def sent_at(message: BaseMessage) -> datetime | None:
         return None
 
 
-def _pieces(message: BaseMessage, prefix: str, position: int) -> list[tuple[str, str]]:
+def _pieces(message: BaseMessage, prefix: str, position: int, clean: Clean) -> list[tuple[str, str]]:
     """Ids and texts of the records a message makes: none without text, several when it is longer than one may be."""
-    key, text = key_of(message, position), text_of(message)
+    key, text = key_of(message, position, clean), text_of(message)
     pieces = [text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE)] if text.strip() else []
     named = ((key if number == 0 else f"{key}+{number}", piece) for number, piece in enumerate(pieces))
-    return [(record_id(prefix, name, _digest(piece)), piece) for name, piece in named if piece.strip()]
+    return [(record_id(prefix, name, _digest(clean(piece))), piece) for name, piece in named if piece.strip()]
 
 
-def record_ids(message: BaseMessage, *, prefix: str, position: int) -> list[str]:
+def record_ids(message: BaseMessage, *, prefix: str, position: int, clean: Clean) -> list[str]:
     """The ids under which ``evidence`` stores a message."""
-    return [id_ for id_, _ in _pieces(message_chunk_to_message(message), prefix, position)]
+    return [id_ for id_, _ in _pieces(message_chunk_to_message(message), prefix, position, clean)]
 
 
-def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Message]:
+def evidence(message: BaseMessage, *, prefix: str, position: int, clean: Clean) -> list[Message]:
     """A message as text to remember: none when it has no text, several when it is longer than a record may be.
 
     Args:
         message: any message with a role.
         prefix: see ``id_prefix``.
         position: its index in the thread; names it when it has no id.
+        clean: ``Memory.redacted``: ids are made of the words that are stored.
     """
     message = message_chunk_to_message(message)
     data = message.model_dump(mode="json", include={"id", "tool_call_id", "status"}, exclude_defaults=True)
@@ -170,7 +180,7 @@ def evidence(message: BaseMessage, *, prefix: str, position: int) -> list[Messag
             id=id_,
             metadata={KEPT: {"type": message.type, "data": data}},
         )
-        for id_, piece in _pieces(message, prefix, position)
+        for id_, piece in _pieces(message, prefix, position, clean)
     ]
 
 
@@ -184,7 +194,7 @@ def _shown(message: BaseMessage) -> str:
     return "\n".join(said)[:MAX_CONTENT] or "[no text]"
 
 
-def entry(message: BaseMessage, *, prefix: str) -> Message:
+def entry(message: BaseMessage, *, prefix: str, clean: Clean) -> Message:
     """A message as an entry of a chat history, from which ``restored`` makes an equal one.
 
     Values of other types than JSON has, inside ``additional_kwargs`` and the like, become strings.
@@ -206,7 +216,7 @@ def entry(message: BaseMessage, *, prefix: str) -> Message:
         content=text,
         name=message.name or None,
         sent_at=sent_at(message),
-        id=record_id(prefix, message.id, _digest(text)) if message.id else None,
+        id=record_id(prefix, message.id, _digest(clean(text))) if message.id else None,
         metadata={KEPT: {"type": message.type, "data": data}},
     )
 

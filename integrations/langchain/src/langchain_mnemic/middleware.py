@@ -24,6 +24,7 @@ from langchain_mnemic.messages import (
     evidence,
     id_prefix,
     is_notice,
+    is_recalled,
     key_of,
     record_id,
     record_ids,
@@ -260,23 +261,23 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _shown(self, state: MnemicState, scope: Scope, known: Sequence[Message]) -> list[str]:
         """The ids of what the model sees of the thread anyway, in these words or in those that replaced them."""
-        prefix, marks = id_prefix(scope), self._marks(state) or {}
+        prefix, marks, clean = id_prefix(scope), self._marks(state) or {}, self._memory.redacted
         spoken = [(i, m) for i, m in enumerate(state["messages"]) if self._stores(m)]
-        ids = [id_ for i, m in spoken for id_ in record_ids(m, prefix=prefix, position=i)]
-        keys, words = [key_of(m, i) for i, m in spoken], {said_by(m) for _, m in spoken}
+        ids = [id_ for i, m in spoken for id_ in record_ids(m, prefix=prefix, position=i, clean=clean)]
+        keys, words = [key_of(m, i, clean) for i, m in spoken], {said_by(m, clean) for _, m in spoken}
         ids += [record_id(prefix, key, digest) for key in keys for digest in marks.get(key, [])]
         ids += [record_id(prefix, key, digest) for key, digests in marks.items() for digest in digests[1:]]
         places = {f"{prefix}:{key}" for key in keys}
         return ids + [r.id for r in known if r.id and (said_in(r) in words or r.id.rpartition(":")[0] in places)]
 
     def _begin(self, state: MnemicState, scope: Scope, context: str, known: Sequence[Message]) -> dict[str, Any]:
-        messages, marks = state["messages"], self._marks(state)
+        messages, marks, clean = state["messages"], self._marks(state), self._memory.redacted
         if marks is None:
             start, own = last_turn(messages), f"{id_prefix(scope)}:"
             records = [record for record in known if (record.id or "").startswith(own)]
-            again = repeated(messages, start, records, datetime.now(UTC) - AGAIN)
-            marks = marked([*[*enumerate(messages)][:start], *again], {})
-        said = [key_of(message, i) for i, message in unmarked(messages, marks) if self._stores(message)]
+            again = repeated(messages, start, records, datetime.now(UTC) - AGAIN, clean)
+            marks = marked([*[*enumerate(messages)][:start], *again], {}, clean)
+        said = [key_of(message, i, clean) for i, message in unmarked(messages, marks, clean) if self._stores(message)]
         return self._kept(state, mnemic_context=context, mnemic_mark=marks, mnemic_said=said)
 
     # What is kept in the state
@@ -288,7 +289,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     def _marks(self, state: MnemicState) -> Marks | None:
         """What was dealt with; None for a thread that is met for the first time."""
         held = state.get("mnemic_mark")
-        return dealt_with(state["messages"], held) if isinstance(held, (str, list)) else self._own(state, "mnemic_mark")
+        if isinstance(held, (str, list)):
+            return dealt_with(state["messages"], held, self._memory.redacted)
+        return self._own(state, "mnemic_mark")
 
     def _kept(self, state: MnemicState, **values: Any) -> dict[str, Any]:
         """An update of the state that leaves what other middleware of this kind keeps there."""
@@ -333,8 +336,9 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """
         state = cast("MnemicState", request.state)
         said: list[str] = self._own(state, "mnemic_said") or []
-        messages = unmarked(state["messages"], self._marks(state) or {})
-        new = {key_of(message, i): message for i, message in messages if self._stores(message)}
+        clean = self._memory.redacted
+        messages = unmarked(state["messages"], self._marks(state) or {}, clean)
+        new = {key_of(message, i, clean): message for i, message in messages if self._stores(message)}
         if any(isinstance(message, AIMessage) and key not in said for key, message in new.items()):
             return []
         if lost := [key for key in said if key not in new]:
@@ -368,19 +372,19 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return self._end(state)
 
     def _new(self, state: MnemicState, scope: Scope) -> list[Message]:
-        prefix = id_prefix(scope)
+        prefix, clean = id_prefix(scope), self._memory.redacted
         return [
             record
-            for i, message in unmarked(state["messages"], self._marks(state) or {})
+            for i, message in unmarked(state["messages"], self._marks(state) or {}, clean)
             if self._stores(message)
-            for record in evidence(message, prefix=prefix, position=i)
+            for record in evidence(message, prefix=prefix, position=i, clean=clean)
         ]
 
     def _stores(self, message: AnyMessage) -> bool:
         spoken = typed_by_user(message) or (isinstance(message, AIMessage) and not is_notice(message))
-        return spoken or (self._store_tools and isinstance(message, ToolMessage))
+        return spoken or (self._store_tools and isinstance(message, ToolMessage) and not is_recalled(message))
 
     def _end(self, state: MnemicState) -> dict[str, Any]:
         messages = state["messages"]
-        marks = marked(enumerate(messages), self._marks(state) or {})
+        marks = marked(enumerate(messages), self._marks(state) or {}, self._memory.redacted)
         return self._kept(state, mnemic_context="", mnemic_mark=marks, mnemic_said=[])

@@ -13,23 +13,27 @@ from pydantic import Field, PrivateAttr, SkipValidation
 
 from langchain_mnemic.binding import ScopeSource, bound, checked, unknown_options
 from langchain_mnemic.messages import KEPT
-from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, SearchResult
+from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, SearchResult, quoted
 
 __all__ = ["MnemicRetriever"]
 
 _RESERVED = ("query", "k")
+BELIEVED = 0.5
+"""What is trusted less is marked, because documents go into prompts as they are."""
 
 
 def _document(hit: Hit) -> Document:
     return Document(
         id=hit.id,
-        page_content=hit.text,
+        page_content=hit.text if hit.trust >= BELIEVED else quoted(hit),
         metadata={
             "score": hit.score,
             "kind": hit.kind,
             "session": hit.session,
             "speaker": hit.speaker,
             "role": hit.role,
+            "source": hit.source,
+            "trust": hit.trust,
             "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
             "message_ids": list(hit.message_ids),
             **{name: list(ids) for name, ids in (("via", hit.via), ("superseded_by", hit.superseded_by)) if ids},
@@ -45,7 +49,8 @@ def _documents(found: SearchResult) -> list[Document]:
 class MnemicRetriever(BaseRetriever):
     """Finds messages and memories that bear on a query.
 
-    The metadata of a document says where and when it was said; ``via`` names memories made from it that bear on the query,
+    A document holds the verbatim text; that of what is not trusted says so first, and links to nothing. Its metadata says
+    where and when it was said, its ``source`` and ``trust``; ``via`` names memories made from it that bear on the query,
     ``superseded_by`` those that replaced what it says. Both are there only when a hit has them.
 
     Arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.

@@ -12,7 +12,7 @@ from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, Tool
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from langchain_mnemic.binding import Handle, ScopeSource, bound, checked
-from mnemic import AsyncMemory, Hit, InvalidInput, Memory, NotFound, Receipt, Receipts, SearchResult
+from mnemic import AsyncMemory, Hit, InvalidInput, Memory, NotFound, Receipt, Receipts, SearchResult, quoted
 
 __all__ = ["mnemic_tools"]
 
@@ -67,10 +67,10 @@ class _Forget(_Arguments):
 
 def _shown(hit: Hit) -> dict[str, Any]:
     """What a model reads of a hit, without what it has not."""
-    text = hit.text if len(hit.text) <= MAX_TEXT else f"{hit.text[:MAX_TEXT]}..."
     shown = {
-        "id": hit.id, "text": text, "speaker": hit.speaker, "said": hit.sent_at and hit.sent_at.isoformat(timespec="minutes"),
-        "tags": [*hit.tags], "superseded_by": [*hit.superseded_by],
+        "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted(hit.speaker or ""),
+        "said": hit.sent_at and hit.sent_at.isoformat(timespec="minutes"),
+        "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
     }  # fmt: skip
     return {name: value for name, value in shown.items() if value}
 

@@ -18,6 +18,7 @@ from mnemic import (
     Receipt,
     Receipts,
     Stats,
+    quoted,
 )
 from mnemic_mcp.answers import (
     Advice,
@@ -64,28 +65,24 @@ TOKENS_OF_A_FRAME = 45
 MOST_LINES = 10
 
 
-def _cut(text: str, characters: int) -> tuple[str, bool]:
-    return (text, False) if len(text) <= characters else (f"{text[:characters].rstrip()}…", True)
-
-
 def _share(count: int) -> int:
     """Characters that each of so many texts may have."""
     return max(SHORTEST, ALL_TEXT // max(count, 1))
 
 
 def _hit_line(hit: Hit, characters: int) -> Found:
-    text, cut = _cut(hit.text, characters)
     return Found(
-        id=hit.id, kind=hit.kind, text=text, date=hit.valid_at or hit.sent_at, speaker=hit.speaker, type=hit.type,
-        importance=hit.importance, tags=[*hit.tags], replaced_by=[*hit.superseded_by], cut=cut,
+        id=hit.id, kind=hit.kind, text=quoted(hit, characters), date=hit.valid_at or hit.sent_at,
+        speaker=hit.speaker and quoted(hit.speaker), type=hit.type, importance=hit.importance,
+        tags=[quoted(tag) for tag in hit.tags], replaced_by=[*hit.superseded_by], cut=len(hit.text) > characters,
     )  # fmt: skip
 
 
 def _record_line(record: MemoryRecord, characters: int) -> Found:
-    text, cut = _cut(record.content, characters)
     return Found(
-        id=record.id, kind="memory", text=text, date=record.said_at or record.created_at, type=record.type,
-        importance=round(record.importance, 3), tags=[*record.tags], cut=cut,
+        id=record.id, kind="memory", text=quoted(record, characters), date=record.said_at or record.created_at,
+        type=record.type, importance=round(record.importance, 3), tags=[quoted(tag) for tag in record.tags],
+        cut=len(record.content) > characters,
     )  # fmt: skip
 
 
@@ -140,8 +137,13 @@ async def memory_context(memory: AsyncMemory, query: str, max_tokens: int) -> Me
     """What is found for a query: as memories, and as text that fits the budget."""
     packed = await memory.get_memory_context(query, max_tokens=max_tokens)
     lines = [
-        MemoryLine(id=m.id, summary=m.summary, content=m.content, importance=round(m.importance, 3))
-        for m in packed.memories
+        MemoryLine(
+            id=m.id,
+            summary=quoted(dataclasses.replace(hit, text=m.summary)),
+            content=quoted(hit),
+            importance=round(m.importance, 3),
+        )
+        for m, hit in zip(packed.memories, packed.hits, strict=True)
     ]
     return MemoryContextAnswer(
         memories=lines, token_count=packed.token_count, truncated=packed.truncated, text=packed.to_prompt()
@@ -219,14 +221,14 @@ def _counts(stats: Stats) -> Counts:
 
 async def _overview(memory: AsyncMemory, records: Sequence[MemoryRecord]) -> Overview:
     """The links around the most important memories."""
-    known = {record.id: record.content for record in records}
+    known = {record.id: record for record in records}
     links: set[Link] = set()
     for record in records:
         near = await memory.graph(record.id, depth=1)
         links |= {*near.links}
-        known |= {other.id: other.content for other in near.memories if other.expired_at is None}
+        known |= {other.id: other for other in near.memories if other.expired_at is None}
     ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
-    central = [Hub(id=id_, text=_cut(known[id_], LINE)[0], links=n) for id_, n in ends.most_common(5)]
+    central = [Hub(id=id_, text=quoted(known[id_], LINE), links=n) for id_, n in ends.most_common(5)]
     return Overview(links=dict(Counter(link.type for link in links)), central=central)
 
 

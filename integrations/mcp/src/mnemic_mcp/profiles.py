@@ -215,8 +215,9 @@ def _ooda(memory: AsyncMemory, project: Project | None) -> list[Tool]:
         tags: Tags = None, importance: Tenths = None,
     ) -> Stored:  # fmt: skip
         receipt = await memory.update(
-            id, content=content, type=type, category=category, tags=tags, importance=_fraction(importance)
-        )
+            id, content=content, type=type, category=category, tags=tags, importance=_fraction(importance),
+            source=None if content is None else SOURCE,
+        )  # fmt: skip
         return actions.stored(receipt)
 
     rewrite = "Write the next version of a memory; what is not given stays, and earlier versions are kept."

@@ -126,9 +126,12 @@ class MnemicCapability(AbstractCapability[Any]):
         if not query:
             return ""
         # a history may come from another conversation, under whose name it was stored
-        sessions = {handle.scope.session, *(message.conversation_id for message in ctx.messages)}
+        clean, sessions = (
+            handle.redacted,
+            {handle.scope.session, *(message.conversation_id for message in ctx.messages)},
+        )
         places = [id_prefix(replace(handle.scope, session=session)) for session in sessions]
-        shown = [m.id for prefix in places for m in evidence(ctx.messages, prefix=prefix) if m.id]
+        shown = [m.id for prefix in places for m in evidence(ctx.messages, prefix=prefix, clean=clean) if m.id]
         try:
             packed = await handle.get_memory_context(query, max_tokens=self._max_tokens, exclude=shown, **self._options)
         except (StoreError, EmbedderError):
@@ -179,7 +182,8 @@ class MnemicCapability(AbstractCapability[Any]):
         handle = self._here(ctx)
         said = self._said.get(ctx.run_id or "") or result.new_messages()  # a realtime session has no nodes
         last = [m for m in result.new_messages() if m is result.response]  # when streamed, no node follows it
-        found = evidence([*unanswered(ctx.messages), *said, *last], prefix=id_prefix(handle.scope))
+        new_ones = [*unanswered(ctx.messages), *said, *last]
+        found = evidence(new_ones, prefix=id_prefix(handle.scope), clean=handle.redacted)
         if new := {message.id: message for message in found}:
             for receipt in (await handle.add([*new.values()])).rejected:
                 logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)

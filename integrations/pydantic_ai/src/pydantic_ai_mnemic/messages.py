@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from urllib.parse import quote
@@ -105,7 +105,7 @@ def _record_id(prefix: str, sent_at: datetime, text: str) -> str:
     return whole if len(whole) <= MAX_ID else f"pai:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
 
 
-def evidence(messages: Sequence[ModelMessage], *, prefix: str) -> list[Message]:
+def evidence(messages: Sequence[ModelMessage], *, prefix: str, clean: Callable[[str], str]) -> list[Message]:
     """What was said, as messages to remember: each has the same id whenever it is met; very long ones become several.
 
     An answer that was sent back to the model is none: the user never got it.
@@ -113,10 +113,11 @@ def evidence(messages: Sequence[ModelMessage], *, prefix: str) -> list[Message]:
     Args:
         messages: of a run, in order.
         prefix: see ``id_prefix``.
+        clean: ``Memory.redacted``: ids are made of the words that are stored, because a digest of a secret gives it away.
     """
     return [
         Message(
-            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, piece),
+            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, clean(piece)),
             metadata={"run_id": message.run_id} if message.run_id else {},
         )
         for at, message in enumerate(messages)

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 from typing_extensions import TypedDict  # pydantic reads no other before Python 3.12
 
-from mnemic import AsyncMemory, Hit, Memory, MnemicError
+from mnemic import AsyncMemory, Hit, Memory, MnemicError, quoted
 from pydantic_ai_mnemic.binding import ScopeSource, bound, face_of
 
 __all__ = ["mnemic_toolset"]
@@ -46,12 +46,11 @@ def _told() -> Generator[None]:
 
 
 def _line(hit: Hit) -> Found:
-    cut = len(hit.text) > LONGEST
-    line = Found(id=hit.id, text=f"{hit.text[:LONGEST]}…" if cut else hit.text)
+    line = Found(id=hit.id, text=quoted(hit, LONGEST))
     if moment := hit.valid_at or hit.sent_at:
         line["date"] = moment.isoformat(timespec="seconds")
     if hit.speaker:
-        line["speaker"] = hit.speaker
+        line["speaker"] = quoted(hit.speaker)
     if hit.superseded_by:
         line["replaced_by"] = [*hit.superseded_by]
     return line

@@ -31,7 +31,7 @@ from langchain_mnemic.store.embedding import Index, MnemicIndex, Vectorised, ind
 from langchain_mnemic.store.file import IN_MEMORY, Db, File, now
 from langchain_mnemic.store.matching import checked_filter, fits, namespace_of, passes, path_of, span
 from langchain_mnemic.store.ranking import blended, cosines, terms, word_scores
-from mnemic import ConfigurationError, Erasure, InvalidInput, Memory, Purge
+from mnemic import ConfigurationError, Erasure, InvalidInput, Memory, Purge, SecretPolicy
 
 __all__ = ["MnemicStore"]
 
@@ -90,6 +90,8 @@ class MnemicStore(BaseStore):
         ttl: as for LangGraph's other stores: ``default_ttl`` in minutes and ``refresh_on_read``. What has expired is never
             returned, and is removed with the next write or by ``sweep_ttl``: there is no sweeper to start.
         words: how far shared words lift a score towards 1, 0 to 1; 0 ranks by vectors alone.
+        secrets: what is done with keys, passwords and the like in values, before anything is stored or embedded: as for
+            ``Memory``. ``"allow"`` gives every value back as it was put.
 
     Raises:
         ConfigurationError: an argument is not understood.
@@ -111,6 +113,7 @@ class MnemicStore(BaseStore):
         index: MnemicIndex | Mapping[str, Any] | Literal["local"] | None = "local",
         ttl: TTLConfig | None = None,
         words: float = 0.3,
+        secrets: SecretPolicy | Literal["redact", "allow", "refuse"] = "redact",
     ) -> None:
         if not 0 <= words <= 1:
             raise ConfigurationError(f"words must be between 0 and 1, not {words!r:.40}.")
@@ -119,6 +122,7 @@ class MnemicStore(BaseStore):
         self._index: Index = index_of(index)
         self.embeddings = self._index.embeddings
         self._words = words
+        self._secrets = secrets if isinstance(secrets, SecretPolicy) else SecretPolicy(action=secrets)
         self._file = File(_file(location))
 
     # What LangGraph calls; get, put, search and the others are inherited and come through here
@@ -226,7 +230,8 @@ class MnemicStore(BaseStore):
                 case SearchOp():
                     checked_filter(op.filter)
                     _check_page(op.limit, op.offset)
-                    plan.reads[place] = op, path_of(op.namespace_prefix)
+                    asked = op if op.query is None else op._replace(query=self._secrets.redacted(op.query)[0])
+                    plan.reads[place] = asked, path_of(op.namespace_prefix)
                 case ListNamespacesOp():
                     _check_page(op.limit, op.offset)
                     for condition in op.match_conditions or ():
@@ -242,11 +247,22 @@ class MnemicStore(BaseStore):
             return _Put(path, key, None, None, [])
         if op.ttl is not None and not 0 < op.ttl < 1e9:
             raise InvalidInput(f"ttl is a number of minutes above 0, not {op.ttl!r:.40}.")
+        if kinds := [kind for name in (*op.namespace, key) for kind in self._secrets.in_name(name)]:
+            raise InvalidInput(
+                f"The namespace or the key is a secret ({', '.join(kinds)}), and names are stored as they are. Give another."
+            )
         try:
-            value = json.dumps({**op.value})
+            given: dict[str, Any] = json.loads(json.dumps({**op.value}))
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"The value of {op.key!r:.80} cannot be kept as JSON: {error}.") from error
-        return _Put(path, key, value, op.ttl, self._index.texts_of(json.loads(value), op.index))
+        clean, kinds = self._secrets.within(given)
+        if kinds and self._secrets.action == "refuse":
+            raise InvalidInput(
+                f"The value of {op.key!r:.80} holds a secret ({', '.join(kinds)}), and the policy refuses these: nothing was "
+                "stored."
+            )
+        value = json.dumps(clean)
+        return _Put(path, key, value, op.ttl, self._index.texts_of(clean, op.index))
 
     def _executed(self, plan: _Plan, vectors: Vectorised) -> list[Result]:
         results: list[Result] = [None] * plan.size

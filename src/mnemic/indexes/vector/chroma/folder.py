@@ -91,15 +91,18 @@ class GenerationFolder:
         if path is not None:
             self._point({"generation": path.name, "files": _hashes(path)})
 
-    def clear_unused(self) -> None:
+    def clear_unused(self, *, again: bool = False) -> None:
         """Zeros in the place of what was in RAM: Chroma begins a graph with a file of memory that it has not written to.
 
         Whatever the process held may stand there, an erased text too. The first numbers of a header are its version and an
         offset, then the entries there is room for and those that there are; while these are none, nothing in the file counts.
+
+        Args:
+            again: also where it was done before: Chroma has written such files anew, as it does when it closes.
         """
         path = self.current
         for header in path.rglob("header.bin") if path is not None else ():
-            if header in self._cleared:
+            if header in self._cleared and not again:
                 continue
             try:
                 start = header.read_bytes()[: _START.size]

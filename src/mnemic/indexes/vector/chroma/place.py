@@ -175,7 +175,7 @@ class FolderPlace:
         self._shut()
         if opened:
             with suppress(StoreError):
-                self._folder.clear_unused()
+                self._folder.clear_unused(again=True)
                 self._folder.closed()
         self._lock.release()
 

@@ -6,19 +6,19 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from mnemic import Message
 
 __all__ = [
-    "ROLES", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said", "spoken",
-    "tellable", "text_of", "without_recall",
+    "ROLES", "Clean", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said",
+    "spoken", "tellable", "text_of", "without_recall",
 ]  # fmt: skip
 
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
@@ -37,6 +37,10 @@ _CODE, _CODE_END, _OUTPUT = "<execute>", "</execute>", "Result of executing the 
 LONGEST = 1_000_000
 """Characters that one record holds."""
 MAX_PIECE = 500_000
+
+
+Clean: TypeAlias = Callable[[str], str]
+"""``Memory.redacted``: the words that are stored. A digest of others would give a short secret away."""
 
 
 class Said(NamedTuple):
@@ -89,10 +93,11 @@ def said(message: ChatMessage) -> Said | None:
     return None if role is None or not text or calls else Said(role, text)
 
 
-def spoken(messages: Iterable[ChatMessage | Message]) -> list[Said]:
-    """What a history says, without what is no evidence."""
+def spoken(messages: Iterable[ChatMessage | Message], clean: Clean) -> list[Said]:
+    """What a history says, without what is no evidence, in the words that are stored."""
     chat = (as_chat(m) if isinstance(m, Message) else m for m in messages)
-    return [word for m in chat if m is not None and (word := said(m)) is not None]
+    words = [word for m in chat if m is not None and (word := said(m)) is not None]
+    return [Said(word.role, clean(word.text)) for word in words]
 
 
 def tellable(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
@@ -181,14 +186,14 @@ def news(stored: Sequence[Said], given: Sequence[Said]) -> list[int]:
 
 
 def evidence(
-    session: str, stored: Sequence[Said], messages: Sequence[ChatMessage], new: Sequence[int]
+    session: str, stored: Sequence[Said], messages: Sequence[ChatMessage], new: Sequence[int], clean: Clean
 ) -> list[Message]:
     """The new ones among ``messages`` (all of them evidence) to be stored, each with an id that says it again.
 
     The id is made of the session, the text, the text before it and how often this pair was said: whoever stores the
     same turn twice (two processes, a retry, a message that was forgotten) meets the same id.
     """
-    words = spoken(messages)
+    words = spoken(messages, clean)
     before: list[Said | None] = [None if len(new) < len(words) or not stored else stored[-1], *words[:-1]]
     pairs = Counter(zip([None, *stored], stored, strict=False))
     found: list[Message] = []

@@ -33,7 +33,9 @@ def shown_ids(memory: Memory, session: str, shown: Iterable[Said]) -> list[str]:
     They are looked up by what was said: a history that comes from the framework carries no ids of records.
     """
     words = {*shown}
-    return [m.id for m in latest(memory, session) if m.id is not None and words.intersection(spoken([m]))]
+    return [
+        m.id for m in latest(memory, session) if m.id is not None and words.intersection(spoken([m], memory.redacted))
+    ]
 
 
 def recall(

@@ -213,13 +213,13 @@ class MnemicChatMemory(BaseMemory):
         with self._lock:
             mine = _messages.cleaned(messages)
             if words := _messages.tellable(mine):
-                stored = _messages.spoken(_recall.latest(self._handle, self._session))
-                held = _messages.spoken(
-                    _messages.tellable(self._messages)
-                )  # stored when it came; it may be erased since
-                unheld = {*_messages.news(held, _messages.spoken(words))}
-                new = [at for at in _messages.news(stored, _messages.spoken(words)) if at in unheld]
-                self._handle.add(_messages.evidence(self._session, stored, words, new))
+                clean = self._handle.redacted
+                said = _messages.spoken(words, clean)
+                stored = _messages.spoken(_recall.latest(self._handle, self._session), clean)
+                # what is held was stored when it came; it may be erased since
+                unheld = {*_messages.news(_messages.spoken(_messages.tellable(self._messages), clean), said)}
+                new = [at for at in _messages.news(stored, said) if at in unheld]
+                self._handle.add(_messages.evidence(self._session, stored, words, new, clean))
             self.buffer = mine
             self._turn += 1
         self._arm()
@@ -297,8 +297,8 @@ class MnemicChatMemory(BaseMemory):
         words = _messages.tellable(messages)
         if not words:
             return
-        last = _messages.spoken(self._messages[-RECENT:])[-1:]
-        told = _messages.evidence(self._session, last, words, range(len(words)))
+        last = _messages.spoken(self._messages[-RECENT:], self._handle.redacted)[-1:]
+        told = _messages.evidence(self._session, last, words, range(len(words)), self._handle.redacted)
         receipts = self._handle.add(told)
         if again := [_messages.nameless(m) for m, r in zip(told, receipts, strict=True) if r.outcome == "duplicate"]:
             self._handle.add(again)
@@ -324,7 +324,8 @@ class MnemicChatMemory(BaseMemory):
         """The text for a turn, found again only when more of the history was cut off or the budget is another."""
         key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
-            known = _recall.shown_ids(self._handle, self._session, _messages.spoken(_messages.tellable(window)))
+            shown = _messages.spoken(_messages.tellable(window), self._handle.redacted)
+            known = _recall.shown_ids(self._handle, self._session, shown)
             text = _recall.recall(
                 self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs
             )

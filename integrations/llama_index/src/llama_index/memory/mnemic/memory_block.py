@@ -142,10 +142,11 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
         """Store what of the history is not stored yet, and was not stored here before: it may be erased since."""
         history = _messages.tellable(_messages.cleaned(messages))
-        words, fed = _messages.spoken(history), self._fed.get(session, [])
+        clean = self._bound.memory.redacted
+        words, fed = _messages.spoken(history, clean), self._fed.get(session, [])
         if not words or (not ejected and fed == words):
             return
-        stored = _messages.spoken(_recall.latest(self._bound.memory, session))
+        stored = _messages.spoken(_recall.latest(self._bound.memory, session), clean)
         if ejected and (_messages.holds(stored, words) or _messages.holds(fed, words)):
             return
         erased = words[0] in fed and words[0] not in stored
@@ -154,7 +155,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         else:
             unfed = {*_messages.news(fed, words)}
             new = [at for at in _messages.news(stored, words) if at in unfed]
-        self._bound.memory.add(_messages.evidence(session, stored, history, new))
+        self._bound.memory.add(_messages.evidence(session, stored, history, new, clean))
         if self.idle:
             self._bound.memory.idle.arm()
         if not ejected:
@@ -165,7 +166,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
         """The text for a turn; what is answered meanwhile does not change it."""
-        shown = _messages.spoken(_messages.tellable(messages))
+        shown = _messages.spoken(_messages.tellable(messages), self._bound.memory.redacted)
         answers = sum(1 for _ in takewhile(lambda word: word.role == "assistant", reversed(shown)))
         key = (session, query, shown[: len(shown) - answers])
         if self._found is None or self._found[0] != key:
@@ -186,6 +187,6 @@ def _without_echo(messages: Sequence[ChatMessage]) -> list[ChatMessage]:
     users = [at for at, m in enumerate(messages) if m.role == MessageRole.USER]
     if len(users) < 2 or users[-1] != len(messages) - 1:
         return [*messages]
-    answered = _messages.spoken(messages[users[-2] + 1 : -1])
+    answered = any(_messages.said(m) for m in messages[users[-2] + 1 : -1])
     again = _messages.text_of(messages[users[-2]]) == _messages.text_of(messages[-1])
     return [*messages[:-1]] if again and not answered else [*messages]

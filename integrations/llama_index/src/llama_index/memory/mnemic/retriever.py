@@ -10,18 +10,21 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from llama_index.memory.mnemic._binding import bind, checked
-from mnemic import AsyncMemory, Hit, Memory
+from mnemic import AsyncMemory, Hit, Memory, quoted
 
 __all__ = ["MnemicRetriever"]
 
 FOR_THE_MODEL = ("speaker", "sent_at")
 """The metadata a model gets to read; the rest is for programs."""
+BELIEVED = 0.5
+"""What is trusted less is marked, because nodes go into prompts as they are."""
 
 
 class MnemicRetriever(BaseRetriever):
     """Searches a memory.
 
-    The nodes carry the verbatim text, the id of the record, and as metadata ``kind``, ``session``, ``project``,
+    The nodes carry the verbatim text (that of what is not trusted says so first, and links to nothing), the id of the
+    record, and as metadata ``kind``, ``source``, ``trust``, ``session``, ``project``,
     ``speaker``, ``role``, ``sent_at``, ``valid_at``, ``status``, ``type``, ``importance``, ``tags``, ``message_ids``,
     ``similar``, ``via`` (memories made from it) and ``superseded_by`` (what replaced what it says) where the hit has them,
     beside the record's own metadata. A prompt shows ``speaker`` and
@@ -71,6 +74,8 @@ def _node(hit: Hit) -> NodeWithScore:
     """A hit as a node."""
     own: dict[str, Any] = {
         "kind": hit.kind,
+        "source": hit.source,
+        "trust": hit.trust,
         "session": hit.session,
         "project": hit.project,
         "speaker": hit.speaker,
@@ -89,7 +94,7 @@ def _node(hit: Hit) -> NodeWithScore:
     metadata = {**hit.metadata, **{key: value for key, value in own.items() if value is not None}}
     node = TextNode(
         id_=hit.id,
-        text=hit.text,
+        text=hit.text if hit.trust >= BELIEVED else quoted(hit),
         metadata=metadata,
         excluded_llm_metadata_keys=[key for key in metadata if key not in FOR_THE_MODEL],
         excluded_embed_metadata_keys=[*metadata],

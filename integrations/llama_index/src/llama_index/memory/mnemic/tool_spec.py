@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from llama_index.memory.mnemic._binding import bind
-from mnemic import AsyncMemory, Hit, Memory, Receipt, Receipts, SearchResult
+from mnemic import AsyncMemory, Hit, Memory, Receipt, Receipts, SearchResult, quoted
 
 __all__ = ["MnemicToolSpec"]
 
@@ -101,10 +101,10 @@ def _stored(receipt: Receipt) -> str:
 
 def _shown(hit: Hit) -> dict[str, Any]:
     """What a model reads of a hit, without what it has not."""
-    text = hit.text if len(hit.text) <= MAX_TEXT else f"{hit.text[:MAX_TEXT]}..."
     shown = {
-        "id": hit.id, "text": text, "speaker": hit.speaker, "said": hit.sent_at and hit.sent_at.isoformat(timespec="minutes"),
-        "tags": [*hit.tags], "superseded_by": [*hit.superseded_by],
+        "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted(hit.speaker or ""),
+        "said": hit.sent_at and hit.sent_at.isoformat(timespec="minutes"),
+        "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
     }  # fmt: skip
     return {name: value for name, value in shown.items() if value}
 
