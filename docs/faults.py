@@ -36,7 +36,7 @@ properties    | laws of the text, the ranking, the packing, the rules and the in
 """  # noqa: E501 - a table
 
 COUNTED = frozenset(
-    "acknowledged calls crashes deaths errors examples executions failures files found hangs inputs landed leaks locked lost "
+    "acknowledged calls crashes deaths errors kills examples executions failures files found hangs inputs landed leaks locked lost "
     "minutes needles pairs requests rounds steps trials twice untyped victims violations wrong writes planted caught".split()
 )
 """Numbers that are added up over the tests of a kind."""

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 
 import apsw
 
+from mnemic import MnemicError
+
 MODES = ("crash", "exception", "cancel")
 CRASHED = 9
 
@@ -25,10 +27,14 @@ class Steps:
     Args:
         at: before which statement.
         mode: ``crash`` ends the process as ``kill -9`` does; ``exception`` is a disk that fails; ``cancel`` a cancelled task.
+
+    Attributes:
+        parts: the steps that follow a change of the file: who dies there leaves another record than one step before.
     """
 
     def __init__(self, at=0, mode="exception"):
         self.at, self.mode, self.count, self.landed = at, mode, 0, False
+        self.parts, self._writes = [], False
 
     def step(self):
         self.count += 1
@@ -41,6 +47,10 @@ class Steps:
 
     def trace(self, _cursor, statement, _bindings):
         self.step()
+        if statement.startswith("BEGIN"):
+            self._writes = statement == "BEGIN IMMEDIATE"
+        elif (statement == "COMMIT" and self._writes) or statement.startswith(("VACUUM", "PRAGMA wal_checkpoint")):
+            self.parts.append(self.count + 1)
         return True
 
     def attach(self, connection):
@@ -63,6 +73,25 @@ def statements(memory=None, at=0, mode="exception"):
     finally:
         apsw.connection_hooks.remove(steps.attach)
         steps.at = 0  # connections that were made meanwhile keep their tracer
+
+
+def trial(work, step, mode):
+    """One fault at one step of some work, in a process of its own if that ends it; whether it landed."""
+    if mode == "crash":
+
+        def child():
+            with statements(None, step, mode):
+                work()
+
+        code = in_child(child)
+        assert code in (0, -signal.SIGKILL), code
+        return code == -signal.SIGKILL
+    with statements(None, step, mode) as steps:
+        try:
+            work()
+        except (MnemicError, Cancelled):
+            assert steps.landed
+    return steps.landed
 
 
 class _Files(apsw.VFS):

@@ -22,6 +22,7 @@ from mnemic import (
     StoreUnavailable,
 )
 from mnemic.flows import backing
+from mnemic.services.owning import FileLock
 
 from .failpoints import answer_of, chosen, files
 
@@ -133,6 +134,28 @@ def test_a_backup_of_a_memory_in_use(tmp_path, folder):
         assert "after" not in {m.id for m in restored.messages()}
         assert restored.list() == held
         assert restored.search("gardens and water")
+
+
+def test_what_killed_copies_left_goes_with_the_next(tmp_path, folder):
+    """Each holds a record, whole or in part; what somebody is still writing stays."""
+    for name in ("copy.0a1b2c3d.part", "copy.4e5f6a7b.part", "other.0a1b2c3d.part"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mnemic.db").write_text("a letter")
+    busy = FileLock(tmp_path / "copy.4e5f6a7b.part" / "copying.lock")
+    assert busy.take()
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    for name in (f"out.jsonl.{gone.pid}.part", f"out.jsonl.{os.getpid() + 1}x.part", f"out.jsonl.{os.getppid()}.part"):
+        (tmp_path / name).write_text("a letter")
+    with opened(folder) as memory:
+        assert memory.backup(tmp_path / "copy").ok
+        memory.export(tmp_path / "out.jsonl")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["copy", "copy.4e5f6a7b.part", "memory", "other.0a1b2c3d.part", "out.jsonl", f"out.jsonl.{os.getpid() + 1}x.part",
+         f"out.jsonl.{os.getppid()}.part"]
+    )  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "copy").iterdir()) == [".gitignore", "mnemic.db"]
+    busy.release()
 
 
 def test_a_backup_overwrites_nothing(tmp_path, folder):

@@ -1,24 +1,30 @@
 """Step 1 fails, then 2, then 3 ...: each time the record is whole, nothing acknowledged is lost, and the same call ends it."""
 
 import os
+import re
 import shutil
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 
 import pytest
 from tests.battery import note
 
-from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message, MnemicError
+from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message
+from mnemic.flows.migrating import migrate
+from mnemic.stores import SqliteStore
+from mnemic.stores.sql import moving
+from mnemic.stores.sqlite.database import Database
+from mnemic.testing.language_models import ScriptedModel
 
-from .failpoints import MODES, Cancelled, chosen, in_child, statements
+from .failpoints import MODES, statements, trial
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 LONG = bool(os.environ.get("MNEMIC_BATTERY"))
-MOST = 1_000_000 if LONG else 200
-SHORT_OF_LARGE = 24
-"""Steps tried of a path that has more than MOST, in the short form."""
+FEW = 100
+"""Steps of a move that are tried in the short form, from its beginning to its end."""
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
 TALK = (
     "I live in Lisbon with my cat Miso.", "I work as a nurse at the hospital.", "The bicycle is in the cellar.",
@@ -27,12 +33,20 @@ TALK = (
 
 
 @contextmanager
-def opened(folder, dimension=256):
+def opened(folder, dimension=256, *, user="ana", llm=None):
     embedder = HashingEmbedder(dimension=dimension)
     with Memory(
-        folder, user="ana", session="s", embedder=embedder, consolidator=SETTINGS, durability="NORMAL"
+        folder, user=user, session="s", embedder=embedder, llm=llm, consolidator=SETTINGS, durability="NORMAL"
     ) as memory:
         yield memory
+
+
+@pytest.fixture(autouse=True, scope="module")
+def unsynced():
+    """No test pulls the plug: nobody waits for the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "_durability", property(lambda _: "OFF", lambda *_: None), raising=False)
+        yield
 
 
 def nothing(_):
@@ -57,6 +71,11 @@ def boxes(memory):
             text = frame.format(f"the {n}-th box stands in the cellar of house {n}")
             memory.remember(text, id=f"b{n}-{place}", importance=0.9 - n / 100 - place / 1000)
     memory.link("b1-1", "b2-1", "references")
+
+
+def alike(memory):
+    memory.remember("The API runs on port 8080.", id="port")
+    memory.remember("The API of the tests runs on port 8080.", id="tests")
 
 
 def merged(memory):
@@ -111,6 +130,34 @@ def reembeds(memory):
     memory.reembed(HashingEmbedder(dimension=64))
 
 
+def links(memory):
+    memory.link("room", "port", "extends", strength=0.5)
+    memory.link("port", "room", "references", reason="the same rack")
+    memory.link("port", "room", "supersedes")
+
+
+def quarantines(memory):
+    memory.quarantine(["m0", "port"], reason="a joke")
+
+
+def quarantined(memory):
+    known(memory)
+    quarantines(memory)
+
+
+def releases(memory):
+    memory.release(["m0", "port"])
+
+
+def backup_of(memory):
+    return Path(f"{memory._engine.store.location}.backup")
+
+
+def backs_up(memory):
+    with suppress(InvalidInput):  # it is there already: as a whole, or not at all
+        memory.backup(backup_of(memory))
+
+
 def imports(memory):
     file = memory._engine.store.location + ".jsonl"
     with suppress(FileNotFoundError), suppress(InvalidInput):  # it is all there
@@ -127,9 +174,19 @@ PATHS = {
     "process": (talked, processes), "consolidate": (boxes, consolidate), "undo": (merged, undo),
     "forget": (known, forgets), "erase": (known, erases), "erase a member": (merged, lambda m: m.forget(ids=["b0-1", "b1-0"], hard=True)),
     "erase a user": (known, erases_user), "reembed": (known, reembeds), "import": (exported, imports),
+    "link": (known, links), "quarantine": (known, quarantines), "release": (quarantined, releases),
+    "back up": (known, backs_up), "enrich": (alike, processes),
 }  # fmt: skip
-KEEPS = ("add", "remember", "update", "process", "consolidate", "undo", "reembed", "import")
+KEEPS = (
+    "add", "remember", "update", "process", "consolidate", "undo", "reembed", "import", "link", "back up", "enrich",
+)  # fmt: skip
 """Paths that take nothing away."""
+OPENED = ("begin", "add")
+"""Paths whose opening fails too in the short form: that of a new record, and that of all others."""
+RECOVERED = ("begin", "consolidate", "erase", "erase a user", "reembed")
+"""Paths that leave work for the next opening, or a record that differs from both ends."""
+ERASED = {"erase": b"Miso", "erase a user": b"Miso"}
+"""What no file holds after the opening that follows."""
 
 
 def state(memory):
@@ -157,11 +214,47 @@ def state(memory):
 def sound(memory):
     report = memory.verify()
     assert report.ok, report.findings
+    assert not memory._engine.store.erasure.unfinished()
+
+
+def described(request):
+    return {
+        "memories": [
+            {"memory": number, "summary": "An API and its port", "tags": ["told"]} for number in request.numbers
+        ]
+    }
+
+
+def related(request):
+    found = re.findall(r"^memory (\d+): candidates (\d+)", request.prompt, re.MULTILINE)
+    return {"links": [{"memory": int(a), "candidate": int(b), "type": "extends", "reason": "alike"} for a, b in found]}
+
+
+def at_work(path, folder, dimension=256):
+    """A memory opened for a path: one of them asks a language model."""
+    model = ScriptedModel({"enrich": described, "link": related}) if path == "enrich" else None
+    return opened(folder, dimension, llm=model)
+
+
+def acted(path, folder):
+    with at_work(path, folder) as memory:
+        PATHS[path][1](memory)
+
+
+def ended(path, memory, end):
+    """The same call again leads to the end."""
+    PATHS[path][1](memory)
+    sound(memory)
+    assert state(memory) == end
+    if path == "back up":
+        with opened(backup_of(memory)) as copy:
+            sound(copy)
+            assert state(copy) == end
 
 
 def after(path, folder, before, end):
     """The record after a fault: whole, complete, and brought to its end by the same call."""
-    with opened(folder) as memory:
+    with at_work(path, folder) as memory:
         sound(memory)
         if path in KEEPS:
             assert {m.id for m in memory.messages()} >= {row[0] for row in before["messages"]}
@@ -170,42 +263,25 @@ def after(path, folder, before, end):
                     row[0] for row in before["memories"] if row[0] != "pref"
                 }
         dimension = memory.stats().dimension or 256
-    with opened(folder, dimension) as memory:  # a swap of models may have been committed before the fault
-        PATHS[path][1](memory)
-        sound(memory)
-        assert state(memory) == end
-
-
-def trial(path, folder, step, mode):
-    """One fault at one step; whether it landed."""
-    act = PATHS[path][1]
-    if mode == "crash":
-
-        def work():
-            with statements(None, step, mode), opened(folder) as memory:
-                act(memory)
-
-        code = in_child(work)
-        assert code in (0, -9), code
-        return code == -9
-    with statements(None, step, mode) as steps:
-        try:
-            with opened(folder) as memory:
-                act(memory)
-        except (MnemicError, Cancelled):
-            assert steps.landed
-        if mode == "exception":
-            steps.at = 0
-    return steps.landed
+        if dimension == 256:
+            ended(path, memory, end)
+    if dimension != 256:  # a swap of models was committed before the fault
+        with at_work(path, folder, dimension) as memory:
+            ended(path, memory, end)
+    if path in ERASED:
+        assert not any(ERASED[path] in file.read_bytes() for file in folder.iterdir())
 
 
 def counted(path, folder):
-    """How many statements a path has, with opening and closing, and what it leads to."""
-    with statements() as steps, opened(folder) as memory:
+    """The statements of a path, with opening and closing, how many of them are the opening's, and what it leads to."""
+    with statements() as steps, at_work(path, folder) as memory:
+        opening = steps.count
         PATHS[path][1](memory)
-    with opened(folder, memory._engine.embedder.dimension) as memory:
+    with closing(SqliteStore(folder)) as store:
+        dimension = store.stats("ana").dimension or 256
+    with at_work(path, folder, dimension) as memory:
         sound(memory)
-        return steps.count, state(memory)
+        return steps, opening, state(memory)
 
 
 @pytest.fixture(scope="module")
@@ -229,19 +305,108 @@ def prepared(tmp_path_factory):
     return get
 
 
+def tried(total, past=0):
+    """Steps and how they fail: each once, or in the long form each in every way."""
+    steps = range(past + 1, total + 1)
+    return [(step, mode) for step in steps for mode in (MODES if LONG else (MODES[step % len(MODES)],))]
+
+
+def enough(landed, trials):
+    assert landed >= 0.9 * trials, f"{landed} of {trials} faults landed"
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_every_step_fails_once(tmp_path, prepared, path):
     base, before = prepared(path)
     shutil.copytree(base, tmp_path / "whole")
-    total, end = counted(path, tmp_path / "whole")
-    steps = chosen(total, MOST) if total <= MOST else chosen(total, SHORT_OF_LARGE)
-    landed = 0
-    for number, step in enumerate(steps):
-        for mode in MODES if LONG else (MODES[number % len(MODES)],):
-            folder = tmp_path / f"{step}-{mode}"
+    steps, opening, end = counted(path, tmp_path / "whole")
+    trials, landed = tried(steps.count, past=0 if LONG or path in OPENED else opening), 0
+    for step, mode in trials:
+        folder = tmp_path / f"{step}-{mode}"
+        shutil.copytree(base, folder)
+        landed += trial(lambda at=folder: acted(path, at), step, mode)
+        after(path, folder, before, end)
+        shutil.rmtree(folder)
+    enough(landed, len(trials))
+    note(f"failpoints: {path}", steps=steps.count, landed=landed, violations=0)
+
+
+def reopened(folder):
+    with opened(folder):
+        pass
+
+
+def reopening(folder, beside):
+    """How many statements the opening and closing of a record has that was left half-way."""
+    shutil.copytree(folder, beside)
+    with statements() as steps:
+        reopened(beside)
+    shutil.rmtree(beside)
+    return steps.count
+
+
+def interrupted(path, base, parts, tmp_path):
+    """What a path leaves that ended after one of its transactions, each with the steps of its recovery; one in the short form."""
+    left = []
+    for part in parts:
+        for mode in MODES if LONG else ("crash",):
+            folder = tmp_path / f"half-{part}-{mode}"
             shutil.copytree(base, folder)
-            landed += trial(path, folder, step, mode)
+            if trial(lambda at=folder: acted(path, at), part, mode):
+                left.append((folder, reopening(folder, tmp_path / "beside")))
+    assert left
+    return left if LONG else [max(left, key=lambda half: half[1])]
+
+
+@pytest.mark.parametrize("path", PATHS if LONG else RECOVERED)
+def test_every_step_of_the_recovery_fails_too(tmp_path, prepared, path):
+    base, before = prepared(path)
+    shutil.copytree(base, tmp_path / "whole")
+    steps, _, end = counted(path, tmp_path / "whole")
+    trials = landed = 0
+    halves = interrupted(path, base, steps.parts or [steps.count], tmp_path)
+    for half, total in halves:
+        for step, mode in tried(total):
+            folder = tmp_path / f"{step}-{mode}"
+            shutil.copytree(half, folder)
+            landed += trial(lambda at=folder: reopened(at), step, mode)
             after(path, folder, before, end)
             shutil.rmtree(folder)
-    assert landed >= 0.9 * len(steps) * (len(MODES) if LONG else 1), f"{landed} of {len(steps)} faults landed"
-    note(f"failpoints: {path}", steps=len(steps), landed=landed, violations=0)
+            trials += 1
+    enough(landed, trials)
+    note(f"failpoints in recovery: {path}", halves=len(halves), trials=trials, landed=landed, violations=0)
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    place = tmp_path_factory.mktemp("source") / "memory"
+    for user in ("ana", "bob"):
+        with opened(place, user=user) as memory:
+            known(memory)
+            updates(memory)
+            links(memory)
+            memory.forget(ids=["m0"])
+    return place
+
+
+def test_every_step_of_a_move_fails_once(tmp_path, source, monkeypatch):
+    """Who is at the other place is there as a whole, and the same call moves the rest."""
+    monkeypatch.setattr(moving, "PAGE", 4)
+    with statements() as steps:
+        whole = migrate(source, tmp_path / "whole")
+    trials = tried(steps.count) if LONG else tried(steps.count)[:: steps.count // FEW]
+    landed, there = 0, {0: 0, 1: 0, 2: 0}
+    for step, mode in trials:
+        target = tmp_path / f"{step}-{mode}"
+        landed += trial(lambda at=target: migrate(source, at), step, mode)
+        with closing(SqliteStore(target)) as store:
+            moved = store.moving.users()
+            there[len(moved)] += 1
+        again = migrate(source, target)
+        assert again.ok, again.findings
+        assert again.digest == whole.digest
+        assert [user.user for user in again.users if user.before] == moved
+        shutil.rmtree(target)
+    assert all(there.values())
+    enough(landed, len(trials))
+    note("failpoints: migrate", steps=steps.count, trials=len(trials), landed=landed, violations=0)

@@ -355,6 +355,35 @@ class Walk(RuleBasedStateMachine):
         assert not any(gone & item.sources for item in self.model.items[user].values())
         self.forgotten_meanwhile(user)
 
+    @precondition(lambda self: self.turn % 11 == 10)  # a walk is about what there is
+    @rule(user=st.sampled_from(USERS))
+    def erase_user(self, user):
+        """Of one user nothing stays, and of the others everything."""
+        gone = set(self.model.items[user])
+        erasure = self.of(user).erase_user()
+        assert sum(erasure.counts.get(kind, 0) for kind in ("messages", "episodes", "memories")) == len(gone)
+        assert not erasure.purge.found
+        self.cycles = [cycle for cycle in self.cycles if cycle[0] != user]
+        self.adopt(user, linked=lambda edge: True, gone=gone)
+        self.touched |= set(USERS)
+
+    @precondition(lambda self: self.turn % 5 == 4 and self.some(lambda item: item.live))
+    @rule(choice=CHOICE)
+    def quarantine_and_release(self, choice):
+        """What was made of a record goes along with it, and all comes back as it was."""
+        user, item = self.pick(choice, lambda item: item.live)
+        handle, before = self.of(user), exported(self.of(user))
+        gone = {receipt.id for receipt in handle.quarantine([item.id])}
+        made = self.model.made_from(user, [item.id], surely=True)
+        assert {id_ for id_ in made if self.model.items[user][id_].live} <= gone
+        assert gone <= self.model.made_from(user, [item.id], surely=False)
+        place = Place(user=user, project=item.project, session=item.session)
+        for hit in self.at(place).search(item.content, k=50, kinds=["message", "memory", "episode"]):
+            assert not gone & {hit.id, *hit.message_ids, *hit.similar, *hit.via}
+        assert handle.verify().ok
+        handle.release([item.id])
+        assert exported(handle) == before
+
     @rule(user=st.sampled_from(USERS))
     def retire(self, user):
         assert self.of(user).retire() == self.model.retire(user)

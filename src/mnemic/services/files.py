@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 from typing import IO
 
@@ -33,6 +34,7 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
     except (OSError, RuntimeError) as error:  # the latter: a link to itself, before Python 3.13
         raise _unwritable(path, error) from error
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    _clear(path)
     try:
         handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
@@ -45,6 +47,28 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _clear(path: Path) -> None:
+    """Remove what processes left that were killed while they wrote this file."""
+    for left in path.parent.glob(f"{escape(path.name)}.*.part"):
+        number = left.name.removeprefix(f"{path.name}.").removesuffix(".part")
+        if number.isdecimal() and not _runs(int(number)):
+            with suppress(OSError):
+                left.unlink()
+
+
+def _runs(process: int) -> bool:
+    """Whether a process of this number runs, as far as can be asked."""
+    if os.name == "nt":  # there the question would end it
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _unwritable(path: Path, error: Exception) -> StoreUnavailable:

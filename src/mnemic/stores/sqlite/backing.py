@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 from collections.abc import Callable
+from glob import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import apsw
 
 from mnemic import errors
+from mnemic.services.owning import FileLock
 from mnemic.stores.sqlite.database import Database, translate
 
 if TYPE_CHECKING:
@@ -18,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["copy"]
 
+LOCK = "copying.lock"
 PAGES = 1_000
 """Pages copied between two looks at the progress."""
 
@@ -38,19 +42,22 @@ def copy(
         InvalidInput: there is something at that place.
         StoreFull, StoreUnavailable: the copy cannot be written.
     """
-    beside = folder.with_name(f"{folder.name}.{os.getpid()}.part")
+    beside = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
+    ours = FileLock(beside / LOCK)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise errors.InvalidInput(
                 f"{folder} is there already, and this overwrites nothing: name a new folder, or move that one away first."
             )
-        shutil.rmtree(beside, ignore_errors=True)  # of a process of the same number that was killed
+        _clear(folder)
         beside.mkdir(mode=0o700, parents=True)
+        ours.take()
         (beside / ".gitignore").write_text("*\n")
         os.close(os.open(beside / name, os.O_CREAT | os.O_RDWR, 0o600))
         _pages(database, beside / name, progress)
         check(beside)
         _on_disk(beside / name)
+        (beside / LOCK).unlink(missing_ok=True)
         beside.rename(folder)
         _on_disk(folder.parent)
     except OSError as error:
@@ -58,7 +65,17 @@ def copy(
             f"{folder} cannot be written: {error.strerror or error}. Name another place."
         ) from error
     finally:
+        ours.release()
         shutil.rmtree(beside, ignore_errors=True)
+
+
+def _clear(folder: Path) -> None:
+    """Remove what copies to the same place left that were killed: each holds a record, or a part of it."""
+    for left in folder.parent.glob(f"{escape(folder.name)}.*.part"):
+        lock = FileLock(left / LOCK)
+        if left.is_dir() and lock.take():
+            shutil.rmtree(left, ignore_errors=True)
+            lock.release()
 
 
 def _pages(database: Database, path: Path, progress: Callable[[int, int], None]) -> None:
