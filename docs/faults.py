@@ -19,7 +19,7 @@ TABLE = re.compile(r"(<!-- Made by docs/faults.py from .*? -->\n).*?(<!-- end --
 BARS = """
 kill          | kill -9 with four writers, a consolidator and a reader: no acknowledged write lost, `verify()` clean | 20 kills, 100 acknowledged writes each | 1,000
 consolidation | processes killed while they consolidate: the record ends where an undisturbed one does | 10 | 100
-failpoints    | every statement of each path fails once, recovery included: all or nothing, and the same call ends it | each step in one way, of long paths 24 steps | each step as crash, exception and cancellation
+failpoints    | every statement of each path fails once, of the recovery after it and of a move to another record too: all or nothing, and the same call ends it | each step in one way, of a move 103 steps; five recoveries | each step as crash, exception and cancellation; every recovery
 files         | damaged, cut, mixed and vanished files, a full disk: no process dies, no wrong answer in silence | 20 damaged files, 12 points of a full disk | 500, every point
 erasure       | erased for good, in twelve states and five carriers with derived text and vectors: no byte found, the others whole | 24 victims | 500
 model         | random calls against a model of plain dictionaries, in RAM and in a folder, reopened in between: no difference | 30 walks of 30 steps | 1,000 of 100
@@ -36,8 +36,9 @@ properties    | laws of the text, the ranking, the packing, the rules and the in
 """  # noqa: E501 - a table
 
 COUNTED = frozenset(
-    "acknowledged calls crashes deaths errors kills examples executions failures files found hangs inputs landed leaks locked lost "
-    "minutes needles pairs requests rounds steps trials twice untyped victims violations wrong writes planted caught".split()
+    "acknowledged calls crashes deaths errors examples executions failures files found hangs inputs kills landed leaks locked "
+    "lost minutes needles pairs requests rounds steps trials twice untyped victims violations wrong writes planted "
+    "caught".split()
 )
 """Numbers that are added up over the tests of a kind."""
 WORST = {"p50_ms": "p50", "p95_ms": "p95", "p99_ms": "p99", "largest_gap_ms": "largest gap"}
