@@ -1,11 +1,14 @@
 """Files that were damaged: no process dies, and no answer is wrong without a word."""
 
+import io
 import os
 import random
 import shutil
+import sqlite3
 import subprocess
 import traceback
 from collections import Counter
+from contextlib import closing, suppress
 
 import pytest
 from tests.battery import note
@@ -176,3 +179,50 @@ def test_only_the_end_of_the_log_is_lost_with_it(tmp_path, whole):
         late = sorted(int(id_[4:]) for id_ in held if id_.startswith("late"))
         assert late in ([], list(range(20))), "they were one transaction"
         shutil.rmtree(folder)
+
+
+CALLS = {
+    "search": lambda memory: memory.search("house 2"),
+    "context": lambda memory: memory.get_memory_context("house"),
+    "messages": lambda memory: memory.messages(),
+    "process": lambda memory: memory.process(),
+    "export": lambda memory: memory.export(io.StringIO()),
+    "consolidate": lambda memory: memory.consolidate(),
+    "erase": lambda memory: memory.forget(ids=["m1"], hard=True),
+}
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("vectors", "vector", "5"), ("vectors", "vector", "'abc'"), ("messages", "content", "x'ff'"),
+        ("messages", "sent_at", "'x'"), ("messages", "role", "x'00ff'"), ("messages", "length", "'x'"),
+    ],
+)  # fmt: skip
+def test_values_of_another_type_are_told(tmp_path, table, column, value):
+    """What a page of another table, in the place of one, leads to: an error of ours, and a finding."""
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.add(Message(role="user", content=f"I live in house {n}", id=f"m{n}") for n in range(5))
+        assert memory.verify().ok
+    with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db, db:
+        db.execute(f"UPDATE {table} SET {column} = {value} WHERE doc = 2")
+    for name, call in CALLS.items():
+        with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+            (finding,) = memory.verify().findings
+            assert finding == f"the file is damaged: {table}.{column} has 1 values of another type"
+            with suppress(MnemicError):  # many calls read none of it
+                call(memory)
+            assert memory.verify().findings == (finding,) or name == "erase"
+
+
+def test_errors_of_others_are_not_taken_for_damage(tmp_path):
+    """Nor is the record read for them."""
+
+    def failing():
+        yield Message(role="user", content="x")
+        raise ValueError("of the caller")
+
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        with pytest.raises(ValueError, match="of the caller"):
+            memory.add(failing())
+        assert memory.verify().ok

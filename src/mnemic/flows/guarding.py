@@ -8,7 +8,7 @@ from functools import wraps
 from inspect import isfunction
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from mnemic.errors import ConfigurationError, InvalidInput, MnemicError
+from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt
 from mnemic.safety.fences import without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
 from mnemic.text.showing import shown
@@ -218,8 +218,32 @@ def _discreet(method: Callable[..., Any]) -> Callable[..., Any]:
             engine = getattr(self, "_engine", None)
             _hush(error, _DEFAULT if engine is None else engine.secrets)
             raise
+        except (TypeError, ValueError, AttributeError) as error:
+            if damage := _damage(getattr(self, "_engine", None), error):
+                raise StoreCorrupt(
+                    f"The record cannot be read: {damage}. Run mnemic doctor --deep, or restore a backup."
+                ) from error
+            raise
 
     return told
+
+
+def _damage(engine: Engine | None, error: Exception) -> str:
+    """What is damaged in the record, where an error arose in what reads it: empty when nothing is, or it is somebody else's."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    if (
+        engine is None
+        or at is None
+        or not at.tb_frame.f_globals.get("__name__", "").startswith(("mnemic.", "json", "numpy"))
+    ):
+        return ""
+    try:
+        found = engine.store.verify(deep=True).findings
+    except Exception:  # noqa: BLE001 - it is asked only whether that can be told
+        return ""
+    return next((finding for finding in found if finding.startswith("the file is damaged")), "")
 
 
 def _hush(error: BaseException, policy: SecretPolicy) -> None:
