@@ -119,11 +119,12 @@ class Walk(RuleBasedStateMachine):
     def end(self):
         pass
 
-    def opened(self, embedder=None):
-        return Memory(
-            self.location, user=USERS[0], embedder=embedder or self.embedder, secrets="allow", durability="NORMAL",
-            vectors=self.vectors,
-        )  # fmt: skip
+    def opened(self):
+        return self.beside(self.embedder, vectors=self.vectors)
+
+    def beside(self, embedder, **options):
+        """Another memory of the same record, which leaves the index of vectors to the one that has it."""
+        return Memory(self.location, user=USERS[0], embedder=embedder, secrets="allow", durability="NORMAL", **options)
 
     def teardown(self):
         self.memory.close()
@@ -634,7 +635,7 @@ class Walk(RuleBasedStateMachine):
         assert done == sum(len(items) for items in self.model.items.values())
         self.embedder = chosen
         if old.id != chosen.id and done and self.durable:
-            with self.opened(old) as other, pytest.raises(EmbeddingMismatch):
+            with self.beside(old) as other, pytest.raises(EmbeddingMismatch):
                 other.scoped(user=next(user for user in USERS if self.model.items[user])).search("a word")
 
     @rule(process=st.booleans())

@@ -59,10 +59,14 @@ class Entries:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """The docs that some events speak of, each once, and the last of these events."""
+    """The docs that some events speak of, each once, and the last of these events.
+
+    ``anew`` where every vector of the record was made anew among them, also by a model of the same name.
+    """
 
     until: Mark
     docs: Sequence[int] = ()
+    anew: bool = False
 
 
 class Turn(Protocol):

@@ -9,13 +9,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from mnemic.embedders import HashingEmbedder
 from mnemic.flows.engine import Engine
 from mnemic.flows.settings import Consolidator
 from mnemic.indexes.vector import rows
 from mnemic.memory import Memory
-from mnemic.protocols import VectorIndex
+from mnemic.protocols import InputKind, VectorIndex
 from mnemic.testing.fakes import FailingEmbedder
 from mnemic.types import MemoryRecord, Message
 
@@ -200,6 +201,32 @@ class _Following(_Fixtures):
         settled(memory)
         assert not index_of(memory).serves(before)
         assert named(memory, messages[0].content)[0] == "m0"
+
+    def test_the_same_model_again(self, opened: Callable[..., Memory]) -> None:
+        """What waited for its vector gets it, and vectors that come out otherwise take the place of the old."""
+        embedder = FailingEmbedder(down=False)
+        with closing(opened(embedder=embedder)) as memory:
+            memory.add(said(20))
+            settled(memory)
+            embedder.down = True
+            with pytest.warns(RuntimeWarning, match="Without vectors"):
+                memory.add_message("A zebra ran away", id="zebra")
+            index_of(memory).drain()
+            embedder.down = False
+            memory.reembed(_Turned())
+            settled(memory)
+            assert named(memory, "A zebra ran away")[0] == "zebra"
+            assert memory.verify().ok
+
+
+class _Turned(FailingEmbedder):
+    """The same model by its name; its vectors point elsewhere."""
+
+    def __init__(self) -> None:
+        super().__init__(down=False)
+
+    def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:
+        return -super().embed(texts, kind=kind)
 
 
 class _Standing(_Fixtures):

@@ -125,6 +125,22 @@ def test_another_model_begins_anew(store):
     assert shelf.noted.model == ("new", 3)
 
 
+def test_the_same_model_again_begins_anew(store):
+    import numpy as np
+
+    shelf = DictShelf()
+    store.apply("ana", [add_message(f"line {n}") for n in range(4)], model="m")
+    followed(store, shelf)
+    dimension = shelf.noted.model.dimension
+    work = store.embedding
+    work.begin("m")
+    work.build(work.missing(10), np.full((4, dimension), 0.5, dtype=np.float32), "m")
+    assert work.swap("m", dimension)
+    assert len(followed(store, shelf)) == 4
+    assert shelf.begun == 2
+    assert {float(entry.vector[0]) for entry in shelf.held.values()} == {0.5}
+
+
 def test_erased_after_it_was_taken_in(store):
     shelf = DictShelf()
     store.apply("ana", [add_message(f"line {n}") for n in range(4)], model="m")

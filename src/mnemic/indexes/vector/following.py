@@ -111,6 +111,9 @@ class Follower:
         changed = self._feed.changes(state.mark.sequence, PAGE)
         if changed.until.sequence == state.mark.sequence:
             return False
+        if changed.anew:
+            self.begin()
+            return True
         found = self._feed.entries(changed.docs)
         if found.model != state.model:
             return True

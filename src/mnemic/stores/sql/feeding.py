@@ -25,6 +25,9 @@ _EACH = " UNION ALL ".join(
 )
 _NEXT = f"SELECT doc, user FROM ({_EACH}) n ORDER BY doc LIMIT ?"
 _HELD = f"SELECT doc FROM vectors WHERE user = ? AND doc {_AMONG}"
+_SINCE = (
+    "SELECT sequence, at, operation, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
+)
 
 D = TypeVar("D", bound=Database)
 
@@ -86,10 +89,13 @@ class SqlFeed(Generic[D]):
         """What the next events speak of."""
         until = self._complete()
         with self._db.read() as db:
-            sql = "SELECT sequence, at, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
-            found = db.execute(sql, (after, until, limit)).fetchall()
+            found = db.execute(_SINCE, (after, until, limit)).fetchall()
         docs = dict.fromkeys(doc for *_, doc in found if doc is not None)
-        return Changed(until=Mark(*found[-1][:2]) if found else Mark(after, 0), docs=tuple(docs))
+        return Changed(
+            until=Mark(*found[-1][:2]) if found else Mark(after, 0),
+            docs=tuple(docs),
+            anew=any(operation == "reembed" for _, _, operation, _ in found),
+        )
 
     def docs(self, after: int, limit: int) -> list[int]:
         """The next docs with a vector."""

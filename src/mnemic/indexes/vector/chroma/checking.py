@@ -24,6 +24,8 @@ def compared(feed: RecordFeed, shelf: ChromaShelf, state: State) -> list[str]:
         StoreUnavailable: Chroma cannot read its own entries.
     """
     late = _late(feed, state)
+    if late is None:
+        return []
     wrong: dict[str, set[int]] = {}
     seen: dict[str, set[int]] = {"short_term": set(), "long_term": set()}
     samples: dict[str, list[Entry]] = {"short_term": [], "long_term": []}
@@ -39,7 +41,10 @@ def compared(feed: RecordFeed, shelf: ChromaShelf, state: State) -> list[str]:
                 samples[tier] += own[:: max(1, len(own) // OF_A_PAGE)]
     for tier, held in seen.items():
         wrong.setdefault("in Chroma, not in the record", set()).update(shelf.docs(tier) - held)
-    late |= _late(feed, state)  # also what changed while this was read
+    later = _late(feed, state)  # also what changed while this was read
+    if later is None:
+        return []
+    late |= later
     found = [_told(what, sorted(docs - late)) for what, docs in wrong.items() if docs - late]
     for tier, entries in samples.items():
         found += _unfound(shelf, tier, [entry for entry in entries if entry.doc not in late])
@@ -59,11 +64,13 @@ def _compare(shelf: ChromaShelf, tier: str, entries: Sequence[Entry], wrong: dic
             wrong.setdefault("another vector in Chroma than in the record", set()).add(entry.doc)
 
 
-def _late(feed: RecordFeed, state: State) -> set[int]:
-    """Docs that changed after the state was noted."""
+def _late(feed: RecordFeed, state: State) -> set[int] | None:
+    """Docs that changed after the state was noted; None where that is every vector."""
     docs: set[int] = set()
     after = state.mark.sequence
     while (changed := feed.changes(after, PAGE)).until.sequence > after:
+        if changed.anew:
+            return None
         docs.update(changed.docs)
         after = changed.until.sequence
     return docs

@@ -64,8 +64,8 @@ class ChromaIndex:
         feed.listen(self.wake)
         if self._settings.embedded and not worker.owner:
             self._tell(
-                f"Another process has the Chroma index in {feed.folder}; this one searches exactly, and takes it over "
-                "when that process ends. To share an index, run a server: chroma run --path ./chroma-server, and open "
+                f"Another memory has the Chroma index in {feed.folder}; this one searches exactly, and takes it over "
+                "when that one is closed. To share an index, run a server: chroma run --path ./chroma-server, and open "
                 'each memory with vectors="http://localhost:8000".'
             )
 

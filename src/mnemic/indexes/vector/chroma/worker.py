@@ -78,7 +78,7 @@ class Worker:
             return self._answered >= ticket and not self._left
 
     def erase(self) -> bool:
-        """Leave nothing of erased records behind; False where another process has the folder open, or a server is away."""
+        """Leave nothing of erased records behind; False where another memory has the index, or a server is away."""
         with self._stepping:
             if not self.owner:
                 return False
