@@ -1,76 +1,29 @@
 """Every awkward input through every entrance: stored as it is, refused by a typed error, and never a later call the worse for it."""
 
 import asyncio
+import io
+import itertools
 import json
+import shutil
 import time
-import unicodedata
+from pathlib import Path
 
 import pytest
 from tests.battery import count, long, note
 from tests.faults import corpus
+from tests.faults.trial import CANARY, LONGEST, QUERY, REFUSED, Trial, kept, loosely, plain
 
 from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy
 from mnemic.cli import main as command
 
 SHARE = count(10, 100) / 100
-HANGS = 20.0
-"""Seconds after which a call counts as hanging, on a machine as busy as it may be."""
-LONGEST, QUERY = 1_000_000, 100_000
-CANARY = "The lighthouse keeper repairs the brass clock on Sundays."
-CASES = corpus.sampled(corpus.cases(), SHARE)
+CASES = sorted(
+    corpus.sampled(corpus.cases(), SHARE), key=lambda case: len(case.value) if isinstance(case.value, str) else 0
+)
+"""The longest last: what else is recalled takes longer after them."""
 TEXTS = [case for case in CASES if isinstance(case.value, str)]
-REFUSED = (ValueError, TypeError, RecursionError, corpus.Shout)
-DOORS = CASES[:: 1 if long() else 3]
-"""What goes through the doors of the frameworks, which lead to the same rooms."""
-
-
-def kept(text: str) -> str:
-    """A text as it is kept: lone surrogates become U+FFFD."""
-    return "".join("\ufffd" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text)
-
-
-def plain(value: object, longest: int = LONGEST) -> bool:
-    """Whether an entrance has to take it."""
-    return isinstance(value, str) and len(value) <= longest and bool(kept(value).strip())
-
-
-def loosely(text):
-    """A text without what makes no other statement of it: how its letters are composed, and its white space."""
-    return unicodedata.normalize("NFC", text).split()
-
-
-class Trial:
-    """A memory with something in it, and what has been tried on it."""
-
-    def __init__(self) -> None:
-        self.memory = Memory(":memory:", embedder="hashing", secrets="allow")
-        self.memory.remember(CANARY, id="canary")
-        self.tried = 0
-
-    def attempt(self, case, call, *also: type[BaseException], longest=LONGEST):
-        """What a call gives, or the typed error it raises."""
-        began = time.monotonic()
-        try:
-            return call()
-        except (MnemicError, *also) as error:
-            return self.refused(case, error, forgiven=bool(also) or not plain(case.value, longest))
-        finally:
-            self.tried += 1
-            assert time.monotonic() - began < HANGS, f"{case} hangs"
-
-    @staticmethod
-    def refused(case, error, *, forgiven):
-        """An error that says something, about what need not be taken."""
-        assert forgiven, f"{case}: refused by {error}"
-        assert str(error), case
-        return error
-
-    def unharmed(self) -> None:
-        """Nothing is lost, and searching works as before."""
-        assert self.memory.search("Who repairs the brass clock?", k=1)[0].id == "canary"
-        assert self.memory.get("canary").content == CANARY
-        report = self.memory.verify()
-        assert report.ok, report.findings
+JSON = [case for case in TEXTS if kept(case.value) == case.value]
+"""What can be written in UTF-8."""
 
 
 @pytest.fixture
@@ -85,7 +38,8 @@ def _noted(request, trial):
     before = trial.tried
     yield
     trial.unharmed()
-    note(f"bad input: {request.node.name}", calls=trial.tried - before, untyped=0, hangs=0, lost=0)
+    slowest = round(trial.slowest, 2)
+    note(f"bad input: {request.node.name}", calls=trial.tried - before, slowest=slowest, untyped=0, hangs=0, lost=0)
 
 
 def test_remember(trial):
@@ -109,7 +63,7 @@ def test_add(trial):
 
 @pytest.mark.parametrize("field", ["id", "role", "name", "session", "metadata", "sent_at", "trust", "source"])
 def test_every_field_of_a_message(trial, field):
-    for case in CASES[:: 1 if long() else 3]:
+    for case in CASES:
         found = trial.attempt(
             case,
             lambda v=case.value: trial.memory.add([{"role": "user", "content": "A line.", field: v}]),
@@ -138,7 +92,7 @@ def test_search_and_context(trial):
 @pytest.mark.parametrize("argument", ["session", "role", "tags", "metadata", "exclude", "kinds", "types", "status", "recipe",
                                       "reach", "since", "k", "mood", "expand_links", "min_similarity"])  # fmt: skip
 def test_every_filter(trial, argument):
-    for case in CASES[:: 3 if long() else 9]:
+    for case in CASES:
         value = [case.value] if argument in ("tags", "exclude", "kinds", "types", "status") else case.value
         found = trial.attempt(case, lambda v=value: trial.memory.search("clock", **{argument: v}), InvalidInput)
         assert isinstance(found, MnemicError) or len(found) <= 10, case
@@ -171,7 +125,7 @@ def test_names_of_scopes(trial):
 def test_preferences_links_and_sessions(trial):
     memory = trial.memory
     other = memory.remember("A neighbour of the clock.").id
-    for case in CASES[:: 1 if long() else 3]:
+    for case in CASES:
         key = trial.attempt(case, lambda v=case.value: memory.preferences.__setitem__(v, "x"), InvalidInput)
         if key is None and isinstance(case.value, str) and case.value.strip():
             assert memory.preferences[case.value] == "x", case
@@ -223,34 +177,132 @@ def test_importing_texts(tmp_path, capsys):
         assert memory.verify().ok
 
 
-# The doors of the frameworks. What their own schema refuses, they refuse by their own error, a ValueError; what is nested
-# without end, or cannot be shown at all, they cannot even show in it.
+# Entrances that take one value, and what of them is given.
+
+ARGUMENTS = {
+    "messages": ["session", "since", "until", "role", "reach", "limit"],
+    "list": ["order", "limit", "offset", "types", "tags", "metadata", "status", "since", "known_at", "min_trust"],
+    "episodes": ["session", "since", "reach", "limit"],
+    "history": ["id"],
+    "graph": ["id", "depth", "types"],
+    "log": ["kinds", "limit"],
+    "undo": ["consolidation_id"],
+    "release": ["ids"],
+    "unlink": ["source", "target", "type"],
+    "link": ["source", "target", "type", "strength"],
+    "quarantine": ["ids", "source", "session"],
+    "consolidate": ["importance_threshold", "similarity_threshold", "min_age_hours"],
+    "process": ["limit"],
+    "get_memory_context": ["max_tokens", "kinds", "exclude", "tags", "metadata", "since", "now", "min_trust", "recipe", "min_evidence"],
+    "remember": ["type", "category", "tags", "metadata", "importance", "source_ids", "valid_at", "delete_after", "source", "level", "id"],
+    "update": ["id", "type", "category", "tags", "metadata", "importance", "valid_at", "invalid_at", "delete_after", "source"],
+    "add_message": ["role", "name", "sent_at", "id", "session", "metadata"],
+    "add": ["messages", "session"],
+    "add_exchange": ["user", "assistant", "sent_at", "session"],
+}  # fmt: skip
+GIVEN = {
+    "graph": {"id": "canary"},
+    "unlink": {"source": "canary", "target": "other"},
+    "link": {"source": "canary", "target": "other", "type": "extends"},
+    "consolidate": {"dry_run": True},
+    "get_memory_context": {"query": "clock"},
+    "remember": {"content": "A note."},
+    "update": {"id": "other"},
+    "add_message": {"content": "A line."},
+    "add": {"messages": []},
+    "add_exchange": {"user": "A question.", "assistant": "An answer."},
+}
 
 
-def test_langchain(trial):
+@pytest.mark.parametrize("method", ARGUMENTS)
+def test_every_other_argument(trial, method):
+    """Values of wrong types, too, are refused by an error of ours and never by one of Python's."""
+    trial.memory.remember("A neighbour of the clock.", id="other")
+    for number, case in enumerate(CASES):
+        for argument in ARGUMENTS[method]:
+            given = {**GIVEN.get(method, {}), argument: case.value}
+            if isinstance(text := given.get("content"), str):
+                given["content"] = f"{text} It is {number} of {argument}."
+            trial.attempt(case, lambda g=given: getattr(trial.memory, method)(**g), InvalidInput)
+
+
+def test_files_that_are_none(trial, tmp_path, monkeypatch):
+    """Of paths only those are tried that lead nowhere but into a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    stranger = trial.memory.scoped(user="another")
+    stranger.remember("Something to write out.")
+    wrong = [
+        corpus.Case("files", value)
+        for value in (0, 2.5, None, [{}], [0], [b"{}"], bytearray(b"{}"), b"{}", io.BytesIO(b"{}"), range(2))
+    ]
+    empty = trial.memory.scoped(user="nobody")
+    for case in (*wrong, *CASES):
+        found = trial.attempt(case, lambda v=case.value: empty.import_from(v), InvalidInput)
+        assert isinstance(found, MnemicError), case
+        if inside(case.value, tmp_path):
+            for call in (stranger.export, stranger.backup):
+                trial.attempt(case, lambda c=call, v=case.value: c(v), InvalidInput)
+            for left in tmp_path.iterdir():  # or the same name once more would be an export that can be read
+                shutil.rmtree(left) if left.is_dir() else left.unlink()
+    assert empty.list(limit=None) == []
+
+
+def inside(value, folder: Path) -> bool:
+    """Whether what is written to a path stays in a folder; what is no path is written nowhere."""
+    if not isinstance(value, (str, Path)):
+        return True
+    try:
+        return (folder / Path(value).expanduser()).resolve().is_relative_to(folder)
+    except (OSError, ValueError, RuntimeError):  # no path at all
+        return True
+
+
+# The doors of the frameworks: texts they take and keep as they are; what their own schema refuses they refuse by an error of
+# their own, a ValueError; what is nested without end, or cannot be shown at all, they cannot even show in it.
+
+USES = [("remember", "content"), ("recall", "query"), ("forget", "description"), ("forget", "ids")]
+tools = pytest.mark.parametrize(("tool", "argument"), USES)
+
+
+def used(trial, tool, argument, call, *also, cases=CASES):
+    """A tool of a framework with every case as an argument."""
+    for number, case in enumerate(cases):
+        note_ = f"note {number}"
+        if argument == "ids":
+            named = trial.attempt(case, lambda v=case.value, n=note_: trial.memory.remember(n, id=v), InvalidInput)
+        value = [case.value] if argument == "ids" else case.value
+        longest = {"content": LONGEST, "query": QUERY}.get(argument, 0)
+        answer = trial.door(case, lambda v=value: call(tool, {argument: v}), *also, longest=longest)
+        assert answer is not None, case
+        if (
+            argument == "ids"
+            and not isinstance(named, MnemicError)
+            and named.outcome == "stored"
+            and isinstance(case.value, str)
+        ):
+            assert trial.memory.get(named.id).status == "archived", (case, answer)
+    if tool == "remember":
+        trial.holds(cases)
+
+
+@tools
+def test_tools_of_langchain(trial, tool, argument):
     from langchain_mnemic import mnemic_tools
 
-    tools = {tool.name: tool for tool in mnemic_tools(trial.memory)}
-    for case in DOORS:
-        for name, argument in (("remember", "content"), ("recall", "query")):
-            tool = tools[name]
-            found = trial.attempt(case, lambda t=tool, a=argument, v=case.value: t.invoke({a: v}), *REFUSED)
-            assert isinstance(found, Exception) or found is not None, case
-    assert_stored(trial)
+    made = {tool.name: tool for tool in mnemic_tools(trial.memory)}
+    used(trial, tool, argument, lambda name, given: made[name].invoke(given))
 
 
-def test_llama_index(trial):
+@tools
+def test_tools_of_llama_index(trial, tool, argument):
     from llama_index.memory.mnemic import MnemicToolSpec
 
-    tools = {tool.metadata.name: tool for tool in MnemicToolSpec(trial.memory).to_tool_list()}
-    for case in DOORS:
-        for name, argument in (("remember", "content"), ("recall", "query")):
-            tool = tools[name]
-            trial.attempt(case, lambda t=tool, a=argument, v=case.value: t.call(**{a: v}), *REFUSED)
-    assert_stored(trial)
+    made = {tool.metadata.name: tool for tool in MnemicToolSpec(trial.memory).to_tool_list()}
+    used(trial, tool, argument, lambda name, given: made[name].call(**given))
 
 
-def test_pydantic_ai(trial):
+@tools
+def test_tools_of_pydantic_ai(trial, tool, argument):
     from pydantic_ai import ToolFailed
     from pydantic_ai.models.test import TestModel
     from pydantic_ai.tools import RunContext
@@ -261,48 +313,268 @@ def test_pydantic_ai(trial):
     toolset = mnemic_toolset(trial.memory)
     context = RunContext(deps=None, model=TestModel(), usage=RunUsage())
 
-    async def use(name, arguments):
-        tools = await toolset.get_tools(context)
-        validated = tools[name].args_validator.validate_python(arguments)
-        return await toolset.call_tool(name, validated, context, tools[name])
+    async def use(name, given):
+        made = await toolset.get_tools(context)
+        validated = made[name].args_validator.validate_python(given)
+        return await toolset.call_tool(name, validated, context, made[name])
 
-    for case in DOORS:
-        for name, argument in (("remember", "content"), ("recall", "query")):
-            trial.attempt(
-                case,
-                lambda n=name, a=argument, v=case.value: asyncio.run(use(n, {a: v})),
-                ToolFailed,
-                *REFUSED,
-            )
-    assert_stored(trial)
+    with asyncio.Runner() as loop:
+        used(trial, tool, argument, lambda name, given: loop.run(use(name, given)), ToolFailed)
 
 
-async def test_mcp(trial):
+MCP = {
+    "default": {"remember": "content category tags", "recall": "query tags since", "forget": "description ids", "context": "query"},
+    "memory-server": {"store_memory": "content type metadata", "search_memories": "query", "get_memory_context": "query"},
+    "ooda": {"remember": "content", "update": "id content category tags", "list": "tags type order", "graph": "id", "delete": "description ids"},
+}  # fmt: skip
+"""The tools of every profile, and their arguments that are tried."""
+TAKEN = {"content": "A note.", "query": "clock", "id": "other"}
+
+
+@pytest.mark.parametrize("profile", MCP)
+async def test_mcp(trial, profile):
     from mcp import Client
 
     from mnemic_mcp import memory_server
 
-    said = [
-        case
-        for case in DOORS
-        if isinstance(case.value, str) and kept(case.value) == case.value and len(case.value) <= LONGEST
-    ]  # JSON has no surrogates
-    async with Client(memory_server(trial.memory)) as client:
-        for case in said:
-            for name, argument in (("remember", "content"), ("recall", "query")):
-                result = await client.call_tool(name, {argument: case.value})
-                trial.tried += 1
-                if result.is_error:
-                    assert not plain(case.value, QUERY if name == "recall" else LONGEST), (case, result.content)
-                    assert "Traceback" not in result.content[0].text
-    assert_stored(trial, said)
+    trial.memory.remember("A neighbour of the clock.", id="other")
+    asked = [(name, argument) for name, words in MCP[profile].items() for argument in words.split()]
+    async with Client(memory_server(trial.memory, profile=profile)) as client:
+        for turn, (name, argument) in enumerate(asked):
+            cases = some(JSON, turn)
+            needed = {key: given for key, given in TAKEN.items() if key in MCP[profile][name].split()}
+            longest = {"content": LONGEST, "query": QUERY}.get(argument, 0) if name != "update" else 0
+            for case in cases:
+                value = [case.value] if argument in ("tags", "ids") else case.value
+                began = time.process_time()
+                result = await client.call_tool(name, {**needed, argument: value})
+                trial.timed(case, time.process_time() - began)
+                said = result.content[0].text if result.is_error else ""
+                assert not said or not plain(case.value, longest), (case, name, argument, said)
+                assert "Traceback" not in said, case
+            if argument == "content" and name != "update":
+                trial.holds(cases)
 
 
-def assert_stored(trial, said=DOORS) -> None:
-    """What a door took is there, as it was said; of those that make the same statement, one."""
-    held = {tuple(loosely(r.content)): r.content for r in trial.memory.list(limit=None, include_expired=True)}
-    taken = [kept(case.value) for case in said if plain(case.value)]
-    missing = [text for text in taken if tuple(loosely(text)) not in held]
-    assert not missing, missing[:5]
-    altered = {held[tuple(loosely(text))] for text in taken} - {*taken}
-    assert not altered, list(altered)[:5]
+def some(cases, turn):
+    """In the short form every third, others in each turn: what goes through a whole agent takes its time."""
+    return cases if long() else cases[turn % 3 :: 3]
+
+
+def heard(trial, **where) -> list[str]:
+    return [message.content for message in trial.memory.messages(limit=None, **where)]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+def test_middleware_of_langchain(trial, asynchronous):
+    """A text of any length is stored whole, if need be in pieces, and the agent answers."""
+    from langchain.agents import create_agent
+    from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+    from langchain_core.messages import AIMessage
+
+    from langchain_mnemic import MnemicMiddleware
+
+    model = GenericFakeChatModel(messages=(AIMessage("Well.") for _ in itertools.count()))
+    agent = create_agent(model, middleware=[MnemicMiddleware(trial.memory, idle=False)])
+
+    with asyncio.Runner() as loop:
+        for number, case in enumerate(some(CASES, asynchronous)):
+            given = (
+                {"messages": [{"role": "user", "content": case.value}]},
+                {"configurable": {"thread_id": f"t{number}"}},
+            )
+            found = trial.door(
+                case, lambda g=given: loop.run(agent.ainvoke(*g)) if asynchronous else agent.invoke(*g), longest=10**9
+            )
+            said = heard(trial, session=f"t{number}")
+            if isinstance(found, Exception):
+                assert said == [], case
+            elif plain(case.value, 10**9):
+                assert "".join(said) == kept(case.value) + "Well.", case
+            strange = {"configurable": {"thread_id": case.value}}
+            trial.door(
+                case,
+                lambda s=strange: agent.invoke({"messages": [{"role": "user", "content": "Hm."}]}, s),
+                longest=case in JSON and 1_000,
+            )
+
+
+def test_history_of_langchain(trial):
+    """What is read equals what was added, in content and in all else."""
+    from langchain_core.messages import AIMessage, HumanMessage
+
+    from langchain_mnemic import MnemicChatMessageHistory
+
+    for number, case in enumerate(CASES):
+        history = MnemicChatMessageHistory(trial.memory, f"s{number}")
+        whole = case in JSON  # names and fields are never altered
+
+        def talk(value=case.value, history=history):
+            said = [HumanMessage(content=value, additional_kwargs={"k": value}), AIMessage(content=value)]
+            history.add_messages(said)
+            return said, history.messages
+
+        found = trial.door(case, talk, longest=whole and LONGEST)
+        if isinstance(found, Exception):
+            assert history.messages == [], case
+        elif isinstance(case.value, str):
+            said, read = found
+            assert [m.content for m in read] == [kept(m.content) for m in said], case
+            assert [m.type for m in read] == ["human", "ai"], case
+            assert read[0].additional_kwargs == {"k": kept(case.value)}, case
+        trial.door(
+            case, lambda v=case.value: MnemicChatMessageHistory(trial.memory, v).messages, longest=whole and 1_000
+        )
+
+
+def test_memory_of_langchain(trial):
+    from langchain_mnemic import MnemicMemory
+
+    for number, case in enumerate(CASES):
+        chain = MnemicMemory(memory=trial.memory, session=f"s{number}", return_messages=True)
+        given = {"input": case.value}
+        saved = trial.door(case, lambda c=chain, g=given: c.save_context(g, {"output": g["input"]}))
+        if saved is None and isinstance(case.value, str):
+            read = chain.load_memory_variables({})["memory_context"][-2:]
+            assert [m.content for m in read] == [kept(case.value)] * 2, case
+        elif saved is not None:
+            assert chain.chat_memory.messages == [], case
+        trial.door(case, lambda c=chain, g=given: c.load_memory_variables(g), longest=QUERY)
+
+
+def test_retrievers(trial):
+    from langchain_mnemic import MnemicRetriever
+    from llama_index.memory.mnemic import MnemicRetriever as NodeRetriever
+
+    trial.memory.add([Message(role="user", content=c.value) for c in TEXTS if plain(c.value, 5_000)])
+    chain, nodes = MnemicRetriever(memory=trial.memory, k=3), NodeRetriever(trial.memory, k=3)
+    for case, ask in itertools.product(CASES, (chain.invoke, nodes.retrieve)):
+        found = trial.door(case, lambda a=ask, v=case.value: a(v), AttributeError, longest=QUERY)
+        assert isinstance(found, Exception) or len(found) <= 3, case
+
+
+def test_store_of_langgraph(trial):
+    """A value is given back equal, as far as JSON can tell; a key or a namespace that is taken leads to it."""
+    from langchain_mnemic import MnemicStore
+
+    with MnemicStore(":memory:", index=None, secrets="allow") as store:
+        for case in CASES:
+            value = case.value
+
+            def put(path, key, held):
+                store.put(path, key, held)
+                return store.get(path, key).value
+
+            held = trial.door(case, lambda v=value: put(("values",), "k", {"text": v, "list": [v]}))
+            if not isinstance(held, Exception):
+                assert json.dumps(held) == json.dumps({"text": value, "list": [value]}), case
+            for path, key in ((("keys",), value), ((value, "spaces"), "k"), (("spaces", value), "k")):
+                named = trial.attempt(case, lambda p=path, k=key: put(p, k, {"n": 1}), *REFUSED)
+                assert isinstance(named, Exception) or named == {"n": 1}, case
+            if plain(value) and kept(value) == value:
+                assert put(("keys",), value, {"n": 2}) == {"n": 2}, case
+            trial.attempt(case, lambda v=value: store.search(("values",), query=v, filter={"text": v}), *REFUSED)
+            trial.attempt(case, lambda v=value: store.search((), filter={v: 1}), *REFUSED)
+            trial.attempt(case, lambda v=value: store.list_namespaces(prefix=(v,), suffix=("*",)), *REFUSED)
+            trial.attempt(case, lambda v=value: store.delete(("keys",), v), *REFUSED)
+
+
+def test_chat_memory_of_llama_index(trial):
+    from llama_index.core.llms import ChatMessage
+
+    from llama_index.memory.mnemic import MnemicChatMemory
+
+    for number, case in enumerate(some(CASES, 1)):
+        chat = MnemicChatMemory(memory=trial.memory, session_id=f"s{number}", idle=False)
+
+        def talk(value=case.value, chat=chat):
+            chat.put(ChatMessage(role="user", content=value))
+            return chat.get_all()[-1].content, chat.get()
+
+        found = trial.door(case, talk, longest=10**9)
+        said = heard(trial, session=f"s{number}")
+        if isinstance(found, Exception):
+            assert said == [], case
+        elif plain(case.value, 10**9):
+            assert found[0] == case.value, case
+            assert "".join(said) == kept(case.value), case
+        trial.door(case, lambda v=case.value, c=chat: c.get(v), AttributeError, longest=10**9)
+
+
+async def test_memory_block_of_llama_index(trial):
+    from llama_index.core.llms import ChatMessage
+
+    from llama_index.memory.mnemic import MnemicMemoryBlock
+
+    block = MnemicMemoryBlock(memory=trial.memory, idle=False)
+    for number, case in enumerate(some(TEXTS, 2)):
+        messages = [ChatMessage(role="user", content=case.value, additional_kwargs={"session_id": f"s{number}"})]
+        began = time.process_time()
+        text = await block.aget(messages, session_id=f"s{number}")
+        await block.aput(messages)
+        trial.timed(case, time.process_time() - began)
+        assert isinstance(text, str), case
+        said = "".join(heard(trial, session=f"s{number}"))
+        assert said == (kept(case.value) if plain(case.value, 10**9) else ""), case
+
+
+@pytest.mark.parametrize("inject", ["instructions", "user"])
+def test_capability_of_pydantic_ai(trial, inject):
+    from pydantic_ai import Agent
+    from pydantic_ai.models.test import TestModel
+
+    from pydantic_ai_mnemic import MnemicCapability
+
+    capability = MnemicCapability(trial.memory, inject=inject, idle=False, tools=False)
+    agent = Agent(TestModel(custom_output_text="Well."), capabilities=[capability])
+    for number, case in enumerate(some(TEXTS, inject == "user")):
+        for name, prompt in ((f"s{number}", case.value), (f"l{number}", [case.value, "."])):
+            trial.door(case, lambda p=prompt, n=name: agent.run_sync(p, conversation_id=n), longest=10**9)
+            said = "".join(heard(trial, session=name))
+            wanted = kept(case.value) if prompt is case.value else "\n".join(filter(None, [kept(case.value), "."]))
+            assert said == (wanted if wanted.strip() else "") + "Well.", case
+
+
+# The shell. A word of a command holds no NUL, and bytes that are no UTF-8 come as lone surrogates.
+
+COMMANDS = [
+    ["remember", "--tag={}", "--", "{}"], ["remember", "--category={}", "--id={}", "--", "A note."],
+    ["add", "--role={}", "--", "{}"], ["add", "--name={}", "--id={}", "--session={}", "--", "A line."],
+    ["search", "--tag={}", "--", "{}"], ["search", "--recipe={}", "clock"], ["context", "--session={}", "--", "{}"],
+    ["forget", "--reason={}", "--id={}"], ["forget", "--", "{}"], ["restore", "--", "{}"], ["show", "--", "{}"],
+    ["graph", "--", "{}"], ["log", "--", "{}"], ["link", "--reason={}", "--", "{}", "{}", "extends"],
+    ["unlink", "--", "{}", "{}"], ["undo", "--", "{}"], ["prefer", "--", "{}", "{}"], ["prefer", "--remove", "--", "{}"],
+    ["list", "--tag={}"], ["stats", "--user={}"], ["stats", "--project={}"], ["stats", "--timezone={}"],
+    ["episodes", "--session={}"], ["end-session", "--session={}"], ["export", "--user={}", "-"], ["import", "--", "{}"],
+    ["users", "--dir={}"], ["search", "-k={}", "x"], ["list", "--limit={}"], ["retire", "--message-days={}"],
+    ["search", "--since={}", "x"], ["remember", "--importance={}", "x"], ["consolidate", "--min-age-hours={}"],
+]  # fmt: skip
+SHELL = [
+    corpus.Case(case.group, case.value.encode(errors="surrogatepass").decode(errors="surrogateescape"))
+    for case in TEXTS
+    if "\0" not in case.value and len(case.value) < 100_000
+]
+
+
+def test_commands(tmp_path, capsys, monkeypatch):
+    """Every case in some commands, and in the long form in all: an exit code, a line of error at most, and nothing lost."""
+    monkeypatch.chdir(tmp_path)
+    base = ["--embedder=hashing", "--dir=m"]
+    assert command([*base, "remember", CANARY]) == 0
+    turns = itertools.cycle(COMMANDS)
+    for case in SHELL:
+        for words in COMMANDS if long() else [COMMANDS[0], *itertools.islice(turns, 3)]:
+            if words[1] == "--dir={}" and case.value.startswith("postgres"):
+                continue
+            given = [word.replace("{}", case.value) for word in words]
+            capsys.readouterr()
+            code = command([*base, *given])
+            printed = capsys.readouterr()
+            assert code in (0, 1, 2), (given, printed)
+            assert "Traceback" not in printed.err, (given, printed.err)
+            lines = printed.err.removesuffix("\n").split("\n")
+            usage = lines[0].startswith("usage: ")
+            assert len(lines) == 1 or usage, (given, printed.err)
+            assert code != 2 or lines[-1].startswith("mnemic"), (given, printed.err)
+    with Memory(tmp_path / "m", embedder="hashing") as memory:
+        assert memory.verify().ok

@@ -307,10 +307,11 @@ def _texts(file: str | Path | IO[str]) -> Iterator[str]:
     try:
         with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:
             yield from lines
-    except OSError as error:
-        raise InvalidInput(f"{file} cannot be read: {error.strerror or error}.") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Give a file that mnemic export wrote.") from error
+    except (OSError, ValueError) as error:  # the latter: no file can have such a name
+        reason = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InvalidInput(f"{file} cannot be read: {reason}.") from error
 
 
 def _object(number: int, text: str) -> dict[str, Any]:

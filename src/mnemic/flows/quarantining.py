@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from types import NoneType
 
 from mnemic.errors import InvalidInput
 from mnemic.flows import writing
@@ -22,6 +23,9 @@ def quarantine(
         raise InvalidInput("quarantine() takes ids, or source= and session=; one of the two.")
     if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput("reason must be a string.")
+    for name, given in (("source", source), ("session", session)):
+        if not isinstance(given, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+            raise InvalidInput(f"{name} must be a string.")
     named = writing.identifiers(ids) if ids is not None else _of(engine, scope, source, session)
     if not named:
         return Receipts()

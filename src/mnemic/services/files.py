@@ -9,7 +9,7 @@ from glob import escape
 from pathlib import Path
 from typing import IO
 
-from mnemic.errors import StoreUnavailable
+from mnemic.errors import InvalidInput, StoreUnavailable
 
 __all__ = ["whole"]
 
@@ -19,9 +19,11 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
     """Open a file to be written: it takes the place of one of its name when all was written. A stream is what it is.
 
     Raises:
+        InvalidInput: it is neither a path nor open for writing text.
         StoreUnavailable: it cannot be written.
     """
     if not isinstance(file, (str, Path)):
+        _check(file)
         yield file
         return
     path = Path(file).expanduser()
@@ -31,7 +33,7 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
             with path.open("w", encoding="utf-8", newline="\n") as out:
                 yield out
             return
-    except (OSError, RuntimeError) as error:  # the latter: a link to itself, before Python 3.13
+    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, before Python 3.13; no name of a file
         raise _unwritable(path, error) from error
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     _clear(path)
@@ -47,6 +49,16 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
     finally:
         with suppress(OSError):
             beside.unlink(missing_ok=True)
+
+
+def _check(stream: IO[str]) -> None:
+    """Whether text can be written to it, which only writing tells of streams in general."""
+    try:
+        stream.write("")
+    except (AttributeError, TypeError, ValueError) as error:  # no stream; one of bytes; a closed one
+        raise InvalidInput(
+            f"What is written goes to a path or to a text file open for writing, not to a {type(stream).__name__} ({error})."
+        ) from error
 
 
 def _clear(path: Path) -> None:

@@ -229,6 +229,7 @@ class MnemicStore(BaseStore):
                     plan.reads[place] = op, path_of(op.namespace)
                 case SearchOp():
                     checked_filter(op.filter)
+                    _check_query(op.query)
                     _check_page(op.limit, op.offset)
                     asked = op if op.query is None else op._replace(query=self._secrets.redacted(op.query)[0])
                     plan.reads[place] = asked, path_of(op.namespace_prefix)
@@ -406,6 +407,11 @@ def _checked_key(key: object) -> str:
     except UnicodeEncodeError:
         pass
     raise InvalidInput(f"A key is a string of valid characters that is not empty, not {key!r:.80}.")
+
+
+def _check_query(query: object) -> None:
+    if query is not None and not isinstance(query, str):
+        raise InvalidInput(f"A query is a text, not {query!r:.40}.")
 
 
 def _check_page(limit: int, offset: int) -> None:
