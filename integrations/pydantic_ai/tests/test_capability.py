@@ -280,6 +280,11 @@ def test_a_very_long_message_is_stored_in_pieces(memory, scripted, said):
     assert [len(text) for text in said()] == [500_000, 100_000, 2]
 
 
+def test_pieces_of_the_same_words_are_all_stored(memory, scripted, said):
+    Agent(scripted("ok"), capabilities=[MnemicCapability(memory, max_tokens=0)]).run_sync("a" * 1_000_000)
+    assert [len(text) for text in said()] == [500_000, 500_000, 2]
+
+
 def test_the_budget_holds(memory, scripted):
     for number in range(40):
         memory.remember(f"Ana visited town number {number} and liked it.")

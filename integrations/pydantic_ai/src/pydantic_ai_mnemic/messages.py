@@ -99,9 +99,12 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
-def _record_id(prefix: str, sent_at: datetime, text: str) -> str:
-    """pydantic-ai's messages have no ids: a message is known by its moment and its words, also after a round trip."""
-    whole = f"{prefix}:{sent_at.timestamp():.6f}:{_digest(text)}"
+def _record_id(prefix: str, sent_at: datetime, text: str, number: int) -> str:
+    """pydantic-ai's messages have no ids: a message is known by its moment and its words, also after a round trip.
+
+    ``number`` sets apart the pieces of one message, which may have the same words.
+    """
+    whole = f"{prefix}:{sent_at.timestamp():.6f}:{_digest(text)}" + (f"+{number}" if number else "")
     return whole if len(whole) <= MAX_ID else f"pai:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
 
 
@@ -117,7 +120,7 @@ def evidence(messages: Sequence[ModelMessage], *, prefix: str, clean: Callable[[
     """
     return [
         Message(
-            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, clean(piece)),
+            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, clean(piece), start // MAX_PIECE),
             metadata={"run_id": message.run_id} if message.run_id else {},
         )
         for at, message in enumerate(messages)
