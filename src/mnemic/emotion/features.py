@@ -37,7 +37,16 @@ CHUNK = 64  # VADER's work grows with the square of a text's words
 _WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*")
 _STRETCHED = re.compile(r"([A-Za-z])\1\1")
 _PLAIN = str.maketrans(
-    {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u201c": '"', "\u201d": '"', "\u2026": "...", "\ufe0f": ""}
+    {
+        "\u2018": "'",
+        "\u2019": "'",
+        "\u02bc": "'",
+        "\u201c": '"',
+        "\u201d": '"',
+        "\u2026": "...",
+        "\ufe0f": "",
+        "\u200d": "",
+    }
 )
 _I = frozenset("i i'm i've i'd i'll me my mine myself".split())
 _YOU = frozenset("you you're you've your yours yourself".split())
@@ -55,6 +64,12 @@ def _vader() -> Any:  # the package has no types
 def _analyzer() -> Any:
     with _LOCK:  # two threads at once would both read the lexicon
         return _vader()
+
+
+@lru_cache(maxsize=1)
+def _after_emoji() -> re.Pattern[str]:
+    emoji = "".join(re.escape(sign) for sign in _analyzer().emojis if len(sign) == 1)
+    return re.compile(f"(?<=[{emoji}])(?=\\S)")
 
 
 def _polarity(pieces: Sequence[str]) -> tuple[float, float, float]:
@@ -84,12 +99,12 @@ def _emphasis(text: str, found: Sequence[str], lexicon: Mapping[str, float]) -> 
 def features_of(text: str) -> NDArray[np.float32]:
     """The numbers that a regression reads, most of them between 0 and 1.
 
-    Only the first 512 words of the first 10,000 characters are read.
+    Only the first 512 words of the first 10,000 characters are read; an emoji is a word, because VADER reads it as several.
 
     Returns:
         float32 array of shape (len(FEATURES),).
     """
-    pieces = text[:READ].translate(_PLAIN).split()[:MAX_WORDS]
+    pieces = _after_emoji().sub(" ", text[:READ].translate(_PLAIN)).split()[:MAX_WORDS]
     plain = " ".join(pieces)
     found = _WORD.findall(plain)
     lower = [word.lower() for word in found]

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from importlib import resources
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -88,6 +89,22 @@ class TestAnyText:
         start = "I am so happy! " * 200
         assert emotion(start + "I am so sad. " * 5_000) == emotion(start)
         assert emotion("x" * 500_000).confidence <= 1
+
+    @pytest.mark.parametrize("run", ["\U0001f600", "ok\U0001f600", "\U0001f600!", "\U0001f469\u200d\U0001f467"])
+    def test_emoji_without_spaces_are_words_of_their_own(self, run, monkeypatch):
+        """What VADER does with a text grows with the square of its words, and an emoji is several of them."""
+        analyzer, read = features._analyzer(), []
+        monkeypatch.setattr(
+            features, "_analyzer", lambda: SimpleNamespace(
+                lexicon=analyzer.lexicon, emojis=analyzer.emojis,
+                polarity_scores=lambda text: read.append(text) or analyzer.polarity_scores(text),
+            ),
+        )  # fmt: skip
+        emotion(run * 3_000)
+        emoji = [sum(sign in analyzer.emojis for sign in text) for text in read]
+        assert 0 < max(emoji) <= features.CHUNK
+        assert sum(emoji) <= features.MAX_WORDS
+        assert emotion("\U0001f600" * 3) == emotion("\U0001f600 " * 3)
 
     def test_a_long_text_is_no_surer_of_one_word_than_a_short_one(self):
         assert abs(emotion("The room is here and the room is there. " * 40 + "Terrible.").valence) < abs(
