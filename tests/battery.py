@@ -29,7 +29,7 @@ PARTS = {
     "consolidation": ["tests/faults/test_consolidation.py"],
     "failpoints": ["tests/faults/test_failpoints.py"],
     "files": ["tests/faults/test_files.py", "tests/faults/test_damage.py", "tests/faults/test_disk.py"],
-    "erasure": ["tests/faults/test_erasure.py"],
+    "erasure": ["tests/faults/test_erasure.py", "tests/faults/test_erased_histories.py"],
     "model": ["tests/faults/test_model.py"],
     "seeded": ["tests/faults/test_seeded_bugs.py"],
     "isolation": ["tests/faults/test_isolation.py"],

@@ -199,11 +199,13 @@ def _needles(engine: Engine, user: str, records: Collection[Message | Episode | 
     found: list[bytes] = []
     for record in records:
         texts = [record.id or "", record.content, *_strings(record.metadata)]
+        if isinstance(record, Message):
+            texts.append(record.name or "")
         if isinstance(record, Episode):
             texts.append(record.title)
         if isinstance(record, MemoryRecord):
-            texts += [record.summary or "", record.context or "", *record.tags, *record.related_entities]
-            texts += record.related_files
+            texts += [record.summary or "", record.context or "", record.category or "", *record.tags, *record.keywords]
+            texts += [*record.related_entities, *record.related_files]
         found += [_middle(text.encode()) for text in texts]
     vectors = engine.store.knowledge.vectors(user, [str(record.id) for record in records])
     return [*found, *(_middle(vector.astype(np.float16).tobytes()) for vector in vectors.values())]
@@ -224,7 +226,8 @@ def _strings(value: object) -> list[str]:
     if isinstance(value, str):
         return [value]
     if isinstance(value, Mapping):
-        return [text for item in cast("Mapping[str, object]", value).values() for text in _strings(item)]
+        held = cast("Mapping[str, object]", value)
+        return [*held, *(text for item in held.values() for text in _strings(item))]
     if isinstance(value, (list, tuple)):
         return [text for item in cast("Sequence[object]", value) for text in _strings(item)]
     return []

@@ -177,8 +177,9 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
     """
     since: dict[int, int] = {}
     sql = "SELECT id, plan, undone_at FROM consolidations WHERE user = ? ORDER BY at DESC, id DESC"
-    for id_, text, undone in t.db.execute(sql, (t.user,)).fetchall():
-        plan = json.loads(text)
+    held = [(id_, text, json.loads(text), undone) for id_, text, undone in t.db.execute(sql, (t.user,)).fetchall()]
+    _cut_links(t, [promotion for _, _, plan, _ in reversed(held) for promotion in plan["promotions"]], victims)
+    for id_, text, plan, undone in held:
         kept: list[dict[str, Any]] = []
         for promotion in reversed(plan["promotions"]):
             doc = promotion["doc"]
@@ -197,12 +198,49 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
             "promotions": kept[::-1],
             "contradictions": [pair for pair in plan["contradictions"] if not victims & set(pair)],
             "ended": [end for end in plan["ended"] if not victims & set(end[:2])],
-            "weighed": [held for held in plan["weighed"] if held[0] not in victims],
+            "weighed": [weight for weight in plan["weighed"] if weight[0] not in victims],
         }
-        if left != plan:
-            update = "UPDATE consolidations SET plan = ? WHERE user = ? AND id = ?"
-            t.db.execute(update, (to_json(left), t.user, id_))
+        if (changed := to_json(left)) != text:
+            t.db.execute("UPDATE consolidations SET plan = ? WHERE user = ? AND id = ?", (changed, t.user, id_))
     return since
+
+
+def _cut_links(t: Transaction, promotions: Iterable[dict[str, Any]], victims: set[int]) -> None:
+    """Take links of victims out of the plans and out of what stands for the victims, however often they were moved on.
+
+    A link is known by its ends, its reason and its time, which stay when it is moved. Where another member had one to the same
+    end, that one takes its place.
+
+    Args:
+        t: the transaction.
+        promotions: all of the user, oldest first; changed in place.
+        victims: the records that go.
+    """
+    cut: dict[tuple[Any, ...], list[Any] | None] = {}
+    for promotion in promotions:
+        doc, members = promotion["doc"], {held["doc"] for held in promotion["absorbed"]}
+
+        def moved(link: Sequence[Any], to: int = doc, among: Collection[int] = members) -> tuple[Any, ...]:
+            return (to if link[0] in among else link[0], to if link[1] in among else link[1], link[2])
+
+        gone = [link for link in promotion["links"] if victims & set(link[:2]) or _known(link) in cut]
+        instead = [
+            [*link[:3], *tail] for link in gone if (tail := cut.get(_known(link))) and not victims & set(link[:2])
+        ]
+        promotion["links"] = [link for link in promotion["links"] if link not in gone] + instead
+        others = {moved(link): link[3:] for link in reversed(promotion["links"])}
+        cut |= {(*moved(link), *link[4:]): others.get(moved(link)) for link in gone}
+        ended = {moved(link) for link in gone} - set(others)
+        promotion["moved"] = [m for m in promotion["moved"] if tuple(m) not in ended and not victims & set(m[:2])]
+    for (source, target, kind, *rest), tail in cut.items():
+        sql = "links WHERE user = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
+        if _gone(t, sql, t.user, source, target, kind, *rest) and tail:
+            consolidating.put_back(t, [source, target, kind, *tail])
+
+
+def _known(link: Sequence[Any]) -> tuple[Any, ...]:
+    """By what a link is known: its ends and type, its reason and its time."""
+    return (*link[:3], *link[4:])
 
 
 def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], consolidation: str) -> None:
@@ -237,30 +275,12 @@ def _unsay(t: Transaction, promotion: dict[str, Any], victims: set[int]) -> None
 
 
 def _without(t: Transaction, promotion: dict[str, Any], victims: set[int], *, undone: bool) -> dict[str, Any]:
-    """A promotion without the victims among its members; links that it took over from them go."""
-    members = {held["doc"] for held in promotion["absorbed"]}
-    if not members & victims and not any(victims & set(link[:2]) for link in promotion["links"]):
-        return promotion
-    doc = promotion["doc"]
-
-    def moved(link: list[Any]) -> tuple[Any, ...]:
-        return (doc if link[0] in members else link[0], doc if link[1] in members else link[1], link[2])
-
-    kept = [link for link in promotion["links"] if not victims & set(link[:2])]
-    still = {moved(link) for link in kept}
-    from_victims = {moved(link) for link in promotion["links"] if victims & set(link[:2])} - still
-    for link in () if undone else promotion["moved"]:
-        if tuple(link) in from_victims:
-            t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = ?", tuple(link))
+    """A promotion without the victims among its members."""
     if not undone:
         for member in victims & set(promotion["lineage"]):
-            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (doc, member))
+            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion["doc"], member))
     return promotion | {
         "absorbed": [held for held in promotion["absorbed"] if held["doc"] not in victims],
         "lineage": [member for member in promotion["lineage"] if member not in victims],
         "turned": [member for member in promotion["turned"] if member not in victims],
-        "links": kept,
-        "moved": [
-            link for link in promotion["moved"] if tuple(link) not in from_victims and not victims & set(link[:2])
-        ],
     }
