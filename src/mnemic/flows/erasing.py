@@ -72,9 +72,10 @@ def decide(family: Family, ids: Collection[str]) -> Decision:
         for kin in family.kin.values():
             if kin.id in gone:
                 continue
-            told_of = {s for s in kin.sources if s in gone or s in remade or s in restored}
+            changed = gone | remade | {*restored}
+            told_of = changed.intersection(kin.sources)
             absorbed = [a for a in family.absorptions if a.id == kin.id]
-            tainted = any(a.reworded and not gone.isdisjoint(a.members) for a in absorbed)
+            tainted = any(a.reworded and not changed.isdisjoint(a.members) for a in absorbed)
             told_of -= {edge for a in absorbed for edge in a.edges}
             if kin.kind == "episode" and kin.live and told_of:
                 remade.add(kin.id)

@@ -153,9 +153,16 @@ def _promoted(t: Transaction, promotion: Promotion, consolidation: str, began: i
 
 
 def _turned(t: Transaction, doc: int, member: int, id: str) -> bool:
-    """Whether a member had stood for its representative, before that was restored: then their lineage turns round."""
+    """Whether a member had stood for its representative, before that was restored: then their lineage turns round.
+
+    Not where it was made of it before, by whoever stored it.
+    """
     sql = "SELECT detail FROM events WHERE doc = ? AND operation = 'absorb'"
     if not any(json.loads(detail).get("into") == id for (detail,) in t.db.execute(sql, (doc,)).fetchall()):
+        return False
+    sql = "SELECT plan FROM consolidations WHERE user = ? AND undone_at IS NULL"
+    held = [p for (plan,) in t.db.execute(sql, (t.user,)).fetchall() for p in json.loads(plan)["promotions"]]
+    if not any(p["doc"] == member and doc in p["lineage"] for p in held):
         return False
     sql = "DELETE FROM lineage WHERE child = ? AND parent = ? RETURNING 1"
     return bool(t.db.execute(sql, (member, doc)).fetchall())
@@ -206,6 +213,7 @@ def undo(t: Transaction, change: Undo) -> Receipt:
     if row[1] is not None:
         return Receipt(id=change.id, outcome="duplicate", reason="it was taken back before")
     plan = json.loads(row[0])
+    _check_newest(t, change.id, plan)
     left = sum([demote(t, promotion, change.id) for promotion in reversed(plan["promotions"])])
     for end in reversed(plan["ended"]):
         left += _believe(t, *end)
@@ -217,6 +225,26 @@ def undo(t: Transaction, change: Undo) -> Receipt:
     t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user = ? AND id = ?", (t.at, t.user, change.id))
     reason = f"{left} of its memories were forgotten or replaced since, and stay as they are" if left else ""
     return Receipt(id=change.id, outcome="stored", reason=reason)
+
+
+def _check_newest(t: Transaction, id: str, plan: dict[str, Any]) -> None:
+    """Refuse to take a text back while a later consolidation made another of it.
+
+    Raises:
+        Conflict: there is one.
+    """
+    reworded = {promotion["doc"]: promotion["revised"] for promotion in plan["promotions"] if promotion["revised"]}
+    if not reworded:
+        return
+    sql = "SELECT id, plan FROM consolidations WHERE user = ? AND id != ? AND undone_at IS NULL"
+    for later, text in t.db.execute(sql, (t.user, id)).fetchall():
+        for promotion in json.loads(text)["promotions"]:
+            doc, revised = promotion["doc"], promotion["revised"]
+            if doc in reworded and revised and revised > reworded[doc]:
+                raise Conflict(
+                    f"What the consolidation {id!r} made went into a text that {later!r} made. Nothing was changed; undo that "
+                    "one first."
+                )
 
 
 def _believe(t: Transaction, source: int, target: int, invalid: int | None) -> int:

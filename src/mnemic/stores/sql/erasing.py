@@ -178,7 +178,9 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
     since: dict[int, int] = {}
     sql = "SELECT id, plan, undone_at FROM consolidations WHERE user = ? ORDER BY at DESC, id DESC"
     held = [(id_, text, json.loads(text), undone) for id_, text, undone in t.db.execute(sql, (t.user,)).fetchall()]
-    _cut_links(t, [promotion for _, _, plan, _ in reversed(held) for promotion in plan["promotions"]], victims)
+    oldest_first = [promotion for _, _, plan, _ in reversed(held) for promotion in plan["promotions"]]
+    _cut_links(t, oldest_first, victims)
+    telling = _telling(oldest_first, victims)
     for id_, text, plan, undone in held:
         kept: list[dict[str, Any]] = []
         for promotion in reversed(plan["promotions"]):
@@ -192,7 +194,7 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
                     _release(t, promotion, victims, id_)
             else:
                 if undone is not None and promotion["revised"]:
-                    _unsay(t, promotion, victims)
+                    _unsay(t, promotion, telling)
                 kept.append(_without(t, promotion, victims, undone=undone is not None))
         left = {
             "promotions": kept[::-1],
@@ -266,9 +268,18 @@ def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], conso
             consolidating.put_back(t, link)
 
 
-def _unsay(t: Transaction, promotion: dict[str, Any], victims: set[int]) -> None:
+def _telling(promotions: Iterable[dict[str, Any]], victims: set[int]) -> set[int]:
+    """The victims, and what consolidations, oldest first, ever made a text of theirs for."""
+    telling = set(victims)
+    for promotion in promotions:
+        if promotion["revised"] and any(held["doc"] in telling for held in promotion["absorbed"]):
+            telling.add(promotion["doc"])
+    return telling
+
+
+def _unsay(t: Transaction, promotion: dict[str, Any], telling: set[int]) -> None:
     """The version that told what victims told, by a consolidation that was taken back, says what the one before it says."""
-    if any(held["doc"] in victims for held in promotion["absorbed"]):
+    if any(held["doc"] in telling for held in promotion["absorbed"]):
         sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
             AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
         t.db.execute(sql, (promotion["doc"], promotion["revised"]))
