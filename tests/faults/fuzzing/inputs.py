@@ -7,6 +7,7 @@ import string
 from hypothesis import strategies as st
 from tests.faults.fuzzing import texts
 
+from mnemic.safety.secrets.beside import BESIDE
 from mnemic.safety.secrets.said import SAID
 from mnemic.safety.secrets.tokens import TOKENS
 
@@ -168,7 +169,7 @@ HOSTILE = (
     b'{"jsonrpc": "2.0", "id": "y", "method": "tools/call", "params": {"name": "remember", "arguments": {"content": "' + b"a" * 2_000_000 + b'"}}}',
 )  # fmt: skip
 
-NEEDLES = sorted({needle for pattern in (*TOKENS, *SAID) for needle in pattern.needles})
+NEEDLES = sorted({needle for pattern in (*TOKENS, *SAID, *BESIDE) for needle in pattern.needles})
 
 RUN = st.text(string.ascii_letters + string.digits + "_-./+=$:@", min_size=8, max_size=90)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from mnemic.safety.secrets.beside import BESIDE
 from mnemic.safety.secrets.numbers import NUMBERS
 from mnemic.safety.secrets.pattern import Pattern, Span, found
 from mnemic.safety.secrets.said import SAID
@@ -12,7 +13,7 @@ from mnemic.safety.secrets.tokens import TOKENS
 
 __all__ = ["KINDS", "MARK", "Finder", "unmarked"]
 
-KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *NUMBERS))
+KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *BESIDE, *NUMBERS))
 """Every kind of secret that is known."""
 
 LEAST = 16
@@ -36,7 +37,7 @@ class Finder:
 
     def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
         self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
-        self._said = [(n, pattern) for pattern in SAID if pattern.kind in kinds for n in pattern.needles]
+        self._said = [(n, pattern) for pattern in (*SAID, *BESIDE) if pattern.kind in kinds for n in pattern.needles]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
         self._words = _shortest({needle for needle, _ in self._said})

@@ -34,7 +34,7 @@ class Pattern:
     anywhere: bool = False
 
 
-GROUPS = ("secret", "double", "single", "back", "bare")
+GROUPS = ("secret", "escaped", "double", "single", "back", "bare")
 
 
 def found(pattern: Pattern, text: str, sought: str) -> Iterator[Span]:

@@ -9,43 +9,75 @@ import re
 from mnemic.safety.secrets.pattern import Match, Pattern
 from mnemic.safety.secrets.values import is_mixed, is_ordinary, is_random, is_stand_in
 
-__all__ = ["SAID", "named_secret"]
+__all__ = [
+    "COPULA",
+    "GETS",
+    "KEY",
+    "KEYS",
+    "LATER",
+    "MEASURE",
+    "NOW",
+    "OF",
+    "PASSWORD",
+    "PASSWORDS",
+    "SAID",
+    "compiled",
+    "is_given",
+    "is_random_value",
+    "named_secret",
+    "of_code",
+]
 
-_PASSWORD = (
-    r"(?:pass(?:[ _-]?(?:word|phrase|code)|wd|wort)|pwd|(?<![a-z])pw(?![a-z])|kennwort|wachtwoord|contrase\u00f1a|mot de passe|senha|has\u0142o|"
+PASSWORD = (
+    r"(?:pass(?:[ _-]?(?:word|phrase|code)|wd|wort)|pwd|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|kennwort|wachtwoord|contrase(?:\u00f1|n\u0303?)a|"
+    r"mot de passe|palavra[ -]passe|senha|has\u0142o|l\u00f6senord|adgangskode|salasana|(?<![a-z])heslo|"
     r"\u043f\u0430\u0440\u043e\u043b\u044c|\u5bc6\u7801|\u5bc6\u78bc|\u30d1\u30b9\u30ef\u30fc\u30c9)"
 )
-_PASSWORDS = (
-    "pass", "pwd", "pw", "kennwort", "wachtwoord", "contrase\u00f1a", "mot de passe", "senha", "has\u0142o",
+PASSWORDS = (
+    "pass", "pwd", "pw", "mdp", "psk", "kennwort", "wachtwoord", "contrase", "mot de passe", "palavra", "senha", "has\u0142o",
+    "l\u00f6senord", "adgangskode", "salasana", "heslo",
     "\u043f\u0430\u0440\u043e\u043b\u044c", "\u5bc6", "\u30d1\u30b9\u30ef\u30fc\u30c9",
 )  # fmt: skip
-_KEY = r"(?:secret(?:[ _-]?(?:access[ _-]?)?key)?|key(?:[ _-]?data)?|token|credentials?|_auth)"
-_KEYS = ("secret", "key", "token", "credential", "_auth")
+KEY = r"(?:secret(?:[ _-]?(?:access[ _-]?)?key)?|key(?:[ _-]?data)?|token|credentials?|_auth)"
+KEYS = ("secret", "key", "token", "credential", "_auth")
 _OF_KEYS = re.compile(
     r"(?:api|access|auth|private|encryption|signing|master|account|service|app|application|consumer|admin|deploy|storage|"
     r"subscription|ssh|hmac|aes|client|secret)[\"' _-]{0,2}$",
     re.IGNORECASE,
 )
-_LATER = (
+LATER = (
     r"(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|main|value|base|b64|base64|raw|plain|old|new))?+"
 )
-_GETS = r"""["'\]\\]{0,3}\s{0,4}(?:=>|:=|={1,2}|:|\uff1a)\s{0,4}"""
-_FREE = r"""(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)[^\s"'`\\]){1,512}+"""
-_VALUE = rf"""(?:\\?"(?P<double>[^"\n\\]{{1,512}}+)|'(?P<single>[^'\n]{{1,512}}+)|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
+_MARKUP = r"(?:[*_]{1,3}|</?[a-z]{1,8}>)"
+GETS = (
+    rf"""["'\]\\]{{0,3}}{_MARKUP}?\s{{0,4}}(?:=>|:=|={{1,2}}|:|\uff1a|\uff1d)(?:\s?{_MARKUP}(?=[\s"'`]|<))?\s{{0,4}}"""
+    r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12})?"
+)
+_FREE = r"""(?:(?![,;](?:\s|$|\w[\w ]{0,30}[=:]))(?!&\w{1,40}=)(?:[^\s"'`\\]|["'](?=[\w!$%&*+-])|\\(?![nrtu])(?=\w))){1,512}+"""
+_VALUE = (
+    r"""(?:[\u00ab\u201e\u201c]\s{1,2})?(?:\\"(?P<escaped>(?:[^"\n\\]|\\\\(?:\\["\\])?|\\[^"\n\\]){1,512}+)|"(?P<double>(?:[^"\n\\]|\\.){1,512}+)|"""
+    rf"""'(?P<single>(?:[^'\n\\]|\\.){{1,512}}+)|`(?P<back>[^`\n]{{1,512}}+)|(?P<bare>{_FREE}))"""
+)
 _ENDS = re.compile(r"""["'`.!?,;)\]]*\s*(?:$|\n)|["'`]?[.!?]\s""")
-_MEASURE = re.compile(
+MEASURE = re.compile(
     r"[\d.,]+-?(?:\+|%|chars?|characters?|digits?|letters?|words?|days?|hours?|minutes?|bits?|steps?|x|st|nd|rd|th)?\b",
     re.IGNORECASE,
 )
 
 
-def _compiled(expression: str) -> re.Pattern[str]:
+_ADDRESS = re.compile(r"(?i)https?://")
+_COMPOUND = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)+|[^\W\d_]+-[^\W\d_]+")
+"""Words such as ``don't``, ``l'accord`` and ``time-outs``."""
+
+
+def compiled(expression: str) -> re.Pattern[str]:
+    """An expression for which the case of letters is of no matter."""
     return re.compile(expression, re.IGNORECASE)
 
 
 def _value(match: Match) -> tuple[str, bool]:
     """The value of an assignment, and whether it stands in quotes."""
-    for name in ("double", "single", "back"):
+    for name in ("escaped", "double", "single", "back"):
         if match[name] is not None:
             return match[name], True
     return match["bare"].rstrip(".,;:!?)"), False
@@ -54,12 +86,12 @@ def _value(match: Match) -> tuple[str, bool]:
 def _is_password(match: Match) -> bool:
     """Whether what is given to something called a password is one: not a word about it, not code, not a blank."""
     value, quoted = _value(match)
-    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or _of_code(value):
+    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or of_code(value) or _ADDRESS.match(value):
         return False
     if quoted:
         return True
     if not value.isalpha():
-        return not (_MEASURE.fullmatch(value) and not value.isdigit())
+        return (not MEASURE.fullmatch(value) and not _COMPOUND.fullmatch(value)) or value.isdigit()
     return len(value) >= 6 and value.islower() and _alone(match)
 
 
@@ -73,7 +105,7 @@ _CODE = re.compile(
 )
 
 
-def _of_code(value: str) -> bool:
+def of_code(value: str) -> bool:
     """Whether a value is a name in a program rather than what it stands for."""
     named = re.fullmatch(r"[A-Za-z_][\w.]*", value) is not None and not any(c.isdigit() for c in value)
     return named and ("_" in value or _CODE.search(value) is not None)
@@ -84,7 +116,7 @@ def _is_key(match: Match) -> bool:
     if match[0][:3].lower() == "key" and not _OF_KEYS.search(match.string, max(0, match.start() - 20), match.start()):
         return False
     value, _ = _value(match)
-    if is_stand_in(value) or _of_code(value) or value.isdigit() or re.match(r"(?i)\w*:?//|/|\./", value):
+    if is_stand_in(value) or of_code(value) or value.isdigit() or re.match(r"(?i)\w*:?//|/|\./", value):
         return False
     return is_random(value) or (len(value) >= 12 and is_mixed(value) and not _worded(value))
 
@@ -97,16 +129,22 @@ def _worded(value: str) -> bool:
     return _WORDED.fullmatch(value) is not None
 
 
+_UNSURE = ("to", "was", "has been", "had been", "wurde", "")
+_SAYS_OF = re.compile(
+    r"(?:ed|ing|ly|able|ible|ive|ful|less|ous|ent|ant|ig|lich|bar|los|sam|haft|isch|ert|en|\u00e9e?s?|eux|euse|aire|ect|[aeioui]d[ao]s?|[\u00f3o]ri[ao]s?"
+    r"|os[ao]s?|iv[ao]s?|vel|nte|[ct]t[ao]s?|ble|ale?)$",
+    re.IGNORECASE,
+)
+"""How words end that say something about a password: adjectives and participles of six languages."""
+
+
 def _is_told(match: Match) -> bool:
     """Whether somebody tells a password: "my password is hunter2", and not "my password is weak"."""
     value, quoted = _value(match)
     value = value.rstrip(".,;:!?")
-    if (
-        len(value) < 4
-        or is_stand_in(value)
-        or is_ordinary(value)
-        or (_MEASURE.fullmatch(value) and not value.isdigit())
-    ):
+    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or _ADDRESS.match(value):
+        return False
+    if MEASURE.fullmatch(value) and not value.isdigit():
         return False
     if quoted or not value.isalpha():
         return (
@@ -116,21 +154,8 @@ def _is_told(match: Match) -> bool:
             or not re.fullmatch(r"[\w'\u2019/-]+", value)
             or _worded_secret(value, match)
         )
-    sure = match["copula"].strip().lower() not in ("to", "was", ":")
-    return (
-        sure
-        and len(value) >= 5
-        and _alone(match)
-        and not re.search(r"(?:ed|ing|ly|able|ible|ive|ful|less|ous|ent|ant)$", value, re.IGNORECASE)
-    )
-
-
-def _is_beside(match: Match) -> bool:
-    """Whether what stands beside the word password is one: no word, and no measure of one."""
-    value = match["secret"].rstrip(".,;:!?")
-    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or _of_code(value) or _MEASURE.fullmatch(value):
-        return False
-    return is_mixed(value) or not re.fullmatch(r"[\w'\u2019/-]+", value)
+    copula = match["copula"].strip(" ,:").lower()
+    return copula not in _UNSURE and len(value) >= 5 and _alone(match) and not _SAYS_OF.search(value)
 
 
 def _worded_secret(value: str, match: Match) -> bool:
@@ -138,7 +163,8 @@ def _worded_secret(value: str, match: Match) -> bool:
     return len(re.split(r"[-_]", value)) >= 3 and _alone(match)
 
 
-def _is_random(match: Match) -> bool:
+def is_random_value(match: Match) -> bool:
+    """Whether what was found is too even to be words."""
     value = match["secret"]
     return not is_stand_in(value) and (
         is_random(value) or (len(value) >= 12 and is_mixed(value) and not _worded(value))
@@ -149,7 +175,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 
 
 def _in_query(match: Match) -> bool:
-    return _QUERY.search(match.string, max(0, match.start() - 30), match.start()) is not None and _is_random(match)
+    return _QUERY.search(match.string, max(0, match.start() - 30), match.start()) is not None and is_random_value(match)
 
 
 _QUERY = re.compile(r"[?&;#][a-z_-]{0,24}$", re.IGNORECASE)
@@ -165,12 +191,8 @@ def _is_cookie(match: Match) -> bool:
     return any(len(part) >= 8 and (is_random(part) or is_mixed(part)) and not is_stand_in(part) for part in parts)
 
 
-def _is_login(match: Match) -> bool:
-    value = match["secret"].rstrip(".,;")
-    return not is_stand_in(value) and not is_ordinary(value) and not value.isalpha()
-
-
-def _is_given(match: Match) -> bool:
+def is_given(match: Match) -> bool:
+    """Whether what was found stands for itself, and says nothing about a secret."""
     return not is_stand_in(match["secret"]) and not is_ordinary(match["secret"])
 
 
@@ -194,14 +216,20 @@ def _has_key(match: Match) -> bool:
     return re.search(r"[A-Za-z0-9+/=]{24}", match[0]) is not None
 
 
-_OF = r"(?:\s(?:for|to|of|on|at|in)\s[^\n:.,;=]{1,40}?)?"
-_COPULA = r"(?P<copula>\s(?:is|was|are|ist|war|lautet|es|est|\u00e9|to|will be|should be|must be)\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
-_NOW = r"(?:(?:now|still|currently|set to|changed to|simply|just|always)\s){0,2}:?\s{0,2}"
+OF = (
+    r"(?:\s(?:for|to|of|on|at|in|f\u00fcr|vom|von|zum|zu|des|der|du|de|del|della|dello|di|pour|para|da|do|per|im|am|beim|we use|i use|i have)\s"
+    r"[^\n:.,;=]{1,40}?|\s(?:wi-?fi|wlan|nuev[ao]|nouveau|agora|actual|atual))?"
+)
+COPULA = (
+    r"(?P<copula>\s(?:is|was|are|has been|had been|ist|war|sind|wurde|lautet|hei(?:\u00df|ss)t|es|est|sera|\u00e9|\u00e8|ser\u00e1|s\u00e3o|son|to|"
+    r"will be|should be|must be)(?:\s{0,2}:\s{0,3}|\s{1,2})|,?\sc['\u2019]est\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
+)
+NOW = r"(?:(?:now|still|currently|set to|changed to|reset to|auf|simply|just|always)\s){0,2}:?\s{0,2}"
 
 SAID: tuple[Pattern, ...] = (
     Pattern(
         kind="private-key", needles=("-----begin ", "---- begin "), holds=_has_key,
-        regex=_compiled(
+        regex=compiled(
             r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:"
             r"(?:(?!-{4,5} ?BEGIN )[\s\S]){1,20000}?-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
             r"|(?:\s|\\[nr]){0,8}(?:[A-Z0-9+/=]{16,}+(?:\s|\\[nr]){0,8}){1,400}+)"
@@ -209,110 +237,88 @@ SAID: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="private-key", needles=("private-lines:",), holds=_has_key,
-        regex=_compiled(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}+)"),
+        regex=compiled(r"Private-Lines: ?\d{1,4}\s{1,4}(?P<secret>(?:[A-Za-z0-9+/=]{8,80}\s{0,2}){1,400}+)"),
     ),
     Pattern(
-        kind="url-password", needles=("://",), holds=_is_given,
-        regex=_compiled(r"(?<=[a-z0-9+.-])://[^\s:@/?#'\"<>\[\]]{0,128}:(?P<secret>[^\s@/'\"<>]{1,256})@[^\s@]"),
+        kind="url-password", needles=("://",), holds=is_given,
+        regex=compiled(r"(?<=[a-z0-9+.-])://[^\s:@/?#'\"<>\[\]]{0,128}:(?P<secret>(?:[^\s/?#'\"<>]|['\"](?=[\w!$%&*+-])){1,256})@[\w.\[-]"),
     ),
     Pattern(
         kind="otp-secret", needles=("otpauth://", "totp", "2fa", "authenticator"),
-        regex=_compiled(
+        regex=compiled(
             r"(?:otpauth://[^\s]{1,300}?[?&]secret=|(?:totp|2fa|authenticator)[ _-](?:secret|seed|key)\s{0,3}(?:is|=|:)\s{0,3})"
             r"(?P<secret>(?-i:[A-Z2-7](?: ?[A-Z2-7]){15,63}))"
         ),
     ),
     Pattern(
-        kind="authorization-header", needles=("authorization",), holds=_is_given,
-        regex=_compiled(
+        kind="authorization-header", needles=("authorization",), holds=is_given,
+        regex=compiled(
             r"authorization[\"']?\s{0,3}[:=,]\s{0,3}[\"']?(?:(?:bearer|basic|token|digest|apikey|negotiate|bot|key|oauth|ssws|splunk|geniekey|hawk|snowflake)\s{1,3})?+"
             r"(?P<secret>[^\s\"',;<>{}$]{8,4096}+)"
         ),
     ),
     Pattern(
         kind="basic-auth", needles=('"auth"',), holds=_is_pair,
-        regex=_compiled(r"\"auth\"\s{0,3}:\s{0,3}\"(?P<secret>[A-Za-z0-9+/]{8,4096}+={0,2})\""),
+        regex=compiled(r"\"auth\"\s{0,3}:\s{0,3}\"(?P<secret>[A-Za-z0-9+/]{8,4096}+={0,2})\""),
     ),
     Pattern(
-        kind="bearer-token", needles=("bearer",), holds=_is_random,
-        regex=_compiled(r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{12,}+)"),
+        kind="bearer-token", needles=("bearer",), holds=is_random_value,
+        regex=compiled(r"\bbearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{12,}+)"),
     ),
     Pattern(
         kind="cookie", needles=("cookie",), holds=_is_cookie,
-        regex=_compiled(r"\bcookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<secret>[\w.-]{1,64}=[^\r\n\"']{4,4096}+)"),
+        regex=compiled(r"\bcookie[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?P<secret>[\w.-]{1,64}=[^\r\n\"']{4,4096}+)"),
     ),
     Pattern(
         kind="session-token", holds=_is_session,
         needles=("session", "sessid", "connect.sid", "xsrf-token", "csrf", "remember_token"),
-        regex=_compiled(
+        regex=compiled(
             r"(?:session(?:[_-]?(?:id|token))?|sessid|connect\.sid|xsrf-token|csrf[_-]?token|remember_token)"
             r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?P<secret>[^\s\"';,&]{16,1024}+)"
         ),
     ),
     Pattern(
         kind="signed-url", needles=("x-amz-", "x-goog-"),
-        regex=_compiled(r"x-(?:amz-(?:signature|security-token|credential)|goog-signature)=(?P<secret>[^&\s\"'<>]{16,2048}+)"),
+        regex=compiled(r"x-(?:amz-(?:signature|security-token|credential)|goog-signature)=(?P<secret>[^&\s\"'<>]{16,2048}+)"),
     ),
     Pattern(
         kind="url-token", holds=_in_query,
         needles=("token=", "key=", "sig=", "signature=", "auth=", "secret=", "code=", "password=", "pwd="),
-        regex=_compiled(r"[a-z]{3,9}=(?P<secret>[^&\s#\"'<>]{8,2048}+)"),
+        regex=compiled(r"[a-z]{3,9}=(?P<secret>[^&\s#\"'<>]{8,2048}+)"),
     ),
     Pattern(
-        kind="command-password", holds=_is_given,
-        needles=("-u", "--user", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd"),
-        regex=_compiled(
-            r"(?<!\S)(?:(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:(?!//)|sshpass -p ?[\"']?|--(?:password|passwd|token|secret|api-key)[ =][\"']?)"
+        kind="command-password", holds=is_given,
+        needles=("-u", "--user", "--password", "--token", "--secret", "--api-key", "sshpass", "--passwd", "--passphrase"),
+        regex=compiled(
+            r"(?<!\S)(?:(?:-u|--user)[ =][\"']?[^\s:\"'/]{1,64}:(?!//)|sshpass -p ?[\"']?|--(?:password|passwd|passphrase|token|secret|api-key)[ =][\"']?)"
             r"(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"
         ),
     ),
     Pattern(
-        kind="command-password", needles=("mysql", "mariadb"), holds=_is_given,
-        regex=_compiled(r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
+        kind="password", needles=PASSWORDS, holds=_is_password,
+        regex=compiled(rf"(?:{PASSWORD}|(?<![a-z])pass){LATER}{GETS}{_VALUE}"),
     ),
     Pattern(
-        kind="login", needles=("login", "user", "account"), holds=_is_login,
-        regex=_compiled(
-            r"\b(?:login|user(?:name)?|account)[ :]{1,2}[^\s:=()]{1,64}[\s,;/]{1,3}(?:and )?(?:pass(?:word)?|pw|pwd)\s{1,2}(?P<secret>[^\s\"'<>]{4,128}+)"
-        ),
-    ),
-    Pattern(
-        kind="password", needles=_PASSWORDS, holds=_is_password,
-        regex=_compiled(rf"(?:{_PASSWORD}|(?<![a-z])pass){_LATER}{_GETS}{_VALUE}"),
-    ),
-    Pattern(
-        kind="password", needles=_PASSWORDS, holds=_is_told,
-        regex=_compiled(rf"{_PASSWORD}{_OF}{_COPULA}{_NOW}{_VALUE}"),
-    ),
-    Pattern(
-        kind="password", needles=_PASSWORDS, holds=_is_beside,
-        regex=_compiled(rf"{_PASSWORD}{_OF}\s\((?P<secret>[^\s()]{{4,128}})\)"),
-    ),
-    Pattern(
-        kind="password", needles=_PASSWORDS, holds=_is_beside, anywhere=True,
-        regex=_compiled(
-            rf"\b(?:use|using|with|set|enter|take|put|type)\s[\"'`]?(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`]?\s(?:as|for)\s"
-            rf"(?:the|my|your|our|its|a)\s(?:\w{{1,20}}\s){{0,2}}{_PASSWORD}"
-            r"(?=\s(?:for|on|of|to|in|there|now|please|and|but|when|if|instead)\b|[.,;:!?)]|\s*$)"
-        ),
+        kind="password", needles=PASSWORDS, holds=_is_told,
+        regex=compiled(rf"{PASSWORD}{OF}{COPULA}{NOW}{_VALUE}"),
     ),
     Pattern(
         kind="pin", needles=("pin",),
-        regex=_compiled(rf"\bpin(?:[ -]?(?:code|number))?{_OF}\s{{0,3}}(?:is|was|:|=|#|to)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
+        regex=compiled(rf"\bpin(?:[ -]?(?:code|number))?{OF}(?:\s{{0,3}}(?:(?:is|was|ist|lautet|es|est|\u00e9|\u00e8|to)\b\s{{0,2}}:?|[:=#])|['\u2019]s)\s{{0,3}}(?P<secret>\d{{4,8}})(?![\d:/.-]?\d)"),
     ),
     Pattern(
         kind="card-code", needles=("cvv", "cvc", "security code"),
-        regex=_compiled(r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was|:|=|#)?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
+        regex=compiled(r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
     ),
     Pattern(
-        kind="key", needles=_KEYS, holds=_is_key, regex=_compiled(rf"{_KEY}{_LATER}{_GETS}{_VALUE}"),
+        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{LATER}{GETS}{_VALUE}"),
     ),
     Pattern(
-        kind="key", needles=_KEYS, holds=_is_key, regex=_compiled(rf"{_KEY}{_OF}{_COPULA}{_NOW}{_VALUE}"),
+        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{OF}{COPULA}{NOW}{_VALUE}"),
     ),
     Pattern(
         kind="seed-phrase", needles=("seed", "mnemonic", "recovery", "backup"), holds=_is_seed,
-        regex=_compiled(
+        regex=compiled(
             r"(?:seed|recovery|mnemonic|backup)(?:[ _-]?(?:phrase|words?|key|seed))?\b[^\n:=]{0,40}?(?:\bis\b|\bare\b|:|=)\s{0,4}[\"'`]?"
             rf"(?P<secret>{_SEED}(?:(?:[ ,]{{1,3}}{_SEED}){{11,23}}|(?:,?\s{{0,2}}\n\s{{0,3}}{_SEED}){{11,23}}))"
         ),
