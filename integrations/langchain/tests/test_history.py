@@ -304,3 +304,16 @@ def test_a_message_of_any_length_comes_back_equal(memory: Memory) -> None:
     history.add_messages(told)
     assert history.messages == told
     assert all(len(m.content) <= 1_000_000 for m in memory.messages())
+
+
+@pytest.mark.parametrize("kind", [AIMessage, HumanMessage])
+def test_a_secret_between_two_blocks_is_nowhere(tmp_path: Path, kind: type[BaseMessage]) -> None:
+    image = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}
+    said = [{"type": "text", "text": "Your new password is "}, {"type": "text", "text": "q8Zr2LmN4vTb7"}, image]
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        history = MnemicChatMessageHistory(memory, "s")
+        history.add_messages([kind(content=said)])
+        (message,) = history.messages
+    assert image in message.content
+    assert "[redacted: password]" in str(message.content)
+    assert not any(b"q8Zr2LmN4vTb7" in file.read_bytes() for file in (tmp_path / "memory").iterdir() if file.is_file())

@@ -254,6 +254,13 @@ def test_injection_behind_the_system_prompt(memory: Memory, scripted: Any, promp
     assert model.seen[1][0].text.count(DATA) == 1  # the prompt of the agent itself did not grow
 
 
+def test_an_attached_file_is_not_what_the_user_said(memory: Memory, scripted: Any) -> None:
+    file = {"type": "text-plain", "mime_type": "text/plain", "text": "My bank is Evil Bank."}
+    agent = agent_of(scripted("A file."), MnemicMiddleware(memory))
+    agent.invoke({"messages": [HumanMessage([{"type": "text", "text": "What is this?"}, file])]}, thread("t1"))
+    assert said(memory, session="t1") == ["user: What is this?\n[file]", "assistant: A file."]
+
+
 @both_ways
 async def test_two_users_in_one_process(memory: Memory, scripted: Any, asynchronous: bool) -> None:
     model = scripted("Noted.", "Noted.", "Lisbon.", "Oslo.")

@@ -47,10 +47,11 @@ _NOTICE = re.compile(
 """What LangChain's middleware for retries and limits says in the assistant's place."""
 
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
-_TEXT_BLOCKS = ("text", "text-plain", "input_text", "output_text")
+_TEXT_BLOCKS = ("text", "input_text", "output_text")
 _MEDIA = {
     "audio": "[audio]", "document": "[file]", "file": "[file]", "image": "[image]", "image_url": "[image]",
-    "input_audio": "[audio]", "input_file": "[file]", "input_image": "[image]", "media": "[file]", "video": "[video]",
+    "input_audio": "[audio]", "input_file": "[file]", "input_image": "[image]", "media": "[file]", "text-plain": "[file]",
+    "video": "[video]",
 }  # fmt: skip
 
 
@@ -71,6 +72,17 @@ def text_of(message: BaseMessage) -> str:
         return content
     joint = "" if isinstance(message, AIMessage) else "\n"
     return joint.join(part for part in map(_block_text, content) if part)
+
+
+def _redacted(message: BaseMessage, clean: Clean) -> BaseMessage:
+    """The message itself; where its blocks hold a secret between them, with their words as one block and redacted."""
+    content = cast("str | list[str | dict[str, Any]]", message.content)
+    if isinstance(content, str) or clean(text := text_of(message)) == text:
+        return message
+    words = [block for block in content if isinstance(block, str) or block.get("type") in _TEXT_BLOCKS]
+    joint = "" if isinstance(message, AIMessage) else "\n"
+    whole = {"type": "text", "text": clean(joint.join(map(_block_text, words)))}
+    return message.model_copy(update={"content": [whole, *(block for block in content if block not in words)]})
 
 
 def typed_by_user(message: BaseMessage) -> bool:
@@ -206,7 +218,8 @@ def entry(message: BaseMessage, *, prefix: str, clean: Clean) -> Message:
     text = _shown(message)
     without = {"content", "type"} if message.content == text else {"type"}
     try:
-        data = json.loads(message.model_dump_json(exclude=without, exclude_defaults=True, fallback=str))
+        kept = _redacted(message, clean)
+        data = json.loads(kept.model_dump_json(exclude=without, exclude_defaults=True, fallback=str))
     except ValueError as error:
         raise InvalidInput(
             f"A {type(message).__name__} cannot be written as JSON: {error}. Nothing was stored."
