@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import pairwise
 from typing import Any, TypeAlias, cast
 from urllib.parse import quote
 
@@ -68,10 +69,14 @@ def _block_text(block: str | Mapping[str, Any]) -> str:
 def text_of(message: BaseMessage) -> str:
     """What was said, media as a word in brackets. Models split one sentence over blocks, people do not."""
     content = cast("str | list[str | dict[str, Any]]", message.content)
-    if isinstance(content, str):
-        return content
-    joint = "" if isinstance(message, AIMessage) else "\n"
-    return joint.join(part for part in map(_block_text, content) if part)
+    return content if isinstance(content, str) else _joined(message, content)
+
+
+def _joined(message: BaseMessage, blocks: Sequence[str | dict[str, Any]]) -> str:
+    split = isinstance(message, AIMessage)
+    parts = [(part, split and part not in _MEDIA.values()) for block in blocks if (part := _block_text(block))]
+    between = ["" if before and after else "\n" for (_, before), (_, after) in pairwise(parts)]
+    return "".join(part + joint for (part, _), joint in zip(parts, [*between, ""], strict=False))
 
 
 def _redacted(message: BaseMessage, clean: Clean) -> BaseMessage:
@@ -80,8 +85,7 @@ def _redacted(message: BaseMessage, clean: Clean) -> BaseMessage:
     if isinstance(content, str) or clean(text := text_of(message)) == text:
         return message
     words = [block for block in content if isinstance(block, str) or block.get("type") in _TEXT_BLOCKS]
-    joint = "" if isinstance(message, AIMessage) else "\n"
-    whole = {"type": "text", "text": clean(joint.join(map(_block_text, words)))}
+    whole = {"type": "text", "text": clean(_joined(message, words))}
     return message.model_copy(update={"content": [whole, *(block for block in content if block not in words)]})
 
 
