@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 
 if TYPE_CHECKING:
     from mnemic.protocols import Floats
@@ -48,7 +48,7 @@ class CrossEncoderReranker:
         self._device = device
         self._batch_size = batch_size
         self._model: CrossEncoder | None = None if isinstance(model, str) else model
-        self._lock = ProcessLock()
+        self._lock = process_lock()
 
     def scores(self, query: str, texts: Sequence[str]) -> Floats:
         """How well each text answers the query; higher is better, on the model's own scale.

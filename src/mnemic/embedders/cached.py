@@ -13,7 +13,7 @@ from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import ConfigurationError
 from mnemic.protocols import InputKind
 from mnemic.services.arguments import positive, whole
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -63,7 +63,7 @@ class CachedEmbedder:
         self._kinds = frozenset(kinds)
         self._clock = clock
         self._kept: OrderedDict[Key, tuple[float, Vectors]] = OrderedDict()
-        self._lock = ProcessLock()
+        self._lock = process_lock()
 
     def __len__(self) -> int:
         return len(self._kept)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 from mnemic.text.terms import STOP_WORDS
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ _PLAIN = str.maketrans(
 _I = frozenset("i i'm i've i'd i'll me my mine myself".split())
 _YOU = frozenset("you you're you've your yours yourself".split())
 _OPENERS = frozenset("what how oh wow omg wtf damn".split())
-_LOCK = ProcessLock()
+_LOCK = process_lock()
 
 
 @lru_cache(maxsize=1)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,7 +27,7 @@ from mnemic.indexes.vector import DistantRows, ExactIndex, RowVectors
 from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter, VectorIndex
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.forking import renewed
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 from mnemic.text.clock import now, to_micros
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
@@ -77,7 +78,7 @@ class _Cache:
     dimension: int = 0
     rows: int = 0
     following: bool = False
-    lock: ProcessLock = field(default_factory=ProcessLock)
+    lock: Lock = field(default_factory=process_lock)
 
     def __post_init__(self) -> None:
         self.keyword = self.make_keyword()
@@ -204,14 +205,14 @@ class Engine:
         self.consolidator = consolidator
         self.idle = idle
         self.retention = retention
-        self.processing = ProcessLock()
+        self.processing = process_lock()
         self.traffic, self.watch = Traffic(in_turns=in_turns), Watch()
         self.given = Given()
         self._in_memory = in_memory
         self._users: dict[str, int] = {}
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._rows: int = 0
-        self._lock = ProcessLock()
+        self._lock = process_lock()
         self._warned = False
         self._closed = False
         self._triggers: dict[str, IdleTrigger] = {}

@@ -103,7 +103,7 @@ def erase(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spa
     named = list(dict.fromkeys(ids))
     with engine.processing:
         for _ in range(ATTEMPTS):
-            family = engine.store.erasure.family(scope.user, named)
+            family = _family(engine, scope, named)
             missing = tuple(id_ for id_ in named if id_ not in family.kin)
             if len(missing) == len(named):
                 return Erasure(missing=missing, spared=tuple(spared))
@@ -127,6 +127,13 @@ def erase(engine: Engine, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spa
     return Erasure(
         ids=change.ids, missing=missing, remade=tuple(remade), spared=tuple(spared), counts=counts, purge=purge
     )
+
+
+def _family(engine: Engine, scope: Scope, named: Sequence[str]) -> Family:
+    """Records with all that was made from them, and the summaries of sessions that messages among them were said in."""
+    family = engine.store.erasure.family(scope.user, named)
+    more = [id_ for id_ in retelling.summaries(family.kin.values()) if id_ not in family.kin]
+    return engine.store.erasure.family(scope.user, [*named, *more]) if more else family
 
 
 def erase_user(engine: Engine, scope: Scope) -> Erasure:
@@ -170,9 +177,11 @@ def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -
             if isinstance(episode, Episode):
                 left[id_] = [m for m in knowledge.messages_of(scope.user, episode) if m.id not in decision.gone]
         empty = {id_ for id_ in decision.remade if not left.get(id_)}
-        if not empty:
+        told = retelling.summaries(family.kin[id_] for id_ in decision.gone)
+        more = (empty | (told.keys() & family.kin.keys())) - decision.gone
+        if not more:
             break
-        named |= empty
+        named |= more
     told_of = [(records[id_], left[id_]) for id_ in sorted(decision.remade)]
     remade = retelling.told_again(engine, told_of, gone=decision.gone)
     held = list(decision.restored.values())

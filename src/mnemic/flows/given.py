@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable
 
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 from mnemic.types import Scope
 
 __all__ = ["Given"]
@@ -18,7 +18,7 @@ class Given:
     """Ids of the records that were given, by conversation; thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = ProcessLock()
+        self._lock = process_lock()
         self._ids: OrderedDict[Scope, OrderedDict[str, None]] = OrderedDict()
 
     def note(self, scope: Scope, ids: Iterable[str]) -> None:

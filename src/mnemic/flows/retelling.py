@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 
@@ -13,7 +13,7 @@ from mnemic.flows.engine import Engine
 from mnemic.types import AddEpisode, Archive, Change, Episode, Kin, MemoryRecord, Message, Restore, Scope, Stored
 from mnemic.types.words import SESSION_SUMMARY
 
-__all__ = ["follow", "summarised", "told_again"]
+__all__ = ["follow", "summaries", "summarised", "told_again"]
 
 ATTEMPTS = 5
 """Readings of an episode that grows meanwhile, before giving up."""
@@ -105,15 +105,27 @@ def told_again(
     return changes
 
 
+def summaries(told_of: Iterable[Kin]) -> dict[str, Scope]:
+    """The ids that summaries of the sessions of messages have, and these sessions.
+
+    A summary tells the names of tools without being made of what they answered.
+    """
+    places = {(kin.project, kin.session) for kin in told_of if kin.kind == "message" and kin.session is not None}
+    scopes = [Scope(user="", project=project, session=session) for project, session in places]
+    return {sessions.summary_id(scope): scope for scope in scopes}
+
+
 def summarised(engine: Engine, scope: Scope, told_of: Sequence[Kin], zone: tzinfo) -> list[str]:
     """Summaries of sessions among what told of something, told again of what is left."""
-    found: list[str] = []
+    live = {kin.id for kin in told_of if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live}
+    places = summaries(told_of)
     for kin in told_of:
-        if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live and kin.session is None:
-            for session in _sessions(engine, scope, kin):
-                place = Scope(user=scope.user, project=kin.project, session=session)
-                receipt = sessions.summarise(engine, place, zone)
-                found += [receipt.id] if receipt and receipt.outcome == "stored" else []
+        if kin.id in live and kin.id not in places and (names := _sessions(engine, scope, kin)):
+            places[kin.id] = Scope(user="", project=kin.project, session=names[0])
+    found: list[str] = []
+    for id_ in sorted(live & set(places)):
+        receipt = sessions.summarise(engine, replace(places[id_], user=scope.user), zone)
+        found += [receipt.id] if receipt and receipt.outcome == "stored" else []
     return found
 
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
+from mnemic.errors import NotFound
 from mnemic.flows.engine import Engine
 from mnemic.flows.preferences import Preferences
 from mnemic.flows.telling import SILENT
@@ -18,6 +19,9 @@ from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["look", "summarise", "summary_id"]
 
+ATTEMPTS = 5
+"""Readings of a session that changes meanwhile, before giving up."""
+FORGOTTEN = "its summary was forgotten: restore() brings it back"
 TOPICS = 5
 TOOL_ROLES = frozenset({"tool", "function"})
 SUMMARY_IMPORTANCE = 0.4
@@ -50,6 +54,16 @@ def summarise(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
     The same session again gives the next version of its summary.
     """
     engine.given.forget(scope)
+    receipt = _summarised(engine, scope, zone)
+    for _ in range(ATTEMPTS - 1):
+        if receipt is None or receipt.outcome != "rejected" or receipt.reason == FORGOTTEN:
+            break
+        receipt = _summarised(engine, scope, zone)
+    return receipt
+
+
+def _summarised(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
+    """The same, once: what it is made of may change or be erased meanwhile, and nothing is stored then."""
     messages = _messages(engine, scope)
     if not messages or scope.session is None:
         return None
@@ -62,12 +76,15 @@ def summarise(engine: Engine, scope: Scope, zone: tzinfo) -> Receipt | None:
         if engine.store.knowledge.twins(scope.user, scope.project, [record.content]):  # two short ones of one day
             record = replace(record, content=f"{record.content} Name: {scope.session}.")
         (index,) = engine.indexing([record], embedder)
-        return engine.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+        try:
+            return engine.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+        except NotFound:
+            return Receipt(id=record.id, outcome="rejected", reason="the session changed meanwhile; end it again")
     if held.metadata.get("message_count") == len(messages) and held.content.startswith(record.content):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
     gone = held.status == "archived"
     if gone and held.delete_after is not None and held.delete_after > record.created_at:
-        return Receipt(id=held.id, outcome="rejected", reason="its summary was forgotten: restore() brings it back")
+        return Receipt(id=held.id, outcome="rejected", reason=FORGOTTEN)
     trust = min(record.trust, held.trust)  # what it was made of before stays among its sources
     record = replace(record, version=held.version + 1, created_at=held.created_at, trust=trust)
     (index,) = engine.indexing([record], embedder)

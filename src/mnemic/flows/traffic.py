@@ -33,7 +33,8 @@ class Traffic:
     def __init__(self, *, in_turns: bool = True) -> None:
         self._in_turns = in_turns
         self.turns: AbstractContextManager[object] = threading.Lock() if in_turns else nullcontext()
-        self._changed = threading.Condition()
+        self._gate = threading.Lock()
+        self._changed = threading.Condition(self._gate)
         self._under_way = 0
         self.begun: int = 0
 
@@ -44,13 +45,13 @@ class Traffic:
     @contextmanager
     def search(self) -> Generator[None]:
         """A search, from its begin to its end."""
-        with self._changed:
+        with self._gate:
             self._under_way += 1
             self.begun += 1
         try:
             yield
         finally:
-            with self._changed:
+            with self._gate:
                 self._under_way -= 1
                 if not self._under_way:
                     self._changed.notify_all()
@@ -62,7 +63,7 @@ class Traffic:
 
     def pass_by(self, seconds: float) -> None:
         """Wait until no search is under way, but no longer than this."""
-        with self._changed:
+        with self._gate:
             self._changed.wait_for(lambda: not self._under_way, seconds)
 
 

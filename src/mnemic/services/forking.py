@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 from weakref import WeakValueDictionary
 
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 
 __all__ = ["Resting", "renewed", "resting"]
 
@@ -54,12 +54,12 @@ def resting(thing: Resting) -> None:
     _RESTING[id(thing)] = thing
 
 
-_ONE_FORK = ProcessLock()
+_ONE_FORK = process_lock()
 """Held from before a fork until after it: two threads may fork at once."""
 
 
 def _before() -> None:
-    _ONE_FORK.__enter__()
+    _ONE_FORK.acquire()
     until = time.monotonic() + PATIENCE
     for thing in _living(_RESTING):
         with suppress(BaseException):  # an interrupt: what could not rest is refused in the child
@@ -69,7 +69,7 @@ def _before() -> None:
 def _in_parent() -> None:
     for thing in _living(_RESTING):
         thing.wake()
-    _ONE_FORK.__exit__()
+    _ONE_FORK.release()
 
 
 def _in_child() -> None:

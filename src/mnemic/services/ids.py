@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import time
 
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 
 __all__ = ["minted"]
 
-_lock = ProcessLock()
+_lock = process_lock()
 _last = 0
 
 

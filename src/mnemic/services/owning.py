@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 
 __all__ = ["FileLock"]
 
@@ -23,7 +23,7 @@ class FileLock:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._handle: int | None = None
-        self._guard = ProcessLock()
+        self._guard = process_lock()
 
     @property
     def held(self) -> bool:

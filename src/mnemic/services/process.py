@@ -5,30 +5,39 @@ from __future__ import annotations
 import os
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
+from weakref import ref
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["PerProcess", "ProcessLock"]
+__all__ = ["PerProcess", "process_lock"]
 
 T = TypeVar("T")
 
 
-class ProcessLock:
-    """A lock of which every process has its own.
+_LOCKS: set[ref[Lock]] = set()
 
-    A plain lock that another thread held while the process forked stays locked in the child for ever.
+
+def process_lock() -> Lock:
+    """A lock of which every process has its own: in a child it is free, whoever held it when the process forked.
+
+    It is a lock of the interpreter and no object around one, because an interrupt (Ctrl-C) between taking a lock and entering
+    the block would leave it locked for ever.
     """
+    lock = Lock()
+    _LOCKS.add(ref(lock, _LOCKS.discard))
+    return lock
 
-    def __init__(self) -> None:
-        self._locks: dict[int, Lock] = {}
 
-    def __enter__(self) -> None:
-        pid = os.getpid()
-        (self._locks.get(pid) or self._locks.setdefault(pid, Lock())).acquire()
+def _free() -> None:
+    for held in tuple(_LOCKS):
+        lock = held()
+        if lock is not None and lock.locked():
+            lock.release()
 
-    def __exit__(self, *exc_info: object) -> None:
-        self._locks[os.getpid()].release()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_free)
 
 
 class PerProcess(Generic[T]):
@@ -41,7 +50,7 @@ class PerProcess(Generic[T]):
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
         self._made: dict[int, T] = {}
-        self._lock = ProcessLock()
+        self._lock = process_lock()
 
     def get(self) -> T:
         """The value of this process. An error of `make` is passed on, and the next call tries again."""

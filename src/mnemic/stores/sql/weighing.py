@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.services.process import ProcessLock
+from mnemic.services.process import process_lock
 from mnemic.stores.sql import reading
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.clock import now, to_micros
@@ -77,7 +77,7 @@ class Weighing:
     """
 
     def __init__(self) -> None:
-        self._lock = ProcessLock()
+        self._lock = process_lock()
         self._held: _Held | None = None
 
     def candidates(self, db: Connection, user: int, before: int) -> Candidates:

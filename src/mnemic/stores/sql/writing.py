@@ -109,7 +109,8 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     sql = "SELECT expired_at, importance FROM memories WHERE doc = ?"
     expired, importance = t.db.execute(sql, (doc,)).fetchone()
     believed = (expired is None) == (record.expired_at is None)
-    if version != record.version - 1 or status == "archived" or not believed:
+    erased = any(t.find(id_) is None for id_ in record.source_ids)
+    if version != record.version - 1 or status == "archived" or not believed or erased:
         reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
         return Receipt(id=record.id, outcome="rejected", reason=reason)
     twin = _live_twin(t, record.project, record.session, record.content, record.expired_at)

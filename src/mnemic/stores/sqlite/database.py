@@ -129,7 +129,10 @@ class Database:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._pool = threading.Condition(threading.Lock())
+        self._gate = (
+            threading.Lock()
+        )  # taken itself: an interrupt inside of a condition's own code would leave it locked
+        self._pool = threading.Condition(self._gate)
         self._readers: list[SqliteConnection] = []
         self._reading = 0
         self._working = False
@@ -330,8 +333,8 @@ class Database:
                 "and of the file. Nothing was stored."
             )
         with self._alone() as db:
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            try:  # around the beginning as well: an interrupt may come right after it
+                db.execute("BEGIN IMMEDIATE")
                 yield db
                 db.execute("COMMIT")
             except BaseException:
@@ -393,7 +396,7 @@ class Database:
             return
         db, counted = None, False
         try:
-            with self._pool:
+            with self._gate:
                 self._pool.wait_for(lambda: not self._held_back)
                 db = self._readers.pop() if self._readers else None
                 self._reading, counted = self._reading + 1, True
@@ -406,7 +409,7 @@ class Database:
 
     def _return(self, db: SqliteConnection | None) -> None:
         """A connection goes back into the pool, or is closed."""
-        with self._pool:
+        with self._gate:
             self._reading -= 1
             if db is not None and len(self._readers) < MAX_IDLE_READERS and not self._closed:
                 self._readers.append(db)
@@ -421,7 +424,7 @@ class Database:
             self._closed = True
             return
         self._closed = True
-        with self._lock, self._pool, self._translated():
+        with self._lock, self._gate, self._translated():
             for db in self._held():
                 db.close()
             self._readers.clear()
