@@ -107,7 +107,20 @@ PLANTED = {
         "a vector that is none",
         True,
     ),
-    "no model": ("DELETE FROM header WHERE key = 'model'", "no model in the header", False),
+    "no model": ("DELETE FROM header WHERE key = 'model'", "no model in the header", True),
+    "no dimension": ("DELETE FROM header WHERE key = 'dimension'", "a model without a dimension", True),
+    "another dimension": (
+        "UPDATE header SET value = 8 WHERE key = 'dimension'",
+        "another length than the header says",
+        True,
+    ),
+    "no next number": ("DELETE FROM header WHERE key = 'next_doc'", "the header has no next_doc", True),
+    "no fence": ("DELETE FROM header WHERE key = 'fence'", "the header has no fence", False),
+    "traits out of all bounds": (
+        "UPDATE messages SET traits = 1 << 40 WHERE id = 'm0'",
+        "traits that no text has",
+        False,
+    ),
     "work on nothing": (
         f"INSERT INTO pending(task, doc, user, since) VALUES('embed', {SPARE}, 1, 0)",
         "work pending",

@@ -15,13 +15,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, fields, replace
 from datetime import datetime
 from functools import cache
-from graphlib import TopologicalSorter
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hints
 
 import numpy as np
 
-from mnemic.errors import Conflict, InvalidInput
+from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.flows.engine import Engine
 from mnemic.flows.fields import typed
 from mnemic.flows.guarding import accepted, within
@@ -43,7 +43,7 @@ __all__ = ["VERSION", "export", "restore_from"]
 
 VERSION = 1
 """Of the format."""
-ATTEMPTS = 5
+ATTEMPTS = 10
 """Readings of a record that others write to, before giving up."""
 BATCH = 256
 FAR = 10
@@ -80,13 +80,23 @@ def export(engine: Engine, scope: Scope, file: str | Path | IO[str], *, vectors:
 
     Raises:
         Conflict: others kept changing the record while it was read.
+        StoreCorrupt: the record is damaged.
         StoreUnavailable: the file cannot be written.
     """
     for _ in range(ATTEMPTS):
         number = engine.store.user(scope.user)
         before = 0 if number is None else engine.store.last_event(number)
-        lines, counts = _lines(engine, scope.user, number, vectors=vectors)
+        lines, counts, torn = list[dict[str, object]](), dict[str, int](), None
+        try:
+            lines, counts = _lines(engine, scope.user, number, vectors=vectors)
+        except (LookupError, TypeError, CycleError, NotFound) as error:  # one row speaks of another that is not there
+            torn = error
         if number == engine.store.user(scope.user) and (number is None or engine.store.last_event(number) == before):
+            if torn is not None:
+                raise StoreCorrupt(
+                    f"{engine.store.location} holds rows that do not fit together ({type(torn).__name__}: {torn}). Nothing was "
+                    "written. Look at it with mnemic doctor --deep, or restore a backup."
+                ) from torn
             with whole(file) as out:
                 out.writelines(f"{to_json(line)}\n" for line in lines)
             return counts
@@ -171,6 +181,8 @@ class _Told:
             return ()
         events = self._engine.store.history(self._user, value.id)
         texts = {event.version: event.content for event in events if event.version is not None}
+        if value.version > 2 * len(texts) + 100:  # a number out of all bounds would fill the memory of the machine
+            raise LookupError(f"version {value.version} of {value.id!r}, and {len(texts)} events of it")
         return tuple(texts.get(version) or value.content for version in range(1, value.version))
 
 

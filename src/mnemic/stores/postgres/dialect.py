@@ -100,6 +100,7 @@ class PostgresDialect:
     """See ``Dialect``."""
 
     vectors = PostgresVectors()
+    header = ("fence",)
     filters = PostgresFilters()
     never = {  # noqa: RUF012 - never changed
         "a record has no full text": f"SELECT doc FROM ({_DOCS}) d WHERE doc NOT IN (SELECT doc FROM postings)",

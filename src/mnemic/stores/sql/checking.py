@@ -19,6 +19,8 @@ _JSON = {
     },
 }  # fmt: skip
 SHOWN = 5
+LONGEST = 65_536
+"""Dimensions of the longest vector that any store keeps."""
 
 
 def _hashes(db: Connection) -> Generator[str]:
@@ -80,6 +82,18 @@ def _first(found: Iterable[str]) -> list[str]:
     return listed[:SHOWN] + more
 
 
+def _header(db: Connection) -> Generator[str]:
+    """What the header of every record holds and this one does not."""
+    held = dict(db.execute("SELECT key, value FROM header").fetchall())
+    for key in db.dialect.header:
+        if key not in held:
+            yield f"the header has no {key}"
+    if ("model" in held) != ("dimension" in held):
+        yield "the header has a model without a dimension, or a dimension without a model"
+    if not 0 < int(length if (length := str(held.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
+        yield "the dimension in the header is no length of a vector"
+
+
 def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
     sql = "SELECT doc FROM memories WHERE status = 'consolidating'"
     docs = [row[0] for row in db.execute(sql).fetchall()]
@@ -109,9 +123,9 @@ def verify(db: Connection, *, deep: bool, idle: Callable[[], bool] = lambda: Tru
     for what, sql in never.items():
         if docs := [row[0] for row in db.execute(sql).fetchall()]:
             findings.append(_shorten(what, docs))
-    findings += _consolidating(db, idle)
+    findings += [*_header(db), *_consolidating(db, idle)]
     if deep:
         unreadable = _first(_documents(db))
         findings += [*unreadable, *_first(_hashes(db))]
         findings += [] if unreadable else _first(_plans(db))
-    return VerifyReport(checks=counts | {"invariants": len(never) + 1}, findings=tuple(findings))
+    return VerifyReport(checks=counts | {"invariants": len(never) + 2}, findings=tuple(findings))

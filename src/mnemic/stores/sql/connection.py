@@ -132,6 +132,11 @@ class Dialect(Protocol):
         ...
 
     @property
+    def header(self) -> tuple[str, ...]:
+        """What the header of every record holds."""
+        ...
+
+    @property
     def never(self) -> dict[str, str]:
         """Statements on full text and vectors that must find nothing, by what it would mean."""
         ...

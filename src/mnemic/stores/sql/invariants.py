@@ -44,6 +44,10 @@ _INDEXES = {
         WHERE v.user != d.user """,
     "vectors, but no model in the header": """SELECT doc FROM vectors WHERE NOT EXISTS
         (SELECT 1 FROM header WHERE key = 'model') LIMIT 1""",
+    "traits that no text has": " UNION ALL ".join(
+        f"SELECT doc FROM {table} WHERE traits NOT BETWEEN 0 AND 2147483647"
+        for table in ("messages", "episodes", "memories")
+    ),
     "work pending for a record that is gone": f"SELECT doc FROM pending WHERE doc NOT IN ({_DOCS})",
     "a slot of a record that is gone": "SELECT doc FROM slots WHERE doc NOT IN (SELECT doc FROM memories)",
     "a slot filed under another user": """SELECT s.doc FROM slots s JOIN memories m ON m.doc = s.doc

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from mnemic.errors import StoreCorrupt
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
@@ -96,10 +97,22 @@ def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[
     return last, sorted(docs), kept, any(op == "reembed" for *_, op in found)
 
 
-def header(db: Connection) -> dict[str, Any]:
+class Header(dict[str, Any]):
+    """The header of a record."""
+
+    def __missing__(self, key: str) -> Any:
+        raise StoreCorrupt(
+            f"The header of the record has no {key}: it is damaged. Nothing was changed. Look at it with mnemic doctor --deep, "
+            "or restore a backup."
+        )
+
+
+def header(db: Connection) -> Header:
     """The header of the record: the model of its vectors and their dimension, once there are any."""
-    held = dict(db.execute("SELECT key, value FROM header").fetchall())
-    return held | {"dimension": int(held["dimension"])} if "dimension" in held else held
+    held = Header(db.execute("SELECT key, value FROM header").fetchall())
+    if "dimension" in held:
+        held["dimension"] = int(held["dimension"])
+    return held
 
 
 def last_event(db: Connection, user: int) -> int:

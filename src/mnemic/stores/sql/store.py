@@ -178,9 +178,12 @@ class SqlStore(Generic[D]):
             return checking.verify(db, deep=deep, idle=self._idle)
 
     def _idle(self) -> bool:
-        """Whether no consolidation is under way."""
+        """Whether no consolidation is under way that left memories on the workbench, as they are now."""
         with self._db.alone() as free:
-            return free
+            if not free:
+                return False
+            with self._db.read() as db:  # what was read before may have been put back since
+                return bool(db.execute("SELECT 1 FROM memories WHERE status = 'consolidating' LIMIT 1").fetchall())
 
     @property
     def embedding(self) -> Embedding:

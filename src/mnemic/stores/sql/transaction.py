@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import EmbeddingMismatch, NotFound
+from mnemic.stores.sql import reading
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now, to_micros
@@ -36,8 +37,8 @@ def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> 
 
 def _held(db: Connection) -> tuple[str, int] | None:
     """Model and dimension of the vectors, once there are any."""
-    held = dict(db.execute("SELECT key, value FROM header WHERE key IN ('model', 'dimension')").fetchall())
-    return (held["model"], int(held["dimension"])) if held else None
+    held = reading.header(db)
+    return (held["model"], held["dimension"]) if "model" in held or "dimension" in held else None
 
 
 def set_header(db: Connection, **values: object) -> None:

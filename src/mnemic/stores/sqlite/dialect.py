@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import apsw
 
+from mnemic.errors import StoreCorrupt
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 
@@ -72,6 +73,7 @@ class SqliteDialect:
 
     vectors = SqliteVectors()
     filters = SqliteFilters()
+    header = ("fence", "next_doc")
     never = {  # noqa: RUF012 - never changed
         "a record has no full text": f"SELECT doc FROM ({_DOCS}) WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
         "a record with a number that was not given yet": f"""SELECT doc FROM ({_DOCS}) WHERE doc >=
@@ -104,7 +106,13 @@ class SqliteDialect:
     def next_docs(self, db: Connection, count: int) -> int:
         """The header counts."""
         sql = "UPDATE header SET value = value + ?1 WHERE key = 'next_doc' RETURNING value - ?1"
-        return db.execute(sql, (count,)).fetchone()[0]
+        row = db.execute(sql, (count,)).fetchone()
+        if row is None:
+            raise StoreCorrupt(
+                "The header of the record has no number for the next one: it is damaged. Nothing was stored. Put it right with "
+                "mnemic doctor --fix, or restore a backup."
+            )
+        return row[0]
 
     def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
         """Terms are stored under their user: the wall costs nothing."""
