@@ -1,5 +1,6 @@
 """The engine's caches under threads and under eviction, and the arguments of a question."""
 
+import asyncio
 import itertools
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from mnemic import Conflict, HashingEmbedder, InvalidInput, Memory, Message
+from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.flows import asking, consolidating, engine
 from mnemic.retrieval import RECIPES
 from mnemic.types import Consolidate, Scope
@@ -341,3 +342,33 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
         assert len(tries) == consolidating.ATTEMPTS
         assert kept.stats().memories == {"short_term": 9}
         assert kept.verify().ok
+
+
+class Slow(HashingEmbedder):
+    """Embeds once it is allowed to."""
+
+    def __init__(self):
+        super().__init__()
+        self.go = threading.Event()
+        self.go.set()
+
+    def embed(self, texts, *, kind="document"):
+        assert self.go.wait(60)
+        return super().embed(texts, kind=kind)
+
+
+async def test_calls_that_nobody_waits_for_count_until_they_end():
+    """Else every time-out would add a thread, while what is slow stays slow."""
+    embedder = Slow()
+    async with AsyncMemory(":memory:", embedder=embedder) as memory:
+        await memory.add_message("A line.")
+        embedder.go.clear()
+        before = threading.active_count()
+        for _ in range(30):
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(memory.search("a line"), 0.02)
+        assert threading.active_count() - before <= 9
+        embedder.go.set()
+        assert (await asyncio.wait_for(memory.search("a line"), 30))[0].text == "A line."
+        many = await asyncio.gather(*(memory.search("a line") for _ in range(20)))
+        assert all(hits for hits in many)
