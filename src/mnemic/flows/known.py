@@ -60,6 +60,8 @@ class Known:
     def _look(self) -> None:
         """Take a snapshot of what is stored."""
         self._late: dict[str, tuple[MemoryRecord, Vector | None]] = {}
+        self._late_ids: list[str] = []
+        self._late_matrix = np.empty((0, 0), np.float32)
         self._late_in: dict[str, list[str]] = {}
         self._ended: dict[str, datetime] = {}
         self._revised: dict[str, MemoryRecord] = {}
@@ -105,11 +107,10 @@ class Known:
         return [(records[int(self._docs[i])], self._matrix[i]) for i in best if int(self._docs[i]) in records]
 
     def _late_near(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, Vector | None]]:
-        held = [(record, own) for record, own in self._late.values() if own is not None and len(own) == len(vector)]
-        if not held:
+        if not self._late_ids or self._late_matrix.shape[1] != len(vector):
             return []
-        cosines = dot(np.stack([own for _, own in held]), vector)
-        return [held[i] for i in np.argsort(-cosines, kind="stable")[:most]]
+        cosines = dot(self._late_matrix[: len(self._late_ids)], vector)
+        return [self._late[self._late_ids[i]] for i in np.argsort(-cosines, kind="stable")[:most]]
 
     def _fetched(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
         missing = [doc for doc in docs if doc not in self._records]
@@ -138,9 +139,23 @@ class Known:
 
     def learn(self, record: MemoryRecord, vector: Vector | None, slots: Iterable[str]) -> None:
         """A memory that is about to be stored."""
+        fits = vector is not None and (not self._late_ids or self._late_matrix.shape[1] == len(vector))
+        if fits and vector is not None and record.id not in self._late:
+            self._stack(record.id, vector)
         self._late[record.id] = (record, vector)
         for slot in slots:
             self._late_in.setdefault(slot, []).append(record.id)
+
+    def _stack(self, id_: str, vector: Vector) -> None:
+        """The matrix of what is learned grows to twice its size: to make it anew for each of thousands would take minutes."""
+        count = len(self._late_ids)
+        if count == len(self._late_matrix):
+            grown = np.zeros((max(64, 2 * count), len(vector)), np.float32)
+            if count:
+                grown[:count] = self._late_matrix
+            self._late_matrix = grown
+        self._late_matrix[count] = vector
+        self._late_ids.append(id_)
 
     def twin(self, content: str, twins: Mapping[str, str]) -> MemoryRecord | None:
         """The memory that is believed and says the same, word for word, after what was decided since the snapshot.

@@ -84,7 +84,8 @@ def _known(engine: Engine, scope: Scope, record: MemoryRecord, receipt: Receipt)
 def _of_slots(engine: Engine, scope: Scope, record: MemoryRecord, slots: tuple[str, ...]) -> list[MemoryRecord]:
     """The memories at the same level that state something of the same matter."""
     ids = engine.store.knowledge.in_slots(scope.user, slots) if slots else []
-    found = (engine.store.get(scope.user, id_).value for id_ in ids)
+    held = engine.store.knowledge.records(scope.user, ids) if ids else {}
+    found = (held[id_] for id_ in ids if id_ in held)
     level = (record.project, record.session)
     return [other for other in found if isinstance(other, MemoryRecord) and (other.project, other.session) == level]
 

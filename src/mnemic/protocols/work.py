@@ -105,7 +105,7 @@ class KnowledgeWork(Protocol):
         ...
 
     def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """Ids of the memories that state something of these slots, in the order they were made."""
+        """Ids of the memories that state something of these slots, in the order they were made; of very many, some hundred."""
         ...
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:

@@ -18,6 +18,8 @@ Level = tuple[str | None, str | None]
 """Project and session of a conversation."""
 
 _LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
+IN_SLOTS = 100
+"""Memories of the same matter that are compared with a new one."""
 _AMONG = "(SELECT value FROM json_each(?))"
 
 
@@ -84,12 +86,16 @@ class Knowledge:
             return [e for e in episodes if isinstance(e, Episode)]
 
     def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """Ids of the memories that state something of these slots, in the order they were made; archived ones left out."""
+        """Ids of the memories that state something of these slots, in the order they were made; archived ones left out.
+
+        Of very many, those that are believed and the newest: a value that changes every minute has a long past.
+        """
         with self._db.read() as db, db:
-            sql = f"""SELECT id FROM memories WHERE doc IN (SELECT doc FROM slots WHERE user = ? AND slot IN {_AMONG})
-                AND status != 'archived' ORDER BY doc"""
+            sql = f"""SELECT doc, id FROM memories WHERE doc IN (SELECT doc FROM slots WHERE user = ? AND slot IN {_AMONG})
+                AND status != 'archived' ORDER BY CASE WHEN expired_at IS NULL THEN 0 ELSE 1 END, doc DESC LIMIT {IN_SLOTS}"""
             number = reading.user_number(db, user)
-            return [row[0] for row in db.execute(sql, (number, db.dialect.many(sorted(set(slots)))))]
+            found = db.execute(sql, (number, db.dialect.many(sorted(set(slots))))).fetchall()
+            return [id_ for _, id_ in sorted(found)]
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
