@@ -190,7 +190,8 @@ class Memory(Handle):
         metadata: Mapping[str, Any] | None = None,
     ) -> Receipt:
         """Store one message; see ``add``."""
-        message = Message(role=role, content=content, name=name, sent_at=sent_at, id=id, metadata=metadata or {})
+        given: Mapping[str, Any] = {} if metadata is None else metadata
+        message = Message(role=role, content=content, name=name, sent_at=sent_at, id=id, metadata=given)
         return self.add([message], session=session)[0]
 
     def add_exchange(

@@ -147,6 +147,24 @@ def test_processing_what_was_said(tmp_path):
         assert memory.verify().ok
 
 
+def test_processing_what_strange_people_said(tmp_path):
+    """Names stand in the knowledge that is made, and hold what would be a pattern or a template elsewhere."""
+    names = [case.value for case in TEXTS if plain(case.value, 1_000)] + ["\\", "\\1", "\\g<9>", "$1", "{0}", "(", "["]
+    lines = ["I moved to Lisbon with my wife, and we like it; she told me so.", "We both gave you and your friend my old car.",
+             "Our team is new here and it helps us. Let us say I and my sister work on ours.", "I have two cats and my dog is old."]  # fmt: skip
+    with Memory(tmp_path / "m", embedder="hashing", secrets="allow") as memory:
+        said = [
+            Message(role="user", content=lines[(n + i) % 4], name=name, session=f"s{n}", id=f"{n}.{i}.{name[:20]}")
+            for n, pair in enumerate(itertools.pairwise(names))
+            for i, name in enumerate(pair * 2)
+        ]
+        receipts = memory.add(said)
+        assert not receipts.rejected, receipts.rejected[:3]
+        assert memory.process().messages == len(said)
+        assert memory.verify().ok
+        assert any("\\g<9>" in record.content for record in memory.list(limit=None))
+
+
 def test_importing_files(tmp_path, capsys):
     for number, case in enumerate(corpus.files()):
         file = tmp_path / f"{number}.jsonl"
@@ -278,7 +296,7 @@ def used(trial, tool, argument, call, *also, cases=CASES):
             argument == "ids"
             and not isinstance(named, MnemicError)
             and named.outcome == "stored"
-            and isinstance(case.value, str)
+            and named.id == case.value
         ):
             assert trial.memory.get(named.id).status == "archived", (case, answer)
     if tool == "remember":

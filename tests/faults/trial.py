@@ -14,8 +14,8 @@ HANGS = 5.0
 machine is not counted."""
 LONGEST, QUERY = 1_000_000, 100_000
 CANARY = "The lighthouse keeper repairs the brass clock on Sundays."
-REFUSED = (ValueError, TypeError, RecursionError, corpus.Shout)
-"""By what the schemas of the frameworks refuse values that are no text."""
+REFUSED = (ValueError, TypeError, RecursionError, DeprecationWarning, corpus.Shout)
+"""By what the schemas of the frameworks refuse values that are no text; whether ``NotImplemented`` is true is deprecated."""
 
 
 def kept(text: str) -> str:

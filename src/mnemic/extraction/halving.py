@@ -48,7 +48,7 @@ def _halves(sentence: str) -> list[str]:
     owner = f"{who}'s "
     word = second.split(" ", maxsplit=1)[0].lower()
     if _THEIRS.match(second):
-        other = _THEIRS.sub(owner, second, count=1)
+        other = _THEIRS.sub(lambda _: owner, second, count=1)
     elif match["thing"]:
         return [sentence]
     elif word in AUXILIARIES or (lemma(word) and lemma(word) != word):

@@ -154,7 +154,7 @@ def _rewritten(text: str, speaker: Speaker, *, seen: bool) -> tuple[str, bool]:
         text = _listener(text, _inside(speaker.listener))
     text = _REFLEXIVE.sub(lambda m: "alone" if m[0].lower().startswith("by") else "themselves", text)
     text = _possessives(text, speaker, known=seen or subject_at >= 0, after=0 if seen else subject_at)
-    text = _OBJECT.sub(speaker.inside, text)
+    text = _OBJECT.sub(lambda _: speaker.inside, text)  # not as a template: a name may hold a backslash
     return text, seen or grouped or speaker.inside in text or speaker.name in text
 
 
@@ -238,7 +238,7 @@ def _group(text: str, speaker: Speaker) -> tuple[str, bool]:
     them = "them" if seen else _inside(group)
     if seen:
         text = re.sub(r"\bour\b", "their", text)
-    return re.sub(r"\b(?<!let )us\b", them, text), seen
+    return re.sub(r"\b(?<!let )us\b", lambda _: them, text), seen
 
 
 def _of_group(verb: str) -> str:
@@ -249,9 +249,8 @@ def _of_group(verb: str) -> str:
 def _listener(text: str, listener: str) -> str:
     """Write "you" as the one who is spoken to; what "you" does is left to the caller to refuse."""
     text = _WHEN_YOU.sub(lambda m: f"{m[1]} {listener} {third_person_verb(m[2])}", text)
-    text = re.sub(r"\b[Yy]our\b", f"{listener}'s", text)
-    text = re.sub(r"\b[Yy]ours\b", f"{listener}'s", text)
-    return re.sub(r"\b[Yy]ou\b(?!['\u2019])", listener, text)
+    text = re.sub(r"\b[Yy]ours?\b", lambda _: f"{listener}'s", text)
+    return re.sub(r"\b[Yy]ou\b(?!['\u2019])", lambda _: listener, text)
 
 
 def _possessives(text: str, speaker: Speaker, *, known: bool, after: int) -> str:

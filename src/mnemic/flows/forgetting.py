@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 
+from mnemic.context import quoted
 from mnemic.errors import InvalidInput
 from mnemic.extraction.halving import goes_on
 from mnemic.flows import asking
@@ -36,6 +37,8 @@ _CLAUSE = re.compile(
 """Where another clause begins; rather one too many, because what goes may be gone for good."""
 _OF_THEIRS = re.compile(r"their\b", re.IGNORECASE)
 """In a memory, which is in the third person, what is somebody's own."""
+TOLD = 120
+"""Characters of it that are told."""
 SPARED = 10
 """What resembles a description and stays is told of so many at most."""
 
@@ -104,7 +107,7 @@ def described(engine: Engine, scope: Scope, description: object, zone: tzinfo, *
             clear.append(hit.id)
         elif match and len(spared) < SPARED:
             why = "says something else as well" if match == "clear" else "resembles it"
-            spared.append(Receipt(id=hit.id, outcome="rejected", reason=f"{why}, and was kept: {hit.text[:120]}"))
+            spared.append(Receipt(id=hit.id, outcome="rejected", reason=f"{why}, and was kept: {quoted(hit, TOLD)}"))
     clear += _left_bare(engine, scope, {hit.id: record for hit, record in found}, set(clear), topic)
     gone = set(clear)
     return Described(tuple(clear), tuple(receipt for receipt in spared if receipt.id not in gone))

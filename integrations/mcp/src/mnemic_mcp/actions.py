@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from mnemic import (
@@ -100,7 +100,7 @@ def stored(receipt: Receipt) -> Stored:
     """
     if receipt.outcome == "rejected":
         raise InvalidInput(receipt.reason)
-    return Stored(id=receipt.id, outcome=receipt.outcome, reason=receipt.reason)
+    return Stored(id=receipt.id, outcome=receipt.outcome, reason=quoted(receipt.reason))
 
 
 def forgotten(receipts: Receipts) -> Removed:
@@ -235,13 +235,17 @@ async def _overview(memory: AsyncMemory, records: Sequence[MemoryRecord]) -> Ove
 async def graph(memory: AsyncMemory, id: str, depth: int) -> GraphAnswer:
     """What a memory is linked to."""
     found = await memory.graph(id, depth=depth)
-    return GraphAnswer(
-        memories=record_lines(found.memories),
-        links=[
-            Edge(source=k.source, target=k.target, type=k.type, strength=k.strength, reason=k.reason)
-            for k in found.links
-        ],
-    )
+    known = {record.id: record for record in found.memories}
+    return GraphAnswer(memories=record_lines(found.memories), links=[_edge(link, known) for link in found.links])
+
+
+def _edge(link: Link, known: Mapping[str, MemoryRecord]) -> Edge:
+    """A link; its reason may quote both ends, and is no more to be trusted than either of them."""
+    ends = [known[end] for end in (link.source, link.target) if end in known]
+    told: MemoryRecord | str = link.reason
+    if ends and link.reason:
+        told = dataclasses.replace(min(ends, key=lambda record: record.trust), content=link.reason)
+    return Edge(source=link.source, target=link.target, type=link.type, strength=link.strength, reason=quoted(told))
 
 
 async def consolidated(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 __all__ = [
     "Category",
@@ -21,6 +21,7 @@ __all__ = [
     "Query",
     "Since",
     "Tags",
+    "Task",
     "Tenths",
     "Threshold",
     "Until",
@@ -48,6 +49,11 @@ Importance: TypeAlias = Annotated[
 ]
 Tenths: TypeAlias = Annotated[int | None, Field(ge=1, le=10, description="1 to 10; leave it out to have it computed.")]
 Query: TypeAlias = Annotated[str, Field(description="What you want to know, in plain words.")]
+Task: TypeAlias = Annotated[
+    str,  # and not "or none": the SDK reads texts for these as JSON, and a task may be one
+    BeforeValidator(lambda given: "" if given is None else given),
+    Field(description="What you want to know, in plain words."),
+]
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=100, description="At most so many.")]
 Since: TypeAlias = Annotated[datetime | None, Field(description="Said at this time or later, ISO 8601.")]
 Until: TypeAlias = Annotated[datetime | None, Field(description="Said before this time, ISO 8601.")]

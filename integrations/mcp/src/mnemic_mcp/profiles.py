@@ -36,6 +36,7 @@ from mnemic_mcp.arguments import (
     Query,
     Since,
     Tags,
+    Task,
     Tenths,
     Threshold,
     Until,
@@ -104,8 +105,8 @@ def _recall(memory: AsyncMemory, name: str, scale: Scale) -> Tool:
 
 
 def _context(memory: AsyncMemory, scale: Scale, project: Project | None) -> Tool:
-    async def context(query: Query | None = None, max_tokens: MaxTokens = 2000) -> Context:
-        if query is not None:
+    async def context(query: Task = "", max_tokens: MaxTokens = 2000) -> Context:
+        if query:
             return await actions.context(memory, query, max_tokens)
         answer = await actions.start(memory, max_tokens, project)
         return answer.model_copy(update={"important": scale(answer.important), "recent": scale(answer.recent)})

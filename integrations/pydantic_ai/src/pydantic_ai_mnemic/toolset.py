@@ -99,7 +99,7 @@ def mnemic_toolset(
             receipt = await handle.remember(content, type=type, importance=importance, source="model_inference")
         if receipt.outcome == "rejected":
             raise ToolFailed(receipt.reason)
-        return " ".join(part for part in (receipt.outcome, receipt.id, receipt.reason) if part)
+        return " ".join(part for part in (receipt.outcome, receipt.id, quoted(receipt.reason)) if part)
 
     @toolset.tool
     async def recall(

@@ -42,6 +42,9 @@ def copy(
         InvalidInput: there is something at that place.
         StoreFull, StoreUnavailable: the copy cannot be written.
     """
+    folder = folder.absolute() if folder.name else folder.resolve()
+    if not folder.name:
+        raise errors.InvalidInput(f"{folder} is there already, and this overwrites nothing: name a new folder.")
     beside = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     ours = FileLock(beside / LOCK)
     try:
