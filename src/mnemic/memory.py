@@ -322,6 +322,8 @@ class Memory(Handle):
         """
         if (description is None) == (ids is None):
             raise InvalidInput("forget() takes a description or ids=, one of them.")
+        if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+            raise InvalidInput("reason must be a string.")
         if hard:
             return self._erase(description, ids)
         if ids is not None:

@@ -107,6 +107,7 @@ def test_update_and_forget(trial):
         if not isinstance(receipt, MnemicError) and receipt.outcome == "stored":
             assert held.content == kept(case.value), case
         trial.attempt(case, lambda v=case.value: trial.memory.forget(ids=[v], reason=v), InvalidInput)
+        trial.attempt(case, lambda v=case.value: trial.memory.forget(ids=["other"], reason=v), InvalidInput)
         trial.attempt(case, lambda v=case.value: trial.memory.get(v), InvalidInput)
         if isinstance(case.value, str) and "clock" not in case.value:
             trial.attempt(case, lambda v=case.value: trial.memory.forget(v), InvalidInput)
@@ -495,6 +496,11 @@ def test_store_of_langgraph(trial):
             trial.attempt(case, lambda v=value: store.search((), filter={v: 1}), *REFUSED)
             trial.attempt(case, lambda v=value: store.list_namespaces(prefix=(v,), suffix=("*",)), *REFUSED)
             trial.attempt(case, lambda v=value: store.delete(("keys",), v), *REFUSED)
+            for given in ({"limit": value}, {"offset": value}, {"filter": value}):
+                trial.attempt(case, lambda g=given: store.search(("values",), **g), InvalidInput)
+            for given in ({"ttl": value}, {"index": value}):
+                trial.attempt(case, lambda g=given: store.put(("values",), "k", {"a": "x"}, **g), InvalidInput)
+            trial.attempt(case, lambda v=value: store.list_namespaces(max_depth=v), InvalidInput)
 
 
 def test_chat_memory_of_llama_index(trial):

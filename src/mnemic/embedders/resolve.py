@@ -61,7 +61,7 @@ def _from_text(spec: str) -> Embedder:
     provider, _, model = spec.partition(":")
     if spec == "hashing":
         return HashingEmbedder()
-    if spec and Path(spec).expanduser().is_dir():  # before the colon is looked at: Windows paths have one
+    if spec and _is_folder(spec):  # before the colon is looked at: Windows paths have one
         return _from_folder(Path(spec))
     if not provider or not model or "/" in provider.removeprefix("gateway/") or "\\" in spec:
         raise _not_accepted(spec)
@@ -72,6 +72,13 @@ def _from_text(spec: str) -> Embedder:
     from mnemic.embedders.remote import RemoteEmbedder
 
     return RemoteEmbedder(spec)
+
+
+def _is_folder(spec: str) -> bool:
+    try:
+        return Path(spec).expanduser().is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, or otherwise no name of a file; nobody's home
+        return False
 
 
 def _from_folder(folder: Path) -> Embedder:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, tzinfo
 from typing import Any, cast, get_args
 
@@ -143,7 +143,7 @@ def filters(
     for needed, name in (("session", scope.session), ("project", scope.project)):
         if reach == needed and name is None:
             raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
-    if searched and status is not None and "quarantined" in status:
+    if searched and isinstance(status, Container) and "quarantined" in status:
         raise InvalidInput('What is in quarantine is listed, not searched: list(status=["quarantined"]).')
     chosen = _choice("kinds", kinds, get_args(Kind))
     if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]

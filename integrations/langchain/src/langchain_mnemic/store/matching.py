@@ -25,6 +25,8 @@ def path_of(namespace: Iterable[object]) -> str:
     Raises:
         InvalidNamespaceError: a label is no string, is empty, or holds a dot or a NUL byte.
     """
+    if not isinstance(namespace, (tuple, list)):
+        raise InvalidNamespaceError(f"A namespace is a tuple of labels, not {namespace!r:.60}.")
     labels = (*namespace,)
     for label in labels:
         if not isinstance(label, str) or not label or "." in label or "\x00" in label or not _is_text(label):
@@ -78,6 +80,8 @@ def checked_filter(given: Mapping[str, Any] | None) -> Mapping[str, Any]:
     Raises:
         InvalidInput: they are not; nothing is searched then, because a filter that is not understood protects nothing.
     """
+    if given is not None and not isinstance(given, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"A filter is a mapping of keys to values, not {given!r:.40}.")
     for key, wanted in (given or {}).items():
         if not isinstance(key, str) or not _KEY.fullmatch(key):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(

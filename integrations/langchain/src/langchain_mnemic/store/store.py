@@ -234,7 +234,7 @@ class MnemicStore(BaseStore):
                     asked = op if op.query is None else op._replace(query=self._secrets.redacted(op.query)[0])
                     plan.reads[place] = asked, path_of(op.namespace_prefix)
                 case ListNamespacesOp():
-                    _check_page(op.limit, op.offset)
+                    _check_page(op.limit, op.offset, op.max_depth)
                     for condition in op.match_conditions or ():
                         path_of(condition.path)
                     plan.reads[place] = op, ""
@@ -246,8 +246,11 @@ class MnemicStore(BaseStore):
         path, key = path_of(op.namespace), _checked_key(op.key)
         if op.value is None:
             return _Put(path, key, None, None, [])
-        if op.ttl is not None and not 0 < op.ttl < 1e9:
+        if op.ttl is not None and not (isinstance(op.ttl, (int, float)) and 0 < op.ttl < 1e9):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise InvalidInput(f"ttl is a number of minutes above 0, not {op.ttl!r:.40}.")
+        paths = () if op.index is None or op.index is False else op.index
+        if not isinstance(paths, (list, tuple)) or not all(isinstance(at, str) for at in paths):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise InvalidInput(f"index is False or a list of paths to the texts of the value, not {op.index!r:.40}.")
         if kinds := [kind for name in (*op.namespace, key) for kind in self._secrets.in_name(name)]:
             raise InvalidInput(
                 f"The namespace or the key is a secret ({', '.join(kinds)}), and names are stored as they are. Give another."
@@ -414,9 +417,10 @@ def _check_query(query: object) -> None:
         raise InvalidInput(f"A query is a text, not {query!r:.40}.")
 
 
-def _check_page(limit: int, offset: int) -> None:
-    if limit < 0 or offset < 0:
-        raise InvalidInput(f"limit and offset are 0 or more, not {limit} and {offset}.")
+def _check_page(limit: object, offset: object, depth: object = None) -> None:
+    for name, given in (("limit", limit), ("offset", offset), ("max_depth", 0 if depth is None else depth)):
+        if not isinstance(given, int) or isinstance(given, bool) or given < 0:
+            raise InvalidInput(f"{name} is a whole number from 0, not {given!r:.40}.")
 
 
 def _fields(row: Sequence[Any]) -> dict[str, Any]:
