@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime, tzinfo
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
-from weakref import WeakKeyDictionary
 
 from mnemic.memory import Memory
 from mnemic.projects import Project
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
+from mnemic.services.threads import Limits, Work
 from mnemic.types import (
     ConsolidationAdvice,
     ConsolidationReport,
@@ -63,70 +62,6 @@ if TYPE_CHECKING:
 __all__ = ["AsyncMemory"]
 
 T = TypeVar("T")
-THREADS = 8
-
-
-class _Limit:
-    """How many threads work for one event loop; those that nobody waits for any more count until they end."""
-
-    def __init__(self, loop: Any) -> None:
-        import anyio
-
-        self.threads = anyio.CapacityLimiter(THREADS)
-        self._loop, self._abandoned = loop, 0
-
-    def abandon(self, change: int) -> None:
-        """So many more threads work for nobody."""
-        self._abandoned += change
-        free = max(0, THREADS - self._abandoned)
-        try:
-            self.threads.total_tokens = free
-        except ValueError:  # anyio before 4.12 leaves one place whatever happens
-            self.threads.total_tokens = max(1, free)
-
-    def ended(self) -> None:
-        """One of them has ended; called in it."""
-        soon = getattr(self._loop, "call_soon_threadsafe", None) or self._loop.run_sync_soon
-        with suppress(RuntimeError):  # the loop has ended, and its limit with it
-            soon(self.abandon, -1)
-
-
-class _Limits:
-    """The limit of each event loop: a limiter belongs to the loop it was made in."""
-
-    def __init__(self) -> None:
-        self._of_loop: WeakKeyDictionary[object, _Limit] = WeakKeyDictionary()
-
-    def current(self) -> _Limit:
-        """The limit of the running loop."""
-        from anyio.lowlevel import current_token
-
-        loop = current_token().native_token
-        if loop not in self._of_loop:
-            self._of_loop[loop] = _Limit(loop)
-        return self._of_loop[loop]
-
-
-class _Work:
-    """A call in a thread, and whether it is waited for."""
-
-    def __init__(self, call: Callable[[], Any], limit: _Limit) -> None:
-        self._call, self._limit = call, limit
-        self._begun = False
-        self._first: dict[None, bool] = {}
-
-    def __call__(self) -> Any:
-        self._begun = True
-        try:
-            return self._call()
-        finally:
-            if not self._first.setdefault(None, True):  # the caller has left before
-                self._limit.ended()
-
-    def left(self) -> None:
-        """The caller goes, with the result or without it."""
-        if self._begun and not self._first.setdefault(None, False):
-            self._limit.abandon(+1)
 
 
 class AsyncMemory:
@@ -161,20 +96,20 @@ class AsyncMemory:
             tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing, consolidator=consolidator,
             idle=idle, retention=retention, secrets=secrets, vectors=vectors, durability=durability,
         )  # fmt: skip
-        self._limits = _Limits()
+        self._limits = Limits()
 
     @classmethod
     def over(cls, memory: Memory) -> AsyncMemory:
         """The asynchronous face of a handle that is already open."""
         face = cls.__new__(cls)
-        face._memory, face._limits = memory, _Limits()  # noqa: SLF001 - our own class
+        face._memory, face._limits = memory, Limits()  # noqa: SLF001 - our own class
         return face
 
     async def _run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         import anyio.to_thread
 
         limit = self._limits.current()
-        work = _Work(partial(function, *args, **kwargs), limit)
+        work = Work(partial(function, *args, **kwargs), limit)
         try:
             return await anyio.to_thread.run_sync(work, limiter=limit.threads, abandon_on_cancel=True)
         finally:
