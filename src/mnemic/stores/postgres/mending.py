@@ -36,14 +36,17 @@ def mend(db: Connection, *, idle: bool) -> list[str]:
 
 
 def _vectors(db: Connection) -> list[str]:
-    done: list[str] = []
+    done = mending.unclaimed(db)
     if misfits := db.execute(_MISFITS).fetchall():
         for statement in _REWRITTEN:
             db.execute(statement)
         done.append(f"{len(misfits)} vectors of another length than the model's removed, to be made anew")
+        mending.unclaim(db)
     if spoiled := unusable(db):
         db.execute(f"DELETE FROM vectors WHERE doc IN {_AMONG}", (db.dialect.many(spoiled),))
         done.append(f"{len(spoiled)} vectors that are none removed, to be made anew")
+    if "model" not in reading.header(db):
+        db.execute("DROP INDEX IF EXISTS vectors_hnsw")  # the next model makes one of its own length
     if missing_index(db):
         db.dialect.vectors.claimed(db, "vectors", int(reading.header(db)["dimension"]))
         done.append("the index over the vectors made anew")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.clock import now, to_micros
 
-__all__ = ["mend"]
+__all__ = ["mend", "unclaim", "unclaimed"]
 
 _DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 _OWNED = (
@@ -29,6 +29,20 @@ _UNVECTORED = f"""INSERT INTO pending(task, doc, user, since) SELECT 'embed', d.
     FROM ({_OWNED}) d WHERE d.doc NOT IN (SELECT doc FROM vectors)
     AND d.doc NOT IN (SELECT doc FROM pending WHERE task = 'embed') RETURNING doc"""
 _RELEASED = "UPDATE memories SET status = 'short_term' WHERE status = 'consolidating' RETURNING doc"
+
+
+_HALF = """DELETE FROM header WHERE key IN ('model', 'dimension')
+    AND 1 = (SELECT count(*) FROM header WHERE key IN ('model', 'dimension')) RETURNING key"""
+
+
+def unclaimed(db: Connection) -> list[str]:
+    """A header that names half of a model names none: the vectors are made anew."""
+    return ["the header named half of a model: vectors are made anew"] if db.execute(_HALF).fetchall() else []
+
+
+def unclaim(db: Connection) -> None:
+    """Where no vector is left, the next model may claim the record: what the header said was true of none of them."""
+    db.execute("DELETE FROM header WHERE key IN ('model', 'dimension') AND NOT EXISTS (SELECT 1 FROM vectors)")
 
 
 def mend(db: Connection, *, idle: bool) -> list[str]:

@@ -13,8 +13,6 @@ __all__ = ["mend"]
 _AMONG = "(SELECT value FROM json_each(?))"
 _MISFITS = """DELETE FROM vectors WHERE length(vector) != 2 * (SELECT value FROM header WHERE key = 'dimension')
     OR NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension') RETURNING doc"""
-_HALF = """DELETE FROM header WHERE key IN ('model', 'dimension')
-    AND 1 = (SELECT count(*) FROM header WHERE key IN ('model', 'dimension')) RETURNING key"""
 _NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(doc) FROM messages), 0),
     coalesce((SELECT max(doc) FROM episodes), 0), coalesce((SELECT max(doc) FROM memories), 0),
     coalesce((SELECT max(doc) FROM events), 0)) WHERE true ON CONFLICT DO NOTHING RETURNING key"""
@@ -22,15 +20,12 @@ _NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(do
 
 def mend(db: SqliteConnection, *, idle: bool) -> list[str]:
     """Put right what is safe, in the caller's transaction; a line for each thing that was done."""
-    done: list[str] = []
-    if db.execute(_HALF).fetchall():
-        done.append("the header named half of a model: vectors are made anew")
+    done = mending.unclaimed(db)
     if db.execute(_NEXT).fetchall():
         done.append("the number of the next record found again")
     if misfits := db.execute(_MISFITS).fetchall():
         done.append(f"{len(misfits)} vectors of another length than the model's removed, to be made anew")
-        if not db.execute("SELECT 1 FROM vectors LIMIT 1").fetchall():  # the header says something of none of them
-            db.execute("DELETE FROM header WHERE key IN ('model', 'dimension')")
+        mending.unclaim(db)
     if unusable := numbers.unusable(db):
         db.execute(f"DELETE FROM vectors WHERE doc IN {_AMONG}", (db.dialect.many(unusable),))
         done.append(f"{len(unusable)} vectors that are none removed, to be made anew")
