@@ -551,9 +551,14 @@ def test_capability_of_pydantic_ai(trial, inject):
 
     capability = MnemicCapability(trial.memory, inject=inject, idle=False, tools=False)
     agent = Agent(TestModel(custom_output_text="Well."), capabilities=[capability])
-    for number, case in enumerate(some(TEXTS, inject == "user")):
-        for name, prompt in ((f"s{number}", case.value), (f"l{number}", [case.value, "."])):
-            trial.door(case, lambda p=prompt, n=name: agent.run_sync(p, conversation_id=n), longest=10**9)
+    asked = [
+        (case, name, prompt)
+        for number, case in enumerate(some(TEXTS, inject == "user"))
+        for name, prompt in ((f"s{number}", case.value), (f"l{number}", [case.value, "."]))
+    ]
+    with asyncio.Runner() as loop:  # run_sync would leave a loop of its own open
+        for case, name, prompt in asked:
+            trial.door(case, lambda p=prompt, n=name: loop.run(agent.run(p, conversation_id=n)), longest=10**9)
             said = "".join(heard(trial, session=name))
             wanted = kept(case.value) if prompt is case.value else "\n".join(filter(None, [kept(case.value), "."]))
             assert said == (wanted if wanted.strip() else "") + "Well.", case

@@ -188,6 +188,6 @@ def test_pydantic_ai(memory, listener):
 
     capability = MnemicCapability(memory, idle=False, tools=False)
     agent = Agent(TestModel(custom_output_text="Well."), capabilities=[capability])
-    listener.tried(lambda: agent.run_sync(SAID, conversation_id=SECRET) and None)
-    listener.tried(lambda: agent.run_sync("x" * 10, conversation_id=SECRET) and None)
+    listener.tried(lambda: asyncio.run(agent.run(SAID, conversation_id=SECRET)) and None)
+    listener.tried(lambda: asyncio.run(agent.run("x" * 10, conversation_id=SECRET)) and None)
     silent(listener)
