@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         StoreUnavailable,
+        UnknownArgument,
     )
     from mnemic.flows.idle import Idle, IdleTrigger
     from mnemic.flows.preferences import Preferences
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from mnemic.safety.secrets import SecretPolicy
     from mnemic.scopes import new_session
     from mnemic.types import (
+        UNSET,
         ClusterSummary,
         ConsolidationAdvice,
         ConsolidationReport,
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
         SessionView,
         StageUsage,
         Stats,
+        Unset,
         VerifyReport,
     )
 
@@ -106,6 +109,7 @@ _HOME = {
         "StoreFull",
         "StoreReadOnly",
         "StoreUnavailable",
+        "UnknownArgument",
     ),
     "mnemic.flows.idle": ("Idle", "IdleTrigger"),
     "mnemic.flows.preferences": ("Preferences",),
@@ -124,6 +128,7 @@ _HOME = {
     "mnemic.safety.secrets": ("SecretPolicy",),
     "mnemic.scopes": ("new_session",),
     "mnemic.types": (
+        "UNSET",
         "ClusterSummary",
         "ConsolidationAdvice",
         "ConsolidationReport",
@@ -146,6 +151,7 @@ _HOME = {
         "SessionView",
         "StageUsage",
         "Stats",
+        "Unset",
         "VerifyReport",
     ),
 }
@@ -154,6 +160,7 @@ _MODULE_OF = {name: module for module, names in _HOME.items() for name in names}
 __version__ = "0.1.0"
 
 __all__ = [
+    "UNSET",
     "AsyncMemory",
     "CachedEmbedder",
     "Chroma",
@@ -216,6 +223,8 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "TokenCounter",
+    "UnknownArgument",
+    "Unset",
     "VerifyReport",
     "__version__",
     "new_session",

@@ -17,8 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 from mnemic.memory import Memory
 from mnemic.projects import Project
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
+from mnemic.services.calls import explaining, method_hint
 from mnemic.services.threads import Limits, Work
 from mnemic.types import (
+    UNSET,
     ConsolidationAdvice,
     ConsolidationReport,
     Emotion,
@@ -43,6 +45,7 @@ from mnemic.types import (
     Source,
     Stats,
     Status,
+    Unset,
     VerifyReport,
 )
 
@@ -64,6 +67,7 @@ __all__ = ["AsyncMemory"]
 T = TypeVar("T")
 
 
+@explaining
 class AsyncMemory:
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
@@ -105,6 +109,13 @@ class AsyncMemory:
         face._memory, face._limits = memory, Limits()  # noqa: SLF001 - our own class
         return face
 
+    if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
+
+        def __getattr__(self, name: str) -> Never:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}.{method_hint(type(self), name)}", name=name, obj=self
+            )
+
     async def _run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         import anyio.to_thread
 
@@ -126,7 +137,11 @@ class AsyncMemory:
         return self._memory.idle
 
     def scoped(
-        self, *, user: str | None = None, project: str | Project | None = None, session: str | None = None
+        self,
+        *,
+        user: str | Unset = UNSET,
+        project: str | Project | Unset | None = UNSET,
+        session: str | Unset | None = UNSET,
     ) -> AsyncMemory:
         """See ``Memory.scoped``."""
         other = AsyncMemory.over(self._memory.scoped(user=user, project=project, session=session))
@@ -187,16 +202,16 @@ class AsyncMemory:
         self,
         id: str,
         *,
-        content: str | None = None,
-        type: MemoryType | None = None,
-        category: str | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        importance: float | None = None,
-        valid_at: datetime | None = None,
-        invalid_at: datetime | None = None,
-        delete_after: datetime | None = None,
-        source: Source | None = None,
+        content: str | Unset = UNSET,
+        type: MemoryType | Unset = UNSET,
+        category: str | Unset | None = UNSET,
+        tags: Sequence[str] | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        importance: float | Unset | None = UNSET,
+        valid_at: datetime | Unset | None = UNSET,
+        invalid_at: datetime | Unset | None = UNSET,
+        delete_after: datetime | Unset | None = UNSET,
+        source: Source | Unset = UNSET,
     ) -> Receipt:
         """See ``Memory.update``."""
         return await self._run(

@@ -4,6 +4,7 @@ Each message says what happened, why, and what to do about it::
 
     MnemicError
     ├── InvalidInput            (also ValueError)      the caller's value cannot be used
+    │   └── UnknownArgument     (also TypeError)       the method takes no argument of that name
     ├── NotFound                (also LookupError)     no such record for this user
     ├── ConfigurationError                             an argument of the handle is wrong
     │   └── MissingExtra        (also ImportError)     an optional package is not installed
@@ -43,6 +44,7 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "UnknownArgument",
 ]
 
 
@@ -52,6 +54,10 @@ class MnemicError(Exception):
 
 class InvalidInput(MnemicError, ValueError):
     """A value from the caller cannot be used; nothing was changed."""
+
+
+class UnknownArgument(InvalidInput, TypeError):
+    """The method takes no argument of that name; nothing was done."""
 
 
 class NotFound(MnemicError, LookupError):

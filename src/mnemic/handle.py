@@ -12,6 +12,7 @@ from mnemic.errors import ConfigurationError
 from mnemic.flows import asking, knowing, maintaining, opening
 from mnemic.flows.guarding import discreet
 from mnemic.protocols import Embedder
+from mnemic.services.calls import method_hint
 from mnemic.types import ProcessReport, Receipt, Scope, SessionView, Stats, VerifyReport
 
 if TYPE_CHECKING:
@@ -29,6 +30,13 @@ class Handle:
     _engine: Engine
     _scope: Scope
     _zone: tzinfo
+
+    if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
+
+        def __getattr__(self, name: str) -> Never:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}.{method_hint(type(self), name)}", name=name, obj=self
+            )
 
     @property
     def scope(self) -> Scope:

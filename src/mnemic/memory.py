@@ -18,6 +18,7 @@ from mnemic.projects import Project, project_id
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.text.showing import shown
 from mnemic.types import (
+    UNSET,
     ConsolidationAdvice,
     ConsolidationReport,
     Emotion,
@@ -38,6 +39,7 @@ from mnemic.types import (
     SearchResult,
     Source,
     Status,
+    Unset,
 )
 
 if TYPE_CHECKING:
@@ -133,21 +135,23 @@ class Memory(Handle):
         )  # fmt: skip
 
     def scoped(
-        self, *, user: str | None = None, project: str | Project | None = None, session: str | None = None
+        self,
+        *,
+        user: str | Unset = UNSET,
+        project: str | Project | Unset | None = UNSET,
+        session: str | Unset | None = UNSET,
     ) -> Memory:
-        """Another handle on the same record; what is not given stays as it is here.
+        """Another handle on the same record; what is not given stays as it is here, and ``None`` leaves it out.
 
         A new user starts without project and session.
         """
         here = self._scope
-        same = user is None or user == here.user
+        same = user is UNSET or user == here.user
+        project = (here.project if same else None) if project is UNSET else project_id(project)
+        session = (here.session if same else None) if session is UNSET else session
         other = Memory.__new__(Memory)
         other._engine, other._zone = self._engine, self._zone  # noqa: SLF001 - our own class
-        scope = scopes.scope(
-            here.user if user is None else user,
-            project_id(project) if project is not None or not same else here.project,
-            session if session is not None or not same else here.session,
-        )
+        scope = scopes.scope(here.user if user is UNSET else user, project, session)
         other._scope = named(self._engine.secrets, scope)  # noqa: SLF001 - our own class
         return other
 
@@ -251,18 +255,18 @@ class Memory(Handle):
         self,
         id: str,
         *,
-        content: str | None = None,
-        type: MemoryType | None = None,
-        category: str | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        importance: float | None = None,
-        valid_at: datetime | None = None,
-        invalid_at: datetime | None = None,
-        delete_after: datetime | None = None,
-        source: Source | None = None,
+        content: str | Unset = UNSET,
+        type: MemoryType | Unset = UNSET,
+        category: str | Unset | None = UNSET,
+        tags: Sequence[str] | Unset | None = UNSET,
+        metadata: Mapping[str, Any] | Unset | None = UNSET,
+        importance: float | Unset | None = UNSET,
+        valid_at: datetime | Unset | None = UNSET,
+        invalid_at: datetime | Unset | None = UNSET,
+        delete_after: datetime | Unset | None = UNSET,
+        source: Source | Unset = UNSET,
     ) -> Receipt:
-        """Write the next version of a memory; what is not given stays. Earlier versions are kept: see ``history``.
+        """Write the next version of a memory; what is not given stays, ``None`` clears. Earlier versions: see ``history``.
 
         With a new ``content``, what was made of the earlier words (summary, keywords, its mood) is made again.
 
@@ -273,10 +277,10 @@ class Memory(Handle):
             category: one word for its kind.
             tags: the whole list.
             metadata: the whole of it.
-            importance: 0 to 1; it is kept from then on, and not computed anew.
+            importance: 0 to 1, pinned from then on; ``None`` lets it be computed again.
             valid_at: from when it is true.
-            invalid_at: until when.
-            delete_after: when it is erased for good.
+            invalid_at: until when; ``None``: it holds.
+            delete_after: its lifetime; ``None``: none.
             source: whose words the new content is, where it is not the memory's own source any more; it is believed no more
                 than that source is. What is not trusted (below 0.5) cannot take the place of what is: it is rejected.
 

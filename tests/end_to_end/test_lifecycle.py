@@ -167,6 +167,16 @@ class TestWalls:
         assert "archived" not in statuses(memory, ids)
         assert [link.type for link in memory.graph(ids[0]).links] == ["contradicts"]
 
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [("Leo beat Sam", "Sam beat Leo"), ("Rob owes me 20 euros", "I owe Rob 20 euros")],
+    )
+    def test_reversed_roles_are_kept_apart_and_deny_nothing(self, memory, one, other):
+        ids = [memory.remember(text, importance=0.9).id for text in (one, other)]
+        memory.consolidate(min_age_hours=0, similarity_threshold=0.3)
+        assert {record.content for record in memory.list()} == {one, other}
+        assert not memory.graph(ids[0]).links
+
     def test_a_link_of_the_user_is_not_overwritten(self, memory):
         a, b = told(memory, (BIKE, OTHER))
         memory.link(a, b, "contradicts", strength=0.5, reason="I say so")

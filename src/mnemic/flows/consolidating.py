@@ -220,6 +220,8 @@ def _contradictions(
     for a, b in grouped.conflicts:
         target, source = (stands.get(records[place].id, records[place].id) for place in (a, b))
         why = differs(records[a].content, records[b].content) or "what they say"
+        if why == "role":  # both may be true: each beat the other once
+            continue
         if source != target and (target, source) not in found:
             reason = f"near, but they differ in {why}"
             found.setdefault((source, target), Link(source=source, target=target, type="contradicts", reason=reason))

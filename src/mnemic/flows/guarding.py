@@ -6,11 +6,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from inspect import isfunction
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt
 from mnemic.safety.fences import without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
+from mnemic.services.calls import explained
 from mnemic.text.showing import shown
 from mnemic.types import (
     AddEpisode,
@@ -219,6 +221,8 @@ def _discreet(method: Callable[..., Any]) -> Callable[..., Any]:
             _hush(error, _DEFAULT if engine is None else engine.secrets)
             raise
         except (TypeError, ValueError, AttributeError) as error:
+            if isinstance(error, TypeError) and (better := explained(error, method, kwargs)) is not error:
+                raise better from None
             if damage := _damage(getattr(self, "_engine", None), error):
                 raise StoreCorrupt(
                     f"The record cannot be read: {damage}. Run mnemic doctor --deep, or restore a backup."
@@ -230,14 +234,9 @@ def _discreet(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def _damage(engine: Engine | None, error: Exception) -> str:
     """What is damaged in the record, where an error arose in what reads it: empty when nothing is, or it is somebody else's."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    if (
-        engine is None
-        or at is None
-        or not at.tb_frame.f_globals.get("__name__", "").startswith(("mnemic.", "json", "numpy"))
-    ):
+    frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
+    reached = len(frames) > 1  # else the arguments were wrong, and the method was never entered
+    if engine is None or not reached or not frames[-1].startswith(("mnemic.", "json", "numpy")):
         return ""
     try:
         found = engine.store.verify(deep=True).findings

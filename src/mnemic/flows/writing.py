@@ -19,6 +19,7 @@ from mnemic.text.clock import aware, now, to_micros
 from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import (
+    UNSET,
     AddMessage,
     Archive,
     Change,
@@ -261,12 +262,14 @@ def _source(value: Any) -> Source:
 
 
 def _changed(name: str, value: object, zone: tzinfo) -> Any:
-    """The checked new value of one field of a memory."""
+    """The checked new value of one field of a memory; ``None`` clears those that may be empty."""
     match name:
         case "importance":
-            return _fraction(name, value)
+            return None if value is None else _fraction(name, value)
+        case "category":
+            return _optional(name, value, limit=MAX_CONTENT)
         case "tags":
-            return _words(name, value)
+            return () if value is None else _words(name, value)
         case "metadata":
             return json_object(name, value)
         case "valid_at" | "invalid_at" | "delete_after":
@@ -298,9 +301,11 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     if not isinstance(held, MemoryRecord):
         what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
         raise InvalidInput(f"{id!r} is {what}. Remember a correction instead.")
-    changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not None}
+    changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not UNSET}
     if "importance" in changed:
-        changed["pinned"] = True
+        changed["pinned"] = changed["importance"] is not None
+        if not changed["pinned"]:
+            del changed["importance"]
     _said_by(changed, held)
     if is_trusted(held.trust) and not is_trusted(changed.get("trust")):
         why = "what is not trusted cannot take the place of what is; remember it as a memory of its own"

@@ -14,7 +14,7 @@ from mnemic.text.terms import STOP_WORDS, content_terms
 
 __all__ = ["Difference", "differs"]
 
-Difference = Literal["number", "date", "name", "polarity", "value"]
+Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
 _WORDS = re.compile(r"\w+(?:['\u2019]\w+)*", re.UNICODE)
 _NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*")
@@ -36,6 +36,8 @@ _NEGATIONS = frozenset(
     quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
     avoided lack lacks lacked unable former formerly ex longer""".split()
 )
+_SPEAKER = frozenset("i me we us".split())
+_JOINED = frozenset("and or".split())
 _ALIGNED = 300
 """Terms of a statement that can be compared word by word in reasonable time; longer ones differ unless they are equal."""
 _REPLACED = 2
@@ -66,6 +68,22 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
     return frozenset(found)
 
 
+def _roles(text: str, names: frozenset[str]) -> list[set[str]]:
+    """Who is named, in order of first mention; those joined by "and" or "or" are one. The speaker is a name as well."""
+    found: list[set[str]] = []
+    joined = False
+    for match in _WORDS.finditer(text):
+        word = match[0].casefold().removesuffix("'s").removesuffix("\u2019s")
+        name = "i" if word in _SPEAKER else word if word in names else ""
+        if name and not any(name in group for group in found):
+            if joined and found:
+                found[-1].add(name)
+            else:
+                found.append({name})
+        joined = bool(name) or (joined and word in _JOINED)
+    return found
+
+
 def _negations(words: list[str]) -> int:
     return sum(word in _NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
 
@@ -93,8 +111,8 @@ def differs(first: str, second: str) -> Difference | None:
         second: another about what seems the same thing.
 
     Returns:
-        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``value`` (words exchanged in an
-        equal sentence: purple for cyan), or None. The answer is the same in both directions.
+        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (the same names in another
+        order: who owes whom), ``value`` (words exchanged in an equal sentence: purple for cyan), or None. The answer is the same in both directions.
     """
     words = [_WORDS.findall(text.lower()) for text in (first, second)]
     sets = [set(found) for found in words]
@@ -106,6 +124,9 @@ def differs(first: str, second: str) -> Difference | None:
         return "polarity"
     lower = {w for text in (first, second) for w in _WORDS.findall(text) if w.islower()}
     known = _names(first, lower) | _names(second, lower)
-    if _names(first, lower, known) != _names(second, lower, known):
+    names = _names(first, lower, known)
+    if names != _names(second, lower, known):
         return "name"
+    if _roles(first, names) != _roles(second, names):
+        return "role"
     return "value" if _exchanged(*sorted((first, second))) else None

@@ -54,9 +54,10 @@ from mnemic.types.reports import (
     VerifyReport,
 )
 from mnemic.types.results import Hit, MemoryContext, MemorySummary, Receipt, Receipts, SearchResult
-from mnemic.types.words import Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status
+from mnemic.types.words import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
 
 __all__ = [
+    "UNSET",
     "Absorption",
     "AddEpisode",
     "AddMemory",
@@ -120,6 +121,7 @@ __all__ = [
     "Supersede",
     "Touch",
     "Undo",
+    "Unset",
     "VerifyReport",
     "Waiting",
     "Work",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from enum import Enum
+from typing import Final, Literal
 
 __all__ = [
     "SESSION_SUMMARY",
+    "UNSET",
     "UNTRUSTED",
     "Evidence",
     "Kind",
@@ -15,6 +17,7 @@ __all__ = [
     "Reach",
     "Source",
     "Status",
+    "Unset",
 ]
 
 Kind = Literal["message", "episode", "memory"]
@@ -40,6 +43,18 @@ LinkType = Literal["extends", "contradicts", "implements", "references", "supers
 
 
 Source = Literal["direct_user", "model_inference", "tool_internal", "tool_external", "document"]
+
+
+class Unset(Enum):
+    """The type of ``UNSET``: an argument that was not given, where ``None`` has a meaning of its own."""
+
+    UNSET = "unset"
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET: Final = Unset.UNSET
 
 
 SESSION_SUMMARY = "session_summary"

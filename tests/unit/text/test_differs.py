@@ -24,6 +24,9 @@ DIFFERENT = [
     ("Her favourite colour is purple", "Her favourite colour is cyan", "value"),
     ("The service uses tabs for indentation", "The service uses spaces for indentation", "value"),
     ("The door is open", "The door is closed", "value"),
+    ("Leo beat Sam", "Sam beat Leo", "role"),
+    ("I owe Rob 20 euros", "Rob owes me 20 euros", "role"),
+    ("Ana's brother married Eva", "Eva's brother married Ana", "role"),
     (
         "Ana goes to work every day by the old blue city bicycle",
         "Ana goes to work every day by the crowded early commuter train",
@@ -41,6 +44,8 @@ SAME = [
     ("She really loves her garden in Porto", "She loves her garden in Porto"),
     ("The cat is called Miso", "The cat is called Miso, the cat"),
     ("He doesn't eat meat", "He does not eat meat"),
+    ("Ana and Ben moved to Oslo", "Ben and Ana moved to Oslo"),
+    ("My dentist is Dr. Costa", "Dr. Costa is my dentist"),
     ("The old bicycle stands in the cellar", "The old bicycle she bought from her brother stands in the cellar"),
 ]
 

@@ -215,10 +215,11 @@ def _ooda(memory: AsyncMemory, project: Project | None) -> list[Tool]:
         id: OneId, content: Content | None = None, type: Kind | None = None, category: Category = None,
         tags: Tags = None, importance: Tenths = None,
     ) -> Stored:  # fmt: skip
-        receipt = await memory.update(
-            id, content=content, type=type, category=category, tags=tags, importance=_fraction(importance),
-            source=None if content is None else SOURCE,
-        )  # fmt: skip
+        values = {
+            "content": content, "type": type, "category": category, "tags": tags, "importance": _fraction(importance),
+            "source": None if content is None else SOURCE,
+        }  # fmt: skip
+        receipt = await memory.update(id, **{name: value for name, value in values.items() if value is not None})
         return actions.stored(receipt)
 
     rewrite = "Write the next version of a memory; what is not given stays, and earlier versions are kept."

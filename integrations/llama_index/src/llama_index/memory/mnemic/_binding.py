@@ -81,7 +81,8 @@ def bind(
         root, name = memory, _remembered(memory)
     else:
         root, name = _opened(memory, dict(options or {}), record)
-    return Binding(root.scoped(user=user, project=project, session=session), root, name)
+    names = {"user": user, "project": project, "session": session}
+    return Binding(root.scoped(**{level: given for level, given in names.items() if given is not None}), root, name)
 
 
 def _remembered(handle: Memory) -> str:

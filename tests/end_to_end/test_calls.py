@@ -1,0 +1,101 @@
+"""How the methods are called: what clears a field, and what a wrong name is answered with."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from mnemic import UNSET, AsyncMemory, InvalidInput, Memory, UnknownArgument
+
+LATER = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as opened:
+        yield opened
+
+
+def test_none_clears_a_field_and_what_is_not_given_stays(memory):
+    held = memory.remember("Ana drinks tea", category="drink", tags=["tea"], metadata={"a": 1}, importance=0.9)
+    memory.update(held.id, delete_after=LATER, invalid_at=LATER, valid_at=LATER)
+    memory.update(held.id, content="Ana drinks green tea")
+    kept = memory.get(held.id)
+    assert (kept.delete_after, kept.invalid_at, kept.category, kept.tags) == (LATER, LATER, "drink", ("tea",))
+    cleared = ("delete_after", "invalid_at", "valid_at", "category", "tags", "metadata", "importance")
+    assert memory.update(held.id, **dict.fromkeys(cleared)).outcome == "stored"
+    now = memory.get(held.id)
+    assert (now.delete_after, now.invalid_at, now.valid_at, now.category) == (None, None, None, None)
+    assert (now.tags, dict(now.metadata), now.pinned) == ((), {}, False)
+    assert now.content == "Ana drinks green tea"
+    assert memory.verify().ok
+
+
+@pytest.mark.parametrize("field", ["content", "type", "source"])
+def test_what_a_memory_cannot_be_without_is_not_cleared(memory, field):
+    held = memory.remember("Ana drinks tea")
+    with pytest.raises(InvalidInput):
+        memory.update(held.id, **{field: None})
+    assert memory.get(held.id).version == 1
+
+
+def test_an_asynchronous_handle_tells_none_from_not_given(memory):
+    held = memory.remember("Ana drinks tea", category="drink")
+
+    async def clear():
+        face = AsyncMemory.over(memory)
+        assert (await face.update(held.id, category=UNSET)).outcome == "duplicate"
+        assert (await face.update(held.id, category=None)).outcome == "stored"
+
+    asyncio.run(clear())
+    assert memory.get(held.id).category is None
+
+
+def test_none_widens_a_handle(memory):
+    inner = memory.scoped(project="site", session="s1")
+    assert inner.scoped().scope == inner.scope
+    assert inner.scoped(session=None).scope.project == "site"
+    assert inner.scoped(project=None).scope == inner.scope.__class__(user="ana", project=None, session="s1")
+    assert inner.scoped(user="ben").scope.project is None
+    with pytest.raises(InvalidInput):
+        inner.scoped(user=None)
+
+
+@pytest.mark.parametrize(
+    ("call", "meant"),
+    [
+        (lambda memory: memory.search("tea", limit=5), "k"),
+        (lambda memory: memory.search("tea", top_k=5), "k"),
+        (lambda memory: memory.search("tea", user_id="ana"), "scoped(user=...)"),
+        (lambda memory: memory.search("tea", filters={"a": 1}), "metadata"),
+        (lambda memory: memory.get_memory_context("tea", max_token=5), "max_tokens"),
+        (lambda memory: memory.list(k=5), "limit"),
+        (lambda memory: Memory(":memory:", user_id="ana"), "user"),
+        (lambda memory: asyncio.run(AsyncMemory.over(memory).search("tea", top_k=5)), "k"),
+    ],
+)
+def test_an_unknown_argument_names_the_nearest_and_reads_nothing(memory, call, meant, monkeypatch):
+    monkeypatch.setattr(memory._engine.store, "verify", lambda **_: pytest.fail("the record was checked"))
+    with pytest.raises(UnknownArgument) as caught:
+        call(memory)
+    assert f"Did you mean {meant}?" in str(caught.value)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_a_missing_argument_is_pythons_own_error(memory, monkeypatch):
+    monkeypatch.setattr(memory._engine.store, "verify", lambda **_: pytest.fail("the record was checked"))
+    with pytest.raises(TypeError, match="query"):
+        memory.search()
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("get_all", "list()"), ("delete", "forget(ids=[...])"), ("serch", "search")]
+)
+def test_an_unknown_method_names_the_nearest(memory, name, meant):
+    for face in (memory, AsyncMemory.over(memory)):
+        with pytest.raises(AttributeError, match="Did you mean") as caught:
+            getattr(face, name)
+        assert meant in str(caught.value)
+        assert not hasattr(face, "__no_such_protocol__")
