@@ -17,8 +17,8 @@ C = TypeVar("C", bound=type)
 _ARGUMENTS: Mapping[str, str] = {
     "top_k": "k", "n": "k", "n_results": "k", "similarity_top_k": "k", "limit": "k", "max_results": "k", "k": "limit",
     "user_id": "user", "project_id": "project", "session_id": "session", "run_id": "session", "thread_id": "session",
-    "filter": "metadata", "filters": "metadata", "threshold": "min_similarity", "score_threshold": "min_similarity", "type": "types",
-    "memory_type": "type", "text": "content", "path": "location", "folder": "location", "model": "embedder",
+    "filter": "metadata", "filters": "metadata", "threshold": "min_similarity", "score_threshold": "min_similarity",
+    "type": "types", "memory_type": "type", "text": "content", "path": "location", "folder": "location",
     "budget": "max_tokens", "token_limit": "max_tokens", "before": "until", "after": "since", "start": "since",
     "end": "until",
 }  # fmt: skip
@@ -55,7 +55,8 @@ def explained(error: TypeError, method: Callable[..., Any], given: Mapping[str, 
 
 def method_hint(face: type, name: str) -> str:
     """What to call instead of a method that a class does not have; empty when nothing is near."""
-    calls = {known: known for known in dir(face) if not known.startswith("_")} | _METHODS
+    public: dict[str, str] = {known: known for known in dir(face) if not known.startswith("_")}
+    calls = {**public, **_METHODS}
     near = get_close_matches(name, calls, n=1)
     meant = calls[near[0]] if near else ""
     return f" Did you mean {meant}?" if meant else ""

@@ -112,7 +112,8 @@ def differs(first: str, second: str) -> Difference | None:
 
     Returns:
         ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (the same names in another
-        order: who owes whom), ``value`` (words exchanged in an equal sentence: purple for cyan), or None. The answer is the same in both directions.
+        order: who owes whom), ``value`` (words exchanged in an equal sentence: purple for cyan), or None. The answer is the
+        same in both directions.
     """
     words = [_WORDS.findall(text.lower()) for text in (first, second)]
     sets = [set(found) for found in words]

@@ -215,7 +215,7 @@ def _ooda(memory: AsyncMemory, project: Project | None) -> list[Tool]:
         id: OneId, content: Content | None = None, type: Kind | None = None, category: Category = None,
         tags: Tags = None, importance: Tenths = None,
     ) -> Stored:  # fmt: skip
-        values = {
+        values: dict[str, Any] = {
             "content": content, "type": type, "category": category, "tags": tags, "importance": _fraction(importance),
             "source": None if content is None else SOURCE,
         }  # fmt: skip

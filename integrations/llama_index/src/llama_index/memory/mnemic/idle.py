@@ -52,7 +52,7 @@ class IdleConsolidation(BaseEventHandler):
     def model_post_init(self, context: Any, /) -> None:
         """Find the trigger."""
         super().model_post_init(context)
-        self._trigger = self.memory.scoped(user=self.user).idle
+        self._trigger = (self.memory if self.user is None else self.memory.scoped(user=self.user)).idle
 
     @classmethod
     def class_name(cls) -> str:
