@@ -10,7 +10,7 @@ import pytest
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import rows
-from mnemic.indexes.vector.chroma import shelf
+from mnemic.indexes.vector.chroma import ChromaIndex, shelf
 from mnemic.indexes.vector.chroma.client import closed, embedded_client, server_client
 from mnemic.testing import VectorIndexSuite
 from mnemic.testing.chroma_servers import ChromaServer, chroma_server
@@ -60,6 +60,22 @@ def small(monkeypatch):
 def opened(folder, vectors, **settings):
     tiers = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.6)
     return Memory(folder, user="ana", embedder="hashing", consolidator=tiers, vectors=vectors, **settings)
+
+
+def test_chroma_is_asked_from_the_first_record_on(tmp_path, monkeypatch):
+    monkeypatch.undo()  # with the figures that users get
+    asked = []
+    nearest = ChromaIndex.nearest
+    monkeypatch.setattr(ChromaIndex, "nearest", lambda *given: asked.append(nearest(*given)) or asked[-1])
+    with opened(tmp_path / "memory", "chroma") as memory:
+        memory.add_message("The harbour lies in Lisbon.")
+        memory.flush()
+        assert memory.search("harbour")[0].text == "The harbour lies in Lisbon."
+        assert len(asked) == 1 and asked[0]
+        memory.add([Message(role="user", content=f"Ship {n} is in the harbour.") for n in range(300)])
+        memory.flush()
+        memory.search("harbour")
+        assert len(set(asked[-1])) >= 300
 
 
 @contextmanager

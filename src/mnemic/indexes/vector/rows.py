@@ -23,7 +23,7 @@ Fetch = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
 ENOUGH = 200
 """Rows a search wants to rank by meaning, as many as a recipe takes from each search."""
 FETCHED = 4_000
-"""Rows that are fetched and multiplied rather than looked up: fewer cannot be found faster through an index."""
+"""Rows left by a filter that are fetched and multiplied rather than looked up: an index would have to find them among all."""
 ASKED, SPARE, FURTHER = 400, 2, 4
 """How many an index is asked for at least, how many times what should be enough, and how many times more when it was not."""
 COSTS = 4
@@ -148,10 +148,11 @@ class FoundCosines:
         self._exact = np.zeros(size, np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
-        """Find the nearest of the rows a search may return; few are fetched and multiplied without asking the index."""
+        """Find the nearest of the rows a search may return; the few that a filter leaves are compared without asking the index."""
         many = int(allowed.sum())
         asked = max(ASKED, math.ceil(SPARE * ENOUGH * len(allowed) / max(many, 1)))
-        while many > max(FETCHED, asked * COSTS):
+        filtered = many < len(allowed) / 2
+        while many and not (filtered and many <= max(FETCHED, asked * COSTS)):
             found = [self._vectors.nearest(one, asked) for one in self._wordings]
             near = [rows for rows in found if rows is not None]
             if len(near) < len(found):

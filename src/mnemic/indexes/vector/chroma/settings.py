@@ -20,7 +20,8 @@ class Chroma:
     Attributes:
         url: a Chroma server, such as ``"http://localhost:8000"``; ``None`` keeps the index in the folder of the memory.
         client: a chromadb client that is ready, such as ``chromadb.CloudClient(...)``, in the place of a server.
-        exact_below: users with at most so many records are searched exactly, without Chroma; 0 or more.
+        exact_below: users with at most so many records are searched exactly, without Chroma, which is faster up to some 50,000;
+            0 asks Chroma from the first record on.
         batch: at most so many records are sent at once, 1 to 5,000.
         most_results: at most so many results are asked for, 10 or more.
 
@@ -31,7 +32,7 @@ class Chroma:
 
     url: str | None = None
     client: Any = field(default=None, repr=False)
-    exact_below: int = 50_000
+    exact_below: int = 0
     batch: int = 500
     most_results: int = 100_000
 
