@@ -647,7 +647,7 @@ class TestLinks:
         memory.link(c, a, "supersedes")
         assert memory.link(b, c, "supersedes").outcome == "rejected"
         assert memory.unlink(a, b, "supersedes").outcome == "stored"
-        assert memory.restore(b)[0].outcome == "stored"
+        assert memory.restore(b)[0].outcome == "restored"
         assert {r.content for r in memory.list()} == {"Snack is fruit.", "Dogs bark."}
         assert memory.verify().ok
 

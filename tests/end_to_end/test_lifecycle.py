@@ -308,12 +308,12 @@ class TestUndo:
         ids = told(memory)
         report = memory.consolidate()
         (receipt,) = memory.forget(ids=[ids[1]], reason="not mine")
-        assert receipt.outcome == "stored"
+        assert receipt.outcome == "forgotten"
         assert [event.operation for event in memory.history(ids[1])][-3:] == ["absorb", "weigh", "archive"]
         assert memory.forget(ids=[ids[1]])[0].outcome == "duplicate"
         memory.undo(report.id)
         assert statuses(memory, ids) == ["short_term", "archived", "short_term"]
-        assert memory.restore(ids[1])[0].outcome == "stored"
+        assert memory.restore(ids[1])[0].outcome == "restored"
         assert memory.verify().ok
 
     def test_what_was_replaced_since_does_not_come_back_as_true(self, memory):
@@ -600,7 +600,7 @@ class TestForgetting:
         far = memory.remember(BIKE).id
         hers = memory.scoped(user="bob").remember("My dentist appointment is on Sunday.").id
         receipts = memory.forget("my dentist appointment")
-        assert [(r.id, r.outcome) for r in receipts if r.outcome != "rejected"] == [(meant, "stored")]
+        assert [(r.id, r.outcome) for r in receipts if r.outcome != "rejected"] == [(meant, "forgotten")]
         assert {r.id for r in receipts if r.outcome == "rejected"} <= {near}
         assert {r.id for r in memory.list()} == {near, far}
         assert memory.scoped(user="bob").get(hers).status == "short_term"
@@ -611,7 +611,7 @@ class TestForgetting:
         meant = memory.remember("My dentist appointment in March is at ten.").id
         others = {memory.remember(f"My {what} appointment in March is at ten.").id for what in ("bank", "car")}
         receipts = memory.forget("the dentist appointment in March")
-        assert {r.id for r in receipts if r.outcome == "stored"} == {meant}
+        assert {r.id for r in receipts if r.outcome == "forgotten"} == {meant}
         assert {r.id for r in receipts if r.outcome == "rejected"} == others
 
     def test_its_evidence_goes_with_it_when_it_told_nothing_else(self, memory):
@@ -623,7 +623,7 @@ class TestForgetting:
         )
         memory.remember("The parrot Coco speaks Dutch.", source_ids=["m1", "m2"])
         memory.remember("The sink drips.", source_ids=["m2"])
-        gone = {r.id for r in memory.forget("the Dutch of the parrot Coco") if r.outcome == "stored"}
+        gone = {r.id for r in memory.forget("the Dutch of the parrot Coco") if r.changed}
         assert "m1" in gone
         assert "m2" not in gone
         assert [m.id for m in memory.messages()] == ["m2"]
@@ -641,7 +641,7 @@ class TestForgetting:
         held = memory.remember(more).id
         memory.remember("My dentist is Dr. Costa. She is great.", id="only")
         receipts = memory.forget("my dentist")
-        assert {r.id for r in receipts if r.outcome == "stored"} == {"only"}
+        assert {r.id for r in receipts if r.outcome == "forgotten"} == {"only"}
         assert all("something else" in r.reason for r in receipts if r.outcome == "rejected")
         assert [r.id for r in memory.list()] == [held]
         assert [m.content for m in memory.messages()] == [more]
@@ -679,7 +679,7 @@ class TestForgetting:
         assert repr(old) in receipt.reason
         assert "restore" in receipt.reason
         assert memory.search("which port does the API run on?", kinds=["memory"]).hits == ()
-        assert memory.restore(old)[0].outcome == "stored"
+        assert memory.restore(old)[0].outcome == "restored"
         record = memory.get(old)
         assert (record.expired_at, record.invalid_at) == (None, None)
         (hit,) = memory.search("which port does the API run on?", kinds=["memory"])

@@ -167,7 +167,7 @@ class TestRemembering:
 
     def test_forgetting_and_restoring(self, memory):
         id_ = memory.remember("Has a red bike").id
-        assert [r.outcome for r in memory.forget(ids=[id_, "nothing"])] == ["stored", "rejected"]
+        assert [r.outcome for r in memory.forget(ids=[id_, "nothing"])] == ["forgotten", "rejected"]
         assert len(memory.search("red bike")) == 0
         assert memory.list() == []
         assert memory.get(id_).status == "archived"

@@ -331,7 +331,7 @@ class TestQuarantine:
         assert memory.restore("b")[0].outcome == "rejected"
         memory.release(["a"])
         assert memory.get("b").status == "archived"
-        assert memory.restore("b")[0].outcome == "stored"
+        assert memory.restore("b")[0].outcome == "restored"
         assert memory.verify().ok
 
     def test_undoing_a_consolidation_does_not_let_anything_out(self, memory):

@@ -71,7 +71,8 @@ def test_chroma_is_asked_from_the_first_record_on(tmp_path, monkeypatch):
         memory.add_message("The harbour lies in Lisbon.")
         memory.flush()
         assert memory.search("harbour")[0].text == "The harbour lies in Lisbon."
-        assert len(asked) == 1 and asked[0]
+        assert len(asked) == 1
+        assert asked[0]
         memory.add([Message(role="user", content=f"Ship {n} is in the harbour.") for n in range(300)])
         memory.flush()
         memory.search("harbour")

@@ -182,6 +182,11 @@ def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
     health.facts["checked"] = dict(report.checks)
     if stats.pending:
         health.facts["pending"] = dict(stats.pending)
+    if waiting := stats.pending.get("embed"):
+        health.findings.append(
+            f"{waiting} records have no vector and are found by their words alone: once the embedder can be had (see "
+            "weights), mnemic process makes what is missing"
+        )
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"doctor": doctor}

@@ -25,6 +25,7 @@ LONGEST = 100
 
 def _process(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory, progress_bar("message") as step:
+        memory.flush(process=False)  # vectors that could not be made when messages were stored
         report = memory.process(limit=arguments.limit, progress=step)
         _say_fallbacks(memory, arguments.llm)
     if arguments.json:
@@ -135,13 +136,13 @@ def _forget(arguments: Namespace) -> bool:
         raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
     with open_memory(arguments) as memory:
         receipts = memory.forget(arguments.description, ids=arguments.id, reason=arguments.reason)
-        gone = [receipt for receipt in receipts if receipt.outcome == "stored"]
+        gone = [receipt for receipt in receipts if receipt.changed]
         texts = {} if arguments.json else _texts(memory, [receipt.id for receipt in gone])
     if arguments.json:
         say_json({"receipts": [*receipts]})
         return bool(gone)
     say(*(f"forgotten  [{one_line(receipt.id)}]  {texts[receipt.id]}" for receipt in gone))
-    kept = [receipt for receipt in receipts if receipt.outcome != "stored"]
+    kept = [receipt for receipt in receipts if not receipt.changed]
     say(*(_kept(receipt) for receipt in kept))
     back = "; mnemic restore ID brings one back" if gone else ""
     complain(f"{len(gone)} forgotten, {len(kept)} left{back}." if gone or kept else "nothing matches; nothing went.")
@@ -182,11 +183,11 @@ def _kept(receipt: Receipt) -> str:
 def _restore(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         receipts = memory.restore(*arguments.ids)
-        texts = {} if arguments.json else _texts(memory, [r.id for r in receipts if r.outcome == "stored"])
+        texts = {} if arguments.json else _texts(memory, [r.id for r in receipts if r.changed])
     if arguments.json:
         say_json({"receipts": [*receipts]})
     for receipt in () if arguments.json else receipts:
-        back = receipt.outcome == "stored"
+        back = receipt.changed
         say(f"restored  [{one_line(receipt.id)}]  {texts[receipt.id]}" if back else receipt_line(receipt))
     return not receipts.rejected
 

@@ -169,8 +169,8 @@ def _worded(value: object) -> str:
 
 
 def moment(value: datetime | None) -> str:
-    """A time for people."""
-    return f"{value:%Y-%m-%d %H:%M}" if value else "undated"
+    """A time for people, with its zone."""
+    return f"{value:%Y-%m-%d %H:%M %Z}".rstrip() if value else "undated"
 
 
 def indented(text: str, by: str = "    ") -> str:

@@ -33,7 +33,7 @@ def quarantine(
     before = set(lifecycle.quarantined(scope.user))
     engine.store.apply(scope.user, [Quarantine(ids=tuple(named), reason=engine.secrets.redacted(reason)[0])])
     gone = [id_ for id_ in lifecycle.quarantined(scope.user) if id_ not in before]
-    return Receipts(Receipt(id=id_, outcome="stored", reason=reason) for id_ in gone)
+    return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in gone)
 
 
 def release(engine: Engine, scope: Scope, ids: Iterable[str]) -> Receipts:
@@ -45,7 +45,7 @@ def release(engine: Engine, scope: Scope, ids: Iterable[str]) -> Receipts:
     before = lifecycle.quarantined(scope.user)
     engine.store.apply(scope.user, [Release(ids=tuple(named))])
     left = set(lifecycle.quarantined(scope.user))
-    return Receipts(Receipt(id=id_, outcome="stored", reason="released") for id_ in before if id_ not in left)
+    return Receipts(Receipt(id=id_, outcome="restored") for id_ in before if id_ not in left)
 
 
 def _of(engine: Engine, scope: Scope, source: str | None, session: str | None) -> list[str]:

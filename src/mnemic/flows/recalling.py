@@ -97,7 +97,7 @@ def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     result = (_widening if query.filters.reach == "auto" else _ranked)(engine, scope, ask, view)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
-    return result
+    return replace(result, hits=retrieval.falling(result.hits, result.probability))
 
 
 def _widening(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult:

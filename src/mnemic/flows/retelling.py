@@ -40,7 +40,7 @@ def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> No
             receipts = engine.store.apply(scope.user, changes, model=engine.embedder.id) if changes else ()
         except Conflict:
             continue
-        if all(receipt.outcome == "stored" for receipt in receipts):
+        if all(receipt.changed for receipt in receipts):
             break
     else:
         raise Conflict(
@@ -125,7 +125,7 @@ def summarised(engine: Engine, scope: Scope, told_of: Sequence[Kin], zone: tzinf
     found: list[str] = []
     for id_ in sorted(live & set(places)):
         receipt = sessions.summarise(engine, replace(places[id_], user=scope.user), zone)
-        found += [receipt.id] if receipt and receipt.outcome == "stored" else []
+        found += [receipt.id] if receipt and receipt.changed else []
     return found
 
 

@@ -2,7 +2,7 @@
 
 from mnemic.retrieval.evidence import Grade, grade
 from mnemic.retrieval.folding import Folded
-from mnemic.retrieval.hits import hit_from
+from mnemic.retrieval.hits import falling, hit_from
 from mnemic.retrieval.pool import HERE, Pool, ascending, neighbours, top
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
@@ -14,6 +14,7 @@ __all__ = [
     "Pool",
     "Recipe",
     "ascending",
+    "falling",
     "grade",
     "hit_from",
     "neighbours",

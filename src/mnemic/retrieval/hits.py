@@ -1,10 +1,16 @@
-"""Records as hits."""
+"""Records as hits, and their scores."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from mnemic.types import Episode, Hit, Message, Stored
 
-__all__ = ["hit_from"]
+__all__ = ["falling", "hit_from"]
+
+STEP = 1 - 1e-6
+"""What a hit scores at most beside the one before it: whoever sorts by score keeps the order."""
 
 
 def hit_from(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
@@ -31,3 +37,18 @@ def hit_from(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
         summary=value.summary, tags=value.tags, metadata=value.metadata, source=value.source,
         trust=value.trust,
     )  # fmt: skip
+
+
+def falling(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...]:
+    """Hits in their order, with scores of 0 to 1 that fall down the list.
+
+    A score is the probability that the result holds what was asked for, times the hit's share of the best sum of signals,
+    and always less than the score before it: what was put lower for being out of date must not come back to the top.
+    """
+    best = max((hit.score for hit in hits), default=0.0)
+    score, scored = probability, list[Hit]()
+    for hit in hits:
+        share = hit.score / best if best > 0 else 1.0
+        score = max(0.0, min(score * STEP, probability * share))
+        scored.append(replace(hit, score=score))
+    return tuple(scored)

@@ -197,7 +197,7 @@ class EpisodePromises:
         store.apply("ana", [*map(add_message, "ab"), add_episode("e", ["a"]), add_episode("f", ["b"])])
         merged = add_episode("g", ["a", "b"], source_ids=("e", "f"), trust=0.5)
         changes: list[Change] = [merged, Archive(id="e", reason="merged"), Archive(id="f", reason="merged")]
-        assert [r.outcome for r in store.apply("ana", changes)] == ["stored"] * 3
+        assert [r.outcome for r in store.apply("ana", changes)] == ["stored", "forgotten", "forgotten"]
         assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False) == [merged.record]
         doc = store.docs_of("ana", ["g"])["g"]
         messages = store.fetch(number_of(store), [1, 2])

@@ -253,7 +253,7 @@ class UndoPromises:
         assert memory_of(store, "a").source_ids == ()
         assert store.verify().ok
         store.erasure.erase("ana", Erase(ids=("again",)))
-        assert store.apply("ana", [Restore(id="b")])[0].outcome == "stored"
+        assert store.apply("ana", [Restore(id="b")])[0].outcome == "restored"
         store.erasure.erase("ana", Erase(ids=("b",)))
         assert _statuses(store, "ac") == ["short_term"] * 2
         assert store.verify().ok

@@ -63,7 +63,7 @@ class QuarantinePromises:
     def test_it_takes_what_was_made_along_and_nothing_of_others(self, store: Store) -> None:
         _family(store)
         his = _without_events(store, "bob")
-        assert _put(store, "m1", reason="a strange page") == "stored"
+        assert _put(store, "m1", reason="a strange page") == "quarantined"
         assert store.lifecycle.quarantined("ana") == ["m1", "e1", "r1", "r2"]
         assert store.lifecycle.quarantined("bob") == []
         assert _without_events(store, "bob") == his
@@ -100,7 +100,7 @@ class QuarantinePromises:
         before = _without_events(store)
         assert memory_of(store, "r2").status == "long_term"
         _put(store, "m1")
-        assert _released(store, "m1") == "stored"
+        assert _released(store, "m1") == "restored"
         assert _without_events(store) == before
         assert store.lifecycle.quarantined("ana") == []
         _sound(store)
@@ -153,7 +153,7 @@ class QuarantinePromises:
         assert memory_of(store, "r1").status == "short_term"
         assert memory_of(store, "r2").status == "archived"
         (receipt,) = store.apply("ana", [Restore(id="r2")])
-        assert receipt.outcome == "stored"
+        assert receipt.outcome == "restored"
         _sound(store)
 
     def test_only_release_brings_it_back(self, store: Store) -> None:

@@ -69,12 +69,13 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
 
 
 def _roles(text: str, names: frozenset[str]) -> list[set[str]]:
-    """Who is named, in order of first mention; those joined by "and" or "or" are one. The speaker is a name as well."""
+    """Who is named, in order of first mention; those joined by "and" or "or" are one."""
     found: list[set[str]] = []
     joined = False
     for match in _WORDS.finditer(text):
         word = match[0].casefold().removesuffix("'s").removesuffix("\u2019s")
-        name = "i" if word in _SPEAKER else word if word in names else ""
+        name = "i" if word in _SPEAKER else word
+        name = name if name in names else ""
         if name and not any(name in group for group in found):
             if joined and found:
                 found[-1].add(name)
@@ -128,6 +129,7 @@ def differs(first: str, second: str) -> Difference | None:
     names = _names(first, lower, known)
     if names != _names(second, lower, known):
         return "name"
-    if _roles(first, names) != _roles(second, names):
+    both = names | {"i"} if sets[0] & _SPEAKER and sets[1] & _SPEAKER else names
+    if _roles(first, both) != _roles(second, both):
         return "role"
     return "value" if _exchanged(*sorted((first, second))) else None

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from textwrap import shorten
 from typing import Any, overload
 
 from mnemic.types.words import Evidence, Kind, Outcome, Source
 
 __all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
+
+LISTED = 10
+"""Hits that a result lists when it is printed."""
+SHOWN = 80
+"""Characters of a text that are printed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +30,11 @@ class Receipt:
     outcome: Outcome
     reason: str = ""
     pending: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether the record is another one now: neither ``duplicate`` nor ``rejected``."""
+        return self.outcome not in ("duplicate", "rejected")
 
 
 class Receipts(tuple[Receipt, ...]):
@@ -48,7 +59,7 @@ class Hit:
 
     Attributes:
         text: what is shown: the verbatim content.
-        score: the final score; higher is better, comparable only within one result.
+        score: 0 to 1, falling down the list: the result's ``probability`` times the hit's share of the best sum of signals.
         scores: the value of every stage by name (``dense`` is a cosine, ``bm25`` is unbounded).
         message_ids: the evidence: messages whose text this hit carries.
         speaker: the name, else the role, of who said it (messages only).
@@ -86,6 +97,12 @@ class Hit:
     source: Source = "direct_user"
     trust: float = 1.0
 
+    def __repr__(self) -> str:
+        day = f"{self.sent_at:%d %b %Y}, " if self.sent_at else ""
+        text = shorten(self.text[: 10 * SHOWN], SHOWN, placeholder="...")
+        ended = " (replaced)" if self.superseded_by else ""
+        return f"<{self.score:.2f} {day}{self.speaker or self.type or self.kind}: {text}{ended} [{self.id}]>"
+
 
 @dataclass(frozen=True, slots=True)
 class SearchResult(Sequence[Hit]):
@@ -108,6 +125,11 @@ class SearchResult(Sequence[Hit]):
 
     def __len__(self) -> int:
         return len(self.hits)
+
+    def __repr__(self) -> str:
+        head = f"<{len(self.hits)} hits, evidence {self.evidence} ({self.probability:.2f})>"
+        more = [f"... {len(self.hits) - LISTED} more"] if len(self.hits) > LISTED else []
+        return "\n".join([head, *(f"{hit!r}" for hit in self.hits[:LISTED]), *more])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ MemoryType = Literal["episodic", "semantic", "procedural", "emotional"]
 Reach = Literal["session", "project", "project+global", "user", "auto"]
 
 
-Outcome = Literal["stored", "duplicate", "superseded", "rejected"]
+Outcome = Literal["stored", "duplicate", "superseded", "rejected", "forgotten", "restored", "quarantined"]
 
 
 Evidence = Literal["strong", "weak", "none"]

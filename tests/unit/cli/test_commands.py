@@ -150,7 +150,7 @@ class TestSearch:
         run = filled("search", "Lisbon", "-k", "1")
         assert run.code == 0
         head, text = run.out.splitlines()
-        assert head.startswith(" 1. 2026-03-09 18:05  Ana  in s1  [m1]  ")
+        assert head.startswith(" 1. 2026-03-09 18:05 UTC  Ana  in s1  [m1]  ")
         assert text == "    I moved to Lisbon in March."
         assert run.err.startswith("mnemic: evidence: ")
 

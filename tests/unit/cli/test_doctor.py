@@ -118,7 +118,11 @@ def test_waiting_work_is_told(mnemic, write, chat, monkeypatch):
         patched.setattr(HashingEmbedder, "embed", refuse)
         mnemic("import", write(chat))
     run = mnemic("doctor", "--json")
-    assert (run.code, run.json["pending"]) == (0, {"embed": 3, "process": 3})
+    assert (run.code, run.json["pending"]) == (1, {"embed": 3, "process": 3})
+    assert "3 records have no vector" in run.json["findings"][0]
+    mnemic("process")
+    run = mnemic("doctor")
+    assert run.out.endswith("Nothing is wrong.\n")
 
 
 class TestWeights:

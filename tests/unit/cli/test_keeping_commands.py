@@ -354,7 +354,7 @@ def test_an_export_from_before_quarantine_was_told_is_read(tmp_path):
         path.write_text(f"{header}\n{json.dumps(told)}\n")
         other = memory.scoped(user="bob")
         other.import_from(path)
-        assert other.restore("page")[0].outcome == "stored"
+        assert other.restore("page")[0].outcome == "restored"
 
 
 class TestCommands:

@@ -101,7 +101,7 @@ class TestEpisodes:
         found = filled("episodes", "--json").json["episodes"]
         assert [episode["message_ids"] for episode in found] == [["m1", "m2"], ["m3"]]
         head, _ = filled("episodes", "--limit", "1").out.splitlines()
-        assert head.startswith("2026-04-14 08:30  ")
+        assert head.startswith("2026-04-14 08:30 UTC  ")
         assert head.endswith(f"  in s2  1 message  [{found[1]['id']}]")
 
     @pytest.mark.parametrize("words", [("--since", "2026-04-01"), ("--session", "s2"), ("--limit", "1")])

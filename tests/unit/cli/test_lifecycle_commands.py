@@ -147,7 +147,7 @@ class TestForget:
     def test_by_id(self, known):
         run = known("forget", "--id", "p1", "--id", "nowhere", "--reason", "a jest", "--json")
         assert run.code == 0
-        assert [(r["id"], r["outcome"]) for r in run.json["receipts"]] == [("p1", "stored"), ("nowhere", "rejected")]
+        assert [(r["id"], r["outcome"]) for r in run.json["receipts"]] == [("p1", "forgotten"), ("nowhere", "rejected")]
         again = known("forget", "--id", "p1")
         assert (again.code, again.out) == (1, "left       [p1]  already archived\n")
         assert "archive  reason a jest" in known("log", "p1").out
@@ -174,7 +174,7 @@ class TestRestore:
         known("forget", "--id", "p1")
         run = known("restore", "p1", "nowhere", "--json")
         assert run.code == 1
-        assert [r["outcome"] for r in run.json["receipts"]] == ["stored", "rejected"]
+        assert [r["outcome"] for r in run.json["receipts"]] == ["restored", "rejected"]
         assert known("restore").code == 2
 
 

@@ -29,7 +29,7 @@ class TestUsers:
         ana, bob = (line for line in run.out.splitlines() if "eve" not in line)
         assert (run.code, run.err) == (0, "")
         assert ana.split("  ")[0] == "ana"
-        assert ana.endswith(f"1 message, 0 memories, last write {last:%Y-%m-%d %H:%M}")
+        assert ana.endswith(f"1 message, 0 memories, last write {last:%Y-%m-%d %H:%M} UTC")
         assert bob.startswith("bob[31m  0 messages, 1 memory, last write ")  # nothing a terminal would obey
 
     def test_json(self, known):

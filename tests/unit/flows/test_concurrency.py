@@ -200,7 +200,7 @@ def test_any_id_is_only_a_name(memory, id_):
     assert memory.remember("a fact", id=id_ + "2").id == id_ + "2" if len(id_) < 1_000 else True
     assert memory.get(id_).content == "the garden"
     assert [hit.id for hit in memory.search("garden", kinds=["message"])] == [id_]
-    assert memory.forget(ids=[id_])[0].outcome == "stored"
+    assert memory.forget(ids=[id_])[0].outcome == "forgotten"
     assert memory.history(id_)[-1].operation == "archive"
     assert len(memory.search("garden", kinds=["message"])) == 0
     assert memory.restore(id_)[0].outcome == "stored"

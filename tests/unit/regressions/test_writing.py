@@ -76,7 +76,7 @@ def test_a_message_cannot_take_the_id_of_a_memory(memory):
         assert "memory" in receipt.reason
     assert memory.messages() == []
     assert memory.get("x").content == "the red bike was sold"
-    assert [hit.outcome for hit in memory.forget(ids=["x"])] == ["stored"]
+    assert [hit.outcome for hit in memory.forget(ids=["x"])] == ["forgotten"]
     assert memory.add_message("again", id="x").outcome == "rejected"  # it can be restored
 
 

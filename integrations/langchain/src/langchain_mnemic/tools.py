@@ -88,7 +88,7 @@ def _stored(receipt: Receipt) -> str:
 
 
 def _gone(receipts: Receipts) -> str:
-    lines = [f"{receipt.id}: {'forgotten' if receipt.outcome == 'stored' else receipt.reason or receipt.outcome}"
+    lines = [f"{receipt.id}: {'forgotten' if receipt.changed else receipt.reason or receipt.outcome}"
              for receipt in receipts]  # fmt: skip
     return "\n".join(lines) or "Nothing was found that this describes. Nothing was forgotten."
 

@@ -33,7 +33,7 @@ class Stored(BaseModel):
     """What became of one write."""
 
     id: str
-    outcome: Literal["stored", "duplicate", "superseded", "rejected"]
+    outcome: str
     reason: str = ""
 
 

@@ -148,7 +148,7 @@ class FoundCosines:
         self._exact = np.zeros(size, np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
-        """Find the nearest of the rows a search may return; the few that a filter leaves are compared without asking the index."""
+        """Find the nearest of the rows a search may return; the few that a filter leaves are compared without the index."""
         many = int(allowed.sum())
         asked = max(ASKED, math.ceil(SPARE * ENOUGH * len(allowed) / max(many, 1)))
         filtered = many < len(allowed) / 2

@@ -72,7 +72,7 @@ def quarantine(t: Transaction, change: Quarantine) -> Receipt:
             t.db.execute(f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?", (doc,))
         t.event("archive", doc, id_, version, reason=change.reason, quarantine=True, before=before)
         count += 1
-    return Receipt(id=change.ids[0], outcome="stored" if count else "duplicate", reason=f"{count} records")
+    return Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=f"{count} records")
 
 
 def release(t: Transaction, change: Release) -> Receipt:
@@ -83,7 +83,7 @@ def release(t: Transaction, change: Release) -> Receipt:
         for doc in ready:
             count += _released(t, doc)
         left = [doc for doc in left if doc not in ready]
-    return Receipt(id=change.ids[0], outcome="stored" if count else "duplicate", reason=f"{count} records")
+    return Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=f"{count} records")
 
 
 def _held(t: Transaction, doc: int) -> bool:

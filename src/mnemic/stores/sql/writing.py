@@ -137,11 +137,13 @@ def archive(t: Transaction, change: Archive) -> Receipt:
         if last_fate(t, doc)[0] != "absorb":
             return Receipt(id=change.id, outcome="duplicate", reason="already archived")
         t.event("archive", doc, change.id, version, reason=change.reason)
-        return Receipt(id=change.id, outcome="stored", reason="another memory stands for it; undo leaves it forgotten")
+        return Receipt(
+            id=change.id, outcome="forgotten", reason="another memory stands for it; undo leaves it forgotten"
+        )
     sql = f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?"
     t.db.execute(sql, (doc,))
     t.event("archive", doc, change.id, version, reason=change.reason)
-    return Receipt(id=change.id, outcome="stored", reason=_leaves(t, doc))
+    return Receipt(id=change.id, outcome="forgotten", reason=_leaves(t, doc))
 
 
 def _leaves(t: Transaction, doc: int) -> str:
@@ -187,7 +189,7 @@ def restore(t: Transaction, change: Restore) -> Receipt:
     sql = f"UPDATE {table} SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
     t.db.execute(sql, (doc,))
     t.event("restore", doc, change.id, version)
-    return Receipt(id=change.id, outcome="stored")
+    return Receipt(id=change.id, outcome="restored")
 
 
 def _not_archived(id: str) -> Receipt:
@@ -210,7 +212,7 @@ def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     t.db.execute("UPDATE memories SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
     t.event("restore", doc, id, version, after=[name for name, _ in later])
-    return Receipt(id=id, outcome="stored", reason="it holds again")
+    return Receipt(id=id, outcome="restored", reason="it holds again")
 
 
 def _unlinked(t: Transaction, doc: int) -> bool:

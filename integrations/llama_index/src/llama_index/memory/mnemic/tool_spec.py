@@ -114,5 +114,5 @@ def _found(result: SearchResult) -> str:
 
 
 def _gone(receipts: Receipts) -> str:
-    lines = [f"{r.id}: {'forgotten' if r.outcome == 'stored' else r.reason or r.outcome}" for r in receipts]
+    lines = [f"{r.id}: {'forgotten' if r.changed else r.reason or r.outcome}" for r in receipts]
     return "\n".join(lines) or "Nothing was found that this describes. Nothing was forgotten."
