@@ -45,14 +45,17 @@ def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filter
         result = SearchResult(_profile(engine, scope, believed, max_tokens), "strong", 1.0)
     else:
         result = _with_preferences(engine, scope, query, search(engine, scope, query))
-    packed = context.pack(result.hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    hits = result.hits if query is None else context.excerpted(result.hits, query.text, max_tokens)
+    packed = context.pack(hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
     more = hits_for(max_tokens, SHORT)
     if query is not None and not packed.truncated and query.k <= len(result.hits) and query.k < more:
         return recall(engine, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
-    told = _grouped(engine, scope, result.hits, max_tokens) if packed.hits else Grouped()
+    told = _grouped(engine, scope, hits, max_tokens) if packed.hits else Grouped()
     taken = [hit.id for hit in packed.hits]
     engine.given.note(scope, [*taken, *told.shown])
     evidence = result.evidence if packed.hits else "none"
+    whole = {hit.id: hit for hit in result.hits}
+    packed = replace(packed, hits=tuple(whole[id_] for id_ in taken))
     return replace(packed, evidence=evidence, prompt=told.text, shown=told.shown if told.text else tuple(taken))
 
 

@@ -99,16 +99,22 @@ def pooled(
     at = retrieval.neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
     before = at[:, HERE - 1]
     if question.cosines is not None:
-        question.cosines.sharpen(np.concatenate([rows, before[before >= 0]]))
+        beside = at[:, [HERE - 1, HERE + 1]].ravel()
+        question.cosines.sharpen(np.concatenate([rows, beside[beside >= 0]]))
     asked = _asked_periods(c, query)
     counts, in_session, idf = _counted(view, question, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
     asks = (c.padded("traits")[before] & cues.ASKS) > 0
+    agent = c.agents[rows]
+    other = np.where(agent, before, at[:, HERE + 1])
     return Pool(
         rows=rows,
         dense=np.maximum(dense[rows], _placed(rows, lifted, -1.0)),
         dense_before=dense[before] * asks,
         dense_session=_best_of_session(c, dense, corpus.rows, rows),
+        dense_reply=np.where(c.group[rows] > 0, dense[other], dense[rows]),
+        agent=agent,
+        assisted=c.assisted[c.group[rows]],
         bm25=question.words[rows],
         counts=counts,
         lengths=c.padded("length")[at],

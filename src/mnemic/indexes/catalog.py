@@ -27,6 +27,8 @@ STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
 MEMO = 32  # masks kept of one state of the records; the same filters come again and again
+AGENTS = ("assistant", "ai", "tool", "function", "system", "developer")
+"""Roles of messages that no person wrote, unless they carry a name."""
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -168,6 +170,28 @@ class Columns:
             else:
                 found = np.append(column, column.dtype.type(0))
             self.memo["padded", name] = found
+        return found
+
+    @property
+    def agents(self) -> NDArray[np.bool_]:
+        """The messages of an assistant, a tool or the system. Whoever has a name is taken for a person. Not to be changed."""
+        found = self.memo.get(("agents",))
+        if found is None:
+            roles = np.zeros(len(self.names.label), np.bool_)
+            roles[[code for role in AGENTS if (code := self.names.label.get(role)) >= 0]] = True
+            found = roles[self.label] & (self.speaker == 0) & (self.kind == KINDS["message"])
+            self.memo["agents",] = found
+        return found
+
+    @property
+    def assisted(self) -> NDArray[np.bool_]:
+        """(groups,) whether an agent speaks in a conversation; for 0, no conversation, whether most turns are of such ones."""
+        found = self.memo.get(("assisted",))
+        if found is None:
+            turns = np.bincount(self.group, minlength=self.groups)
+            found = np.bincount(self.group[self.agents], minlength=self.groups) > 0
+            found[0] = turns[1:][found[1:]].sum() * 2 > turns[1:].sum()
+            self.memo["assisted",] = found
         return found
 
     def derived(self) -> NDArray[np.intp]:

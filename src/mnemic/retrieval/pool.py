@@ -28,7 +28,10 @@ class Pool:
     Attributes:
         rows: (m,) row of each candidate in the catalog, ascending.
         dense: (m,) cosine with the query; ``dense_before``: (m,) that of the turn before if it asks something, else 0;
-            ``dense_session``: (m,) the highest of the candidate's conversation.
+            ``dense_session``: (m,) the highest of the candidate's conversation; ``dense_reply``: (m,) that of the other half
+            of the exchange, the answer to what a person said or the request that an agent answers.
+        agent: (m,) true for what an assistant, a tool or the system said; ``assisted``: (m,) true for a turn of a
+            conversation in which one of these speaks, and for other records where most conversations are such.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -49,6 +52,9 @@ class Pool:
     dense: Floats
     dense_before: Floats
     dense_session: Floats
+    dense_reply: Floats
+    agent: NDArray[np.bool_]
+    assisted: NDArray[np.bool_]
     bm25: Floats
     counts: Floats
     lengths: Floats

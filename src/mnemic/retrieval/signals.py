@@ -45,6 +45,11 @@ def answers(pool: Pool) -> Floats:
     return pool.dense_before
 
 
+def reply(pool: Pool) -> Floats:
+    """Cosine of the other half of the exchange: of the answer to what a person said, of the request an agent answers, -1 to 1."""
+    return pool.dense_reply
+
+
 def coverage(pool: Pool) -> Floats:
     """How much of the query is said here or nearby: sum of idf x credit over the root of the query's idf mass, 0 to about 3.
 
@@ -59,6 +64,11 @@ def coverage(pool: Pool) -> Floats:
 def own_coverage(pool: Pool) -> Floats:
     """The share of the query's idf mass that stands in the turn itself, 0 to 1."""
     return dot(pool.counts[:, HERE] > 0, pool.idf) / (pool.idf.sum() + np.float32(1e-9))
+
+
+def said(pool: Pool) -> Floats:
+    """How much of the query the turn itself says: the idf of its terms over the root of the query's idf mass, 0 to about 3."""
+    return dot(pool.counts[:, HERE] > 0, pool.idf) / np.sqrt(pool.idf.sum() + np.float32(1e-9))
 
 
 def bm25(pool: Pool) -> Floats:
@@ -97,6 +107,16 @@ def speaker(pool: Pool) -> Floats:
 def length(pool: Pool) -> Floats:
     """Logarithm of the length, up to some fifty words: a longer turn says more. 0 to 3.3."""
     return np.log1p(np.minimum(pool.words, _LONGEST))
+
+
+def person(pool: Pool) -> Floats:
+    """1 for what a person said: what an assistant answers is mostly of use once."""
+    return (~pool.agent).astype(np.float32)
+
+
+def request_length(pool: Pool) -> Floats:
+    """Logarithm of the length of what a person said, 0 for an agent: pasted code and documents match everything."""
+    return np.log1p(pool.words) * ~pool.agent
 
 
 def question(pool: Pool) -> Floats:
@@ -143,7 +163,7 @@ def level(pool: Pool) -> Floats:
 SIGNALS: Mapping[str, Signal] = {
     function.__name__: function
     for function in (
-        dense, session_dense, answers, coverage, bm25, bm25_window, date, speaker, length, question, cue, importance, recency,
-        tier, level, graph, emotion,
+        dense, session_dense, answers, reply, coverage, said, bm25, bm25_window, date, speaker, person, length, request_length,
+        question, cue, importance, recency, tier, level, graph, emotion,
     )
 }  # fmt: skip

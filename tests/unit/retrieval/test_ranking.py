@@ -31,7 +31,7 @@ def make_pool(seed, size=None, **values):
     days = rng.integers(1, 800_000, m)
     random = {
         "rows": np.sort(rng.choice(1_000, m, replace=False)).astype(np.intp), "dense": floats(-1, 1), "dense_before": floats(-1, 1),
-        "dense_session": floats(-1, 1), "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
+        "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
         "lengths": rng.integers(0, 60, (m, 7)).astype(f4), "in_session": rng.random((m, terms)) < 0.5, "idf": floats(0, 1, terms),
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
         "asked_for": int(rng.integers(0, 64)), "days": days,
