@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets import SecretPolicy, pieces
 from mnemic.safety.secrets.values import is_random
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -156,7 +156,7 @@ SLOW = """
 import sys
 sys.path.insert(0, {here!r})
 from secret_samples import HOSTILE
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets import SecretPolicy, pieces
 from mnemic.safety.secrets.values import is_random
 policy = SecretPolicy()
 size = {size}
@@ -179,3 +179,16 @@ def test_secrets_without_anything_between_them():
     key = next(secret for kind, secret in TOKENS if kind == "age-secret-key")
     once, kinds = POLICY.redacted(key * 9)
     assert (once, kinds) == ("[redacted: age-secret-key]" * 9, ("age-secret-key",))
+
+
+@pytest.mark.parametrize(
+    "secret", ["ghp_" + "a1B2c3D4e5" * 4, "-----BEGIN PRIVATE KEY-----\n" + "a1B2c3D4e5" * 20, "5555 5555 5555 4444"]
+)
+def test_no_secret_and_no_mark_lies_over_a_cut(secret):
+    for before in range(60, 140):
+        text = f"{'word ' * 40}"[:before] + f" {secret} " + "word " * 60
+        parts = pieces(text, lambda whole: POLICY.redacted(whole)[0], 150)
+        assert "".join(parts) == POLICY.redacted(text)[0]
+        assert all(0 < len(part) <= 150 for part in parts)
+        assert sum(part.count("[redacted: ") for part in parts) == sum(part.count("]") for part in parts) == 1
+    assert pieces(secret, str.upper, len(secret)) == [secret]

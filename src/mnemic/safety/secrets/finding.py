@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from mnemic.safety.secrets.beside import BESIDE
 from mnemic.safety.secrets.numbers import NUMBERS
@@ -11,7 +11,7 @@ from mnemic.safety.secrets.pattern import Pattern, Span, found
 from mnemic.safety.secrets.said import SAID
 from mnemic.safety.secrets.tokens import TOKENS
 
-__all__ = ["KINDS", "MARK", "Finder", "unmarked"]
+__all__ = ["KINDS", "MARK", "Finder", "pieces", "unmarked"]
 
 KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *BESIDE, *NUMBERS))
 """Every kind of secret that is known."""
@@ -23,6 +23,7 @@ PASSES = 20
 
 MARK = re.compile(r"\[redacted: ([a-z0-9-]{1,40})\]")
 """What stands in the place of a secret."""
+LONGEST_MARK = 53
 
 _DIGITS = re.compile(r"\d(?:[ .-]?\d){8}")
 
@@ -69,6 +70,29 @@ class Finder:
             for pattern in self._numbers:
                 spans += found(pattern, text, text)
         return _merged(spans) if spans else spans
+
+
+def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[str]:
+    """A text as pieces that records can hold. A longer one is redacted as a whole first: no secret lies over a cut.
+
+    Args:
+        text: what was said.
+        clean: ``Memory.redacted``.
+        size: characters of a piece, at least 100. What is no longer is one piece, as it is.
+
+    Example:
+        >>> [len(piece) for piece in pieces("word " * 120_000, str)]
+        [500000, 100000]
+    """
+    if len(text) <= size:
+        return [text]
+    text, parts = clean(text), list[str]()
+    while len(text) > size:
+        over = [m.start() for m in MARK.finditer(text, size - LONGEST_MARK, size + LONGEST_MARK) if m.end() > size]
+        cut = min([size, *over])
+        parts.append(text[:cut])
+        text = text[cut:]
+    return [*parts, text]
 
 
 def unmarked(text: str) -> str:
