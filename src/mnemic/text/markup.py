@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-__all__ = ["unlinked", "unmarked", "visible"]
+__all__ = ["is_unverified", "unlinked", "unmarked", "unverified", "visible"]
 
 _ESCAPES = re.compile(  # what a terminal would obey, as a whole: colours, titles, links
     "(?:\x1b\\[|\x9b)[0-9;:?<=>]{0,64}[ -/]{0,8}[@-~]"
@@ -29,6 +30,10 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!(?=\[)|\](?=[(:\[])")
+_UNVERIFIED = re.compile(  # as it is written below, and as models repeat it: emphasised, escaped, in other brackets
+    r"unverified\W{1,5}(?:direct\\?_user|model\\?_inference|tool\\?_(?:internal|external)|document\W{0,3}[\])])",
+    re.IGNORECASE,
+)
 
 
 def visible(text: str) -> str:
@@ -51,3 +56,14 @@ def unmarked(text: str) -> str:
 def unlinked(text: str) -> str:
     """The text with no link, image or element left that a page would follow or load."""
     return _LINK.sub(lambda match: f"{match[0]} ", _PAGE.sub("\u2039", text))
+
+
+def unverified(text: str, source: str) -> str:
+    """The text of a source that is not trusted: it says so first, and links to nothing."""
+    return f"[unverified, {source}] {unlinked(text)}"
+
+
+def is_unverified(text: str) -> bool:
+    """Whether a text carries the mark of what is not trusted, also written in other characters that look like it."""
+    plain = text if text.isascii() else visible(unicodedata.normalize("NFKC", text))
+    return _UNVERIFIED.search(plain) is not None
