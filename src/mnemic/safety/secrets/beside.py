@@ -17,6 +17,7 @@ from mnemic.safety.secrets.said import (
     OF,
     PASSWORD,
     PASSWORDS,
+    UUID,
     compiled,
     is_given,
     is_of_service,
@@ -82,12 +83,9 @@ _LABEL = re.compile(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2
 def _is_bare_key(match: Match) -> bool:
     """Whether a key follows its name with nothing between: random, and no identifier."""
     value = match["secret"].rstrip(".,;:")
-    if not is_of_service(match) or _UUID.fullmatch(value) or is_stand_in(value) or _NO_SECRET.fullmatch(value):
+    if not is_of_service(match) or UUID.fullmatch(value) or is_stand_in(value) or _NO_SECRET.fullmatch(value):
         return False
     return is_random(value) and sum(c.isdigit() for c in value) >= 4
-
-
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def _is_seed(match: Match) -> bool:

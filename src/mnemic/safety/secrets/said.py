@@ -21,6 +21,7 @@ __all__ = [
     "PASSWORD",
     "PASSWORDS",
     "SAID",
+    "UUID",
     "compiled",
     "is_given",
     "is_of_service",
@@ -178,7 +179,7 @@ def is_random_value(match: Match) -> bool:
     )
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def _in_query(match: Match) -> bool:
@@ -190,7 +191,7 @@ _QUERY = re.compile(r"[?&;#][a-z_-]{0,24}$", re.IGNORECASE)
 
 def _is_session(match: Match) -> bool:
     value = match["secret"]
-    return not _UUID.fullmatch(value) and not value.startswith("session_") and is_random(value)
+    return not UUID.fullmatch(value) and not value.startswith("session_") and is_random(value)
 
 
 def _is_cookie(match: Match) -> bool:
