@@ -22,7 +22,7 @@ Choices     src/mnemic/types                 Kind Status MemoryType LinkType Rea
 Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic/flows                 Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
 Chroma      src/mnemic/indexes/vector/chroma  Chroma
-Secrets     src/mnemic/safety/secrets        SecretPolicy SecretAction
+Secrets     src/mnemic/safety/secrets        SecretPolicy SecretAction pieces
 Models      src/mnemic/llm                   LanguageModel key_for store_key
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder

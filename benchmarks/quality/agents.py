@@ -58,9 +58,8 @@ class Asked:
 
 def load(path: Path) -> Iterator[dict[str, Any]]:
     """The conversations of a file of JSON lines, gzipped or not."""
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
-        yield from map(json.loads, lines)
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    yield from map(json.loads, text.splitlines())
 
 
 def source_of(name: str) -> str:

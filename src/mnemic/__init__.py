@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder, Reranker, TokenCounter
     from mnemic.rerankers import CrossEncoderReranker
     from mnemic.retrieval import Recipe
-    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.safety.secrets import SecretPolicy, pieces
     from mnemic.scopes import new_session
     from mnemic.types import (
         UNSET,
@@ -125,7 +125,7 @@ _HOME = {
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker",),
     "mnemic.retrieval": ("Recipe",),
-    "mnemic.safety.secrets": ("SecretPolicy",),
+    "mnemic.safety.secrets": ("SecretPolicy", "pieces"),
     "mnemic.scopes": ("new_session",),
     "mnemic.types": (
         "UNSET",
@@ -228,6 +228,7 @@ __all__ = [
     "VerifyReport",
     "__version__",
     "new_session",
+    "pieces",
     "project",
     "quoted",
 ]

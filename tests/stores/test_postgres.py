@@ -22,7 +22,7 @@ psycopg = pytest.importorskip("psycopg")
 
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
 from mnemic.stores.postgres.adapting import escaped, unescaped  # noqa: E402
-from mnemic.stores.postgres.address import address_of  # noqa: E402
+from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
 from mnemic.stores.postgres.migrations import MIGRATIONS  # noqa: E402
 from mnemic.stores.postgres.translation import translated  # noqa: E402
 
@@ -282,6 +282,25 @@ class TestSecrets:
             assert "cret" not in text
             assert "s3cond" not in text
         assert address.name == "postgresql://ana@127.0.0.1:1/db?schema=mnemic"
+
+    @pytest.mark.parametrize("password", ["p", "e", "is", "server"])
+    def test_a_short_password_garbles_no_message_and_so_tells_nothing_of_itself(self, password):
+        with pytest.raises(errors.StoreUnavailable, match="connection to server at") as caught:
+            PostgresStore(f"postgresql://ana:{password}@127.0.0.1:1/db?connect_timeout=1")
+        assert "***" not in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("text", "clean"),
+        [
+            ("in postgresql://ana:s3cr@t%40@host/db, bad", "in postgresql://ana:***@host/db, bad"),
+            ("?sslpassword=s3cret&x=1", "?sslpassword=***&x=1"),
+            (r"host=h password='s3\'cr et' user=u", "host=h password=*** user=u"),
+            ("PASSWORD = s3cret user=u", "PASSWORD = *** user=u"),
+            ("no password supplied for http://host:5432/x", "no password supplied for http://host:5432/x"),
+        ],
+    )
+    def test_a_password_is_known_by_its_place(self, text, clean):
+        assert scrubbed(text) == clean
 
     @pytest.mark.parametrize(
         "url", ["postgresql://ana:s3%zzcret@host/db", "postgresql://ana:s3cret@[::1/db", "postgresql://h/db?s3cret"]

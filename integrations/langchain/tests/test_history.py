@@ -306,6 +306,15 @@ def test_a_message_of_any_length_comes_back_equal(memory: Memory) -> None:
     assert all(len(m.content) <= 1_000_000 for m in memory.messages())
 
 
+def test_no_secret_lies_over_the_end_of_what_an_entry_holds(tmp_path: Path) -> None:
+    text = "word " * 199_997 + "ghp_" + "a1B2c3D4e5" * 4
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        MnemicChatMessageHistory(memory, "s").add_messages([HumanMessage(text)])
+        (message,) = memory.messages()
+    assert len(message.content) <= 1_000_000
+    assert "a1B2c3" not in str(message)
+
+
 @pytest.mark.parametrize("kind", [AIMessage, HumanMessage])
 def test_a_secret_between_two_blocks_is_nowhere(tmp_path: Path, kind: type[BaseMessage]) -> None:
     image = {"type": "image_url", "image_url": {"url": "https://example.com/cat.png"}}

@@ -468,6 +468,15 @@ def test_a_very_long_message_is_kept_whole(memory: Memory, scripted: Any) -> Non
     assert model.seen[1][-1].text == "ab?"  # none of its pieces is recalled: the thread shows them
 
 
+def test_no_secret_lies_over_the_cut_of_a_long_message(memory: Memory, scripted: Any) -> None:
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    text = "word " * 99_995 + f"my token is {token} " + "word " * 10
+    agent_of(scripted("ok"), MnemicMiddleware(memory)).invoke({"messages": [HumanMessage(text)]}, thread("t1"))
+    stored = "".join(m.content for m in memory.messages(role="user"))
+    assert "[redacted: github-token]" in stored
+    assert "a1B2c3" not in stored
+
+
 def test_messages_without_ids_are_named_by_place_and_words(memory: Memory) -> None:
     middleware = MnemicMiddleware(memory, scope={"session": "s"})
     runtime: Any = None

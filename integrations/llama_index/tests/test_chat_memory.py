@@ -396,6 +396,14 @@ def test_a_message_of_any_length_is_stored(memory, said, given):
     assert chat.get()[-1].content == "And now?"
 
 
+def test_no_secret_lies_over_the_cut_of_a_long_message(memory):
+    text = "word " * 99_996 + "my token is ghp_" + "a1B2c3D4e5" * 4 + " word" * 120_000
+    MnemicChatMemory(memory=memory, session_id="s", tokenizer_fn=words).put(user(text))
+    stored = "".join(texts(memory.messages()))
+    assert "[redacted: github-token]" in stored
+    assert "a1B2c3" not in stored
+
+
 def test_the_last_turn_is_kept_whole(memory):
     chat = MnemicChatMemory(memory=memory, token_limit=3, tokenizer_fn=words)
     chat.put_messages([user("My bicycle is red."), assistant("Noted."), user("Which colour is my bicycle?")])

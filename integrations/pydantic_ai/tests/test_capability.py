@@ -280,6 +280,15 @@ def test_a_very_long_message_is_stored_in_pieces(memory, scripted, said):
     assert [len(text) for text in said()] == [500_000, 100_000, 2]
 
 
+def test_no_secret_lies_over_the_cut_of_a_long_message(memory, scripted, said):
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    text = "word " * 99_995 + f"my token is {token} " + "word " * 10
+    Agent(scripted("ok"), capabilities=[MnemicCapability(memory, max_tokens=0)]).run_sync(text)
+    stored = "".join(said())
+    assert "[redacted: github-token]" in stored
+    assert "a1B2c3" not in stored
+
+
 def test_pieces_of_the_same_words_are_all_stored(memory, scripted, said):
     Agent(scripted("ok"), capabilities=[MnemicCapability(memory, max_tokens=0)]).run_sync("a" * 1_000_000)
     assert [len(text) for text in said()] == [500_000, 500_000, 2]

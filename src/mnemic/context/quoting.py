@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemic.text.markup import unlinked, unmarked, visible
+from mnemic.text.markup import unmarked, unverified, unvoiced, visible
 from mnemic.types import Episode, Hit, MemoryRecord
 from mnemic.types.words import UNTRUSTED
 
@@ -25,5 +25,5 @@ def quoted(of: Hit | MemoryRecord | Episode | str, most: int | None = None) -> s
     text = of if isinstance(of, str) else of.text if isinstance(of, Hit) else of.content
     if most is not None and len(text) > most:
         text = f"{text[:most].rstrip()}\u2026"
-    safe = unmarked(visible(text)).strip()
-    return safe if isinstance(of, str) or of.trust >= UNTRUSTED else f"[unverified, {of.source}] {unlinked(safe)}"
+    safe = unvoiced(unmarked(visible(text)).strip())
+    return safe if isinstance(of, str) or of.trust >= UNTRUSTED else unverified(safe, of.source)

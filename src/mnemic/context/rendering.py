@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import date, datetime
 from functools import lru_cache
 
-from mnemic.text.markup import unlinked, unmarked, visible
+from mnemic.text.markup import unmarked, unverified, visible
 from mnemic.types import Episode, Hit, MemoryRecord
 from mnemic.types.words import UNTRUSTED
 
@@ -54,7 +54,7 @@ def date_of(moment: datetime | None) -> str:
 def marked(text: str, of: Hit | Episode | MemoryRecord, fence: str) -> str:
     """A text of a record, inert; one that is not trusted says so first, and links to nothing."""
     safe = inert(text, fence)
-    return safe if of.trust >= UNTRUSTED else f"[unverified, {of.source}] {unlinked(safe)}"
+    return safe if of.trust >= UNTRUSTED else unverified(safe, of.source)
 
 
 def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
@@ -63,7 +63,7 @@ def line_of(hit: Hit, fence: str, text: str | None = None) -> str:
     said = inert(hit.text if text is None else text, fence)
     since = " [no longer current]" if hit.superseded_by else ""
     line = f"{speaker}: {said}" if speaker else said
-    return f"- {line if hit.trust >= UNTRUSTED else f'[unverified, {hit.source}] {unlinked(line)}'}{since}"
+    return f"- {line if hit.trust >= UNTRUSTED else unverified(line, hit.source)}{since}"
 
 
 def fenced(lines: Sequence[str], fence: str) -> str:

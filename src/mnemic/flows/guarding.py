@@ -10,9 +10,11 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt
-from mnemic.safety.fences import without_recalled
+from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
+from mnemic.safety.trust import REPEATED, TRUST_OF_SOURCE
 from mnemic.services.calls import explained
+from mnemic.text.markup import is_unverified
 from mnemic.text.showing import shown
 from mnemic.types import (
     AddEpisode,
@@ -89,7 +91,7 @@ class Guarded:
 
 
 def incoming(engine: Engine, record: Message | Episode | MemoryRecord) -> Guarded:
-    """A record that somebody gave, without secrets and without what was recalled from this very record."""
+    """A record that somebody gave, as far as it is believed, without secrets and what was recalled from this very record."""
     fresh = without_recalled(record.content, engine.fence)
     if fresh == "":
         return Guarded(record, refusal="this was recalled from the record: it is there already")
@@ -98,8 +100,17 @@ def incoming(engine: Engine, record: Message | Episode | MemoryRecord) -> Guarde
         clean = policy.name(record.id)
         why = f"its id is a secret ({', '.join(kinds)}), and ids are stored as they are: give it another"
         return Guarded(replace(record, id=clean), refusal=why)
-    clean, kinds = within(policy, record if fresh is None else replace(record, content=fresh))
+    content = record.content if fresh is None else fresh
+    clean, kinds = within(policy, replace(record, content=content, trust=_trust(engine, record, content)))
     return Guarded(clean, kinds, _refusal(policy, kinds))
+
+
+def _trust(engine: Engine, record: Message | Episode | MemoryRecord, content: str) -> float:
+    """Saying again what is not trusted gives it no trust; that of a message may be chosen all the same."""
+    if isinstance(record, Message) and record.trust is not None:
+        return record.trust
+    trust = TRUST_OF_SOURCE[record.source or "tool_external"] if record.trust is None else record.trust
+    return min(trust, REPEATED) if is_unverified(content) or is_cut_off(record.content, engine.fence) else trust
 
 
 def _refusal(policy: SecretPolicy, kinds: Sequence[str]) -> str:

@@ -149,7 +149,7 @@ def _complete(
         session=_optional("session", m.session) or session or scope.session,
         metadata=json_object("metadata", m.metadata),
         source=source,
-        trust=TRUST_OF_SOURCE[source] if m.trust is None else _fraction("trust", m.trust),
+        trust=None if m.trust is None else _fraction("trust", m.trust),
     )
 
 
@@ -307,20 +307,22 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
         if not changed["pinned"]:
             del changed["importance"]
     _said_by(changed, held)
-    if is_trusted(held.trust) and not is_trusted(changed.get("trust")):
-        why = "what is not trusted cannot take the place of what is; remember it as a memory of its own"
-        return Receipt(id=held.id, outcome="rejected", reason=why)
     one = incoming(engine, replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)))
     if not _is_said(one):
         return _unsaid(one)
     record: MemoryRecord = one.record
+    reworded = record.content != held.content
+    if not reworded:
+        record = replace(record, trust=held.trust)
+    elif is_trusted(held.trust) and not is_trusted(record.trust):
+        why = "what is not trusted cannot take the place of what is; remember it as a memory of its own"
+        return Receipt(id=held.id, outcome="rejected", reason=why)
     if all(getattr(held, name) == getattr(record, name) for name in changed):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     embedder = engine.embedder
     from mnemic.flows.feeling import feeling  # what reads texts is loaded when it is first needed
     from mnemic.flows.learning import described_anew, slots_of
 
-    reworded = record.content != held.content
     if reworded:
         record = described_anew(record, held)
     indexing = replace(engine.indexing([record], embedder)[0], slots=slots_of(record.content))

@@ -46,7 +46,7 @@ def answers(pool: Pool) -> Floats:
 
 
 def reply(pool: Pool) -> Floats:
-    """Cosine of the other half of the exchange: of the answer to what a person said, of the request an agent answers, -1 to 1."""
+    """Cosine of the other half of the exchange: the answer to what a person said, the request an agent answers, -1 to 1."""
     return pool.dense_reply
 
 

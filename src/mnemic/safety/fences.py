@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-__all__ = ["Item", "parsed", "without_recalled"]
+__all__ = ["Item", "is_cut_off", "parsed", "without_recalled"]
 
 _OPEN, _CLOSE = r"(?:<|&lt;|\\u003[cC]|\u2039)", r"(?:>|&gt;|\\u003[eE])"
 _LOOSE = r"(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*+"
@@ -21,7 +21,7 @@ def _fence(fence: str) -> re.Pattern[str]:
     end = rf"{_OPEN}/memory[ \t]{{1,3}}{word}{_CLOSE}"
     quoted = r"(?:(?<=\n)|^)[ \t]*(?:>[ \t]?)+"
     inner = rf"(?:(?!{end}|{begin})[\s\S])*+"
-    return re.compile(rf"(?:{quoted})?{begin}(?:{inner}{end}|{_LOOSE})|(?:{quoted})?{end}")
+    return re.compile(rf"(?:{quoted})?{begin}(?:{inner}(?P<end>{end})|{_LOOSE})|(?:{quoted})?{end}")
 
 
 def without_recalled(text: str, fence: str) -> str | None:
@@ -38,6 +38,16 @@ def without_recalled(text: str, fence: str) -> str | None:
         return None
     rest, count = _fence(fence).subn("", text)
     return rest.strip() if count else None
+
+
+def is_cut_off(text: str, fence: str) -> bool:
+    """Whether a fence of this record begins in a text without an end, or ends in it: some of what was recalled may stay.
+
+    Args:
+        text: what somebody sent.
+        fence: the word of the record's fences.
+    """
+    return fence in text and any(match["end"] is None for match in _fence(fence).finditer(text))
 
 
 @dataclass(frozen=True, slots=True)

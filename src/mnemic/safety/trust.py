@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from mnemic.types import Source
 from mnemic.types.words import UNTRUSTED
 
-__all__ = ["SHARE", "TRUST_OF_SOURCE", "UNTRUSTED", "Turnstile", "is_trusted", "least"]
+__all__ = ["REPEATED", "SHARE", "TRUST_OF_SOURCE", "UNTRUSTED", "Turnstile", "is_trusted", "least"]
 
 TRUST_OF_SOURCE: Mapping[Source, float] = {
     "direct_user": 1.0, "model_inference": 0.7, "tool_internal": 0.7, "document": 0.4, "tool_external": 0.3,
 }  # fmt: skip
 """Trust of a text whose source says nothing else."""
+
+REPEATED = TRUST_OF_SOURCE["tool_external"]
+"""The most trust that a text has which repeats what was shown as not trusted."""
 
 SHARE = 0.3
 """Of the hits of a search, the part that one untrusted source may have."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
-__all__ = ["unlinked", "unmarked", "visible"]
+__all__ = ["is_unverified", "unlinked", "unmarked", "unverified", "unvoiced", "visible"]
 
 _ESCAPES = re.compile(  # what a terminal would obey, as a whole: colours, titles, links
     "(?:\x1b\\[|\x9b)[0-9;:?<=>]{0,64}[ -/]{0,8}[@-~]"
@@ -19,16 +20,31 @@ _NAMES = (
     r"prompt|think(?:ing)?|reasoning|s|bos|eos|start_of_turn|end_of_turn|begin_of_text|end_of_text|endoftext|inst|sys|channel|"
     r"title|known|conversation|query|candidates|context"
 )
+_TOKENS = (  # what models were trained to take for the frame of a conversation, by the form of its name
+    r"(?:\w{1,30}_id|unused|reserved)_?\d{1,4}|(?:bos|eos|pad|unk|sep|cls|mask)(?:_token)?|(?:start|begin|end)_of_\w{1,30}|"
+    r"[se]o[ptdmha]|fim_\w{1,10}"
+)
+_ROLE = r"(?:system|user|assistant|developer|human|tool|function|model)"
 _TAG = re.compile(
     rf"[<\uff1c\ufe64](?=\s{{0,8}}[/!?]?\s{{0,8}}(?:[\w.-]{{1,40}}:)?(?:memor(?:y|ies)|(?:{_NAMES})\b))|[<\uff1c\ufe64](?=[<\uff1c]?\s{{0,8}}[|\uff5c/]?\s{{0,8}}(?:[|\uff5c]|SYS))"
+    rf"|[<\uff1c\ufe64](?=/?(?:{_TOKENS})[>\uff1e\ufe65]|\w{{1,20}}\s[^<>]{{0,60}}?\brole\s{{0,3}}=\s{{0,3}}[\"']?{_ROLE}\b)"
+    r"|\[(?=\s?[|\uff5c]\s?/?\w{2,30}\s?[|\uff5c]\s?\]|(?-i:[gs]?MASK|CLS|SEP|PAD|UNK|[BE]OS)\])"
     r"|\[(?=/?(?:INST|SYS|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS|THINK)\b)",
     re.IGNORECASE,
+)
+_TURN = re.compile(
+    rf"^(?=[ >*_#]{{0,4}}(?:{_ROLE}|ai)[ *_]{{0,4}}[:\uff1a]|#{{2,4}} ?(?:instruction|response|input):)",
+    re.IGNORECASE | re.MULTILINE,
 )
 _PAGE = re.compile(
     r"<(?=/?(?:a|img|image|script|iframe|object|embed|form|svg|link|meta|style|video|audio|input|button|base|https?:|mailto:)\b)",
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!(?=\[)|\](?=[(:\[])")
+_UNVERIFIED = re.compile(  # as it is written below, and as models repeat it: emphasised, escaped, in other brackets
+    r"unverified\W{1,5}(?:direct\\?_user|model\\?_inference|tool\\?_(?:internal|external)|document\W{0,3}[\])])",
+    re.IGNORECASE,
+)
 
 
 def visible(text: str) -> str:
@@ -48,6 +64,22 @@ def unmarked(text: str) -> str:
     return _TAG.sub("\u2039", text)
 
 
+def unvoiced(text: str) -> str:
+    """The text with no line left that begins as a turn of a conversation does, such as ``Human:``."""
+    return _TURN.sub("\u2039", text) if ":" in text or "\uff1a" in text else text
+
+
 def unlinked(text: str) -> str:
     """The text with no link, image or element left that a page would follow or load."""
     return _LINK.sub(lambda match: f"{match[0]} ", _PAGE.sub("\u2039", text))
+
+
+def unverified(text: str, source: str) -> str:
+    """The text of a source that is not trusted: it says so first, and links to nothing."""
+    return f"[unverified, {source}] {unlinked(text)}"
+
+
+def is_unverified(text: str) -> bool:
+    """Whether a text carries the mark of what is not trusted, also written in other characters that look like it."""
+    plain = text if text.isascii() else visible(unicodedata.normalize("NFKC", text))
+    return _UNVERIFIED.search(plain) is not None

@@ -12,7 +12,7 @@ from mnemic.context import rendering
 from mnemic.llm import fencing
 from mnemic.llm.reading import plain
 from mnemic.safety.fences import parsed, without_recalled
-from mnemic.text.markup import unlinked, unmarked, visible
+from mnemic.text.markup import unlinked, unmarked, unvoiced, visible
 
 FENCE = "5f0c1a9e77b2"
 POLICY = SecretPolicy()
@@ -67,7 +67,7 @@ def prompted(texts: Sequence[str], names: Sequence[str]) -> None:
 
 def plain_once(text: str) -> None:
     """What makes a text harmless has nothing left to do the second time."""
-    for change in (visible, unmarked, unlinked, lambda t: unmarked(visible(t))):
+    for change in (visible, unmarked, unvoiced, unlinked, lambda t: unmarked(visible(t))):
         once = change(text)
         assert change(once) == once, ascii(text)
         assert len(once) <= 2 * len(text)

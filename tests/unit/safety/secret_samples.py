@@ -321,6 +321,56 @@ WITH_WORDS = [
 ]
 """Kinds and secrets that only the words around them give away."""
 
+_WALLET = "4c0883a69102937d6231471b5dbb6204fe512961708279f3e2c7e0a7d1a9a6b1"
+_PEM = "-----BEGIN RSA PRIVATE KEY-----\n{}"
+_LINE = "MIIEpAIBAAKCAQEAy8Dbv8prpJ/0kKhlGeJYozo2t60EG8L0561g13R29LvMR5hy"
+COPIED = [
+    *(
+        ("key", words, hexed(32))
+        for words in ("api-key {}", "my api key {}", "my api key {} works", "access token\n{}", "API key -> {}")
+    ),
+    ("key", "eth private key {}", "0x" + _WALLET),
+    ("key", "eth private key {} of the hot wallet", _WALLET),
+    ("key", "name,api_key\nana," + hexed(32) + "\nbob,{}", hexed(32)),
+    *(
+        ("password", words, secret)
+        for secret in ("hunter2x", "Tr0ub4dor&3")
+        for words in (
+            "| user | password |\n|---|---|\n| ana | {} |\n| bob | x |",
+            "| user | password |\n|---|---|\n| ana | Xk92mQ7z |\n| bob | {} |",
+            "| **Password** | Site |\n| --- | --- |\n| `{}` | a |",
+            "user,password\nana,Xk92mQ7z\nbob,{}",
+            '"user","password"\n"ana, b","{}"',
+            "user\tpassword\tnote\nana\t{}\told",
+            "Benutzer;Passwort\nana;{}",
+            "id,password\n1,[redacted: password]\n2,{}",
+            "{} is my password",
+            "({} is the password)",
+            "{} is the wifi password.",
+            "I said {} is our old password, right?",
+            "What's the password? It's {}",
+            "What is the wifi password?\n{}",
+            "Ana: what was the password?\nBen: it's {}.",
+            "Username\nana\nPassword\n{}\nSign in",
+            "Password\n\n{}",
+            "Your password *\n{}",
+        )
+    ),
+    ("password", "name,email,password,role\nana,a@example.com,{},admin", "sunflower"),
+    ("card-number", "my card is {}", "4111.1111.1111.1111"),
+    ("card-number", "my card is {}", "4111  1111  1111  1111"),
+    ("card-number", "my card is {} exp 12/27", "4111 1111 1111\n1111"),
+    ("card-number", "my card is {}", "4111\u00a01111\u20111111 1111"),
+    ("card-number", "my card is {}", "\uff14\uff11\uff11\uff11" + " \uff11\uff11\uff11\uff11" * 3),
+    ("us-ssn", "{} is my ssn", "536-22-1234"),
+    ("us-ssn", "({}) is her social security number", "536 22 1234"),
+    ("private-key", _PEM, _LINE + "\nvGZlGJpmn65+A4xHXInJYiPuKzrKUnApeLZ\nQt/Db"),
+    ("private-key", _PEM, "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,FF01\n\n" + _LINE),
+    ("seed-phrase", "{}", WORDS),
+    ("seed-phrase", "keep this\n\n{}\n", WORDS),
+]
+"""The same as people paste them: tables, forms, answers, and keys with nothing but their name before."""
+
 CONTEXTS = ("{}", "Please keep this: {} until Monday, thanks.", "line one\nkey {}\nline three", '{{"value": "{}"}}')
 
 LOOK_ALIKES = [
@@ -353,6 +403,36 @@ LOOK_ALIKES = [
     "We walk upwards: every day",
     "Use argon2id for the password hashing",
     "Password for the account: it changed on 2024-05-03.",
+    # forms, tables, answers
+    "What's the password? I forgot it.",
+    "Is that your password? It's weak.",
+    "What is a good password? At least 12 characters",
+    "Password\nForgot?\nSign in",
+    "Password\n-----\nIt is kept elsewhere.",
+    "Password\n\nConfirm2FA.tsx",
+    "Password:\n  - min: 8",
+    "| Feature | Password | OAuth |\n|---|---|---|\n| Speed | High | Low |",
+    "| field | type |\n|---|---|\n| password | string |",
+    "| User | Password | 2FA |\n|---|---|---|\n| Ana | changed | on |\n| Ben | none | off |",
+    "| Key | Token |\n|---|---|\n| Enter | newline |",
+    "Thanks, password\nAna, Silva",
+    "user, password, email\nname, phone, address",
+    "INSERT INTO users (id, username, password)\nVALUES (1, ?, ?)",
+    "The year 2021 is when my password leaked",
+    "sunflower is my password hint",
+    "this is my password manager",
+    "That is the password reset page",
+    "the token UserService2FactoryBean",
+    "api key docs/guide2/keys.html",
+    "session token 550e8400-e29b-41d4-a716-446655440000",
+    "public key 4c0883a69102937d6231471b5dbb6204fe512961708279f3e2c7e0a7d1a9a6b1",
+    "3566 0020\n2036 0505\n4111 1111\n1111 1111\n5200 1200",
+    "2019\n2020\n2021\n2022",
+    "4111\n1111\n1111\n1111",
+    "555-12-3456 is the order",
+    "so i think that we went down there then came home",
+    "happy joyful merry cheerful glad pleased content",
+    "walks talks boards plants stones rivers clouds houses garden window summer winter",
     # hashes, names, numbers
     "commit 3f786850e387550fdab836ed7e6dc881de23001b fixed it",
     "sha256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -468,6 +548,8 @@ HOSTILE = [
     "seed phrase is ", "seed ", "seed: abcd ", "abcd ", "recovery", "mnemonic are ", "4", "4 ", "4-", "41", "4111 1111 ", "1.", "DE89", "DE89 ", "DE893704", "AA11AAAA",
     "a", "a.", "a-", "a_", "A", "A1", "aA1", "aA1+/", "=", "$2b$", "$6$", "$argon2id$", "1//0", "v1.0-", "hooks.slack.com/", "hooks.slack.com/services/",
     "/api/webhooks/", "8Q~", "a8Q~", ".atlasv1.", "-us", "1234567:AA", ":AA", "xprv", "5K", "MTA.", "AccountKey=", "sig=", "?sig=", "{\"", "\\", "\\\"", "'", "`", "[", "<", "$", "%", "*", "x",
-    "\u0130", "\u00df", "\u212a", "\u5bc6\u7801", "\u200b", "\n", " ", "\t", "\0", "Private-Lines: 1\n", "Private-Lines: 1\naaaaaaaa", "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
+    "\u0130", "\u00df", "\u212a", "\u5bc6\u7801", "\u200b", "\n", " ", "\t", "\0", "Private-Lines: 1\n", "Private-Lines: 1\naaaaaaaa", "password?", "password? it's ", "password\n", "password\n\n", "a is my ", "a1b2 is my password ", "| password ", "user,password\n", "a,\"", "api key ",
+    "4111\n", "123-45-6789 is ", "-----BEGIN PRIVATE KEY-----\nA-B: c\n", "\r", "\r\n", "\u200b\n", "\uff11", "token\n", "\"", "user|password\n|",
+    "ops_eyJ", "pat", "patA.", "SG.", "SG.a.", "sl.", "dp.pt.",
 ]  # fmt: skip
 """Pieces that, repeated a million times over, would make a careless expression slow."""

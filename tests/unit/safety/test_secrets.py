@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets import SecretPolicy, pieces
 from mnemic.safety.secrets.values import is_random
 
 sys.path.insert(0, str(Path(__file__).parent))
-from secret_samples import CONTEXTS, LOOK_ALIKES, TOKENS, WITH_WORDS
+from secret_samples import CONTEXTS, COPIED, LOOK_ALIKES, TOKENS, WITH_WORDS
 
 POLICY = SecretPolicy()
 
@@ -44,6 +44,32 @@ def test_secrets_that_words_give_away(kind, words, secret, context):
     assert kind in kinds
 
 
+@pytest.mark.parametrize("context", ["{}", "See below.\n\n{}", "{}\n\nThat is all."])
+@pytest.mark.parametrize(("kind", "words", "secret"), COPIED)
+def test_secrets_as_they_are_pasted(kind, words, secret, context):
+    redacted, kinds = POLICY.redacted(context.format(words.format(secret)))
+    assert secret not in redacted
+    assert kinds == (kind,)
+    assert POLICY.redacted(redacted) == (redacted, ())
+
+
+OTHERWISE = {
+    "lines of Windows": lambda text: text.replace("\n", "\r\n"),
+    "letters of full width": lambda text: text.translate({sign: sign + 0xFEE0 for sign in range(0x21, 0x7F)}),
+    "what shows nothing": lambda text: "\u200b".join(text) + "\u2060",
+    "other spaces": lambda text: text.replace(" ", "\u00a0"),
+}
+
+
+@pytest.mark.parametrize("otherwise", OTHERWISE)
+@pytest.mark.parametrize(("kind", "words", "secret"), [*WITH_WORDS, *COPIED])
+def test_words_written_otherwise_give_a_secret_away_as_well(kind, words, secret, otherwise):
+    before, after = words.replace("{{", "{").replace("}}", "}").split("{}")
+    redacted, kinds = POLICY.redacted(OTHERWISE[otherwise](before) + secret + OTHERWISE[otherwise](after))
+    assert secret not in redacted
+    assert kind in kinds
+
+
 @pytest.mark.parametrize("text", LOOK_ALIKES)
 def test_look_alikes_survive(text):
     assert POLICY.redacted(text) == (text, ())
@@ -57,7 +83,9 @@ def test_no_half_of_a_token_stays(kind, secret):
 
 @given(
     st.lists(
-        st.sampled_from([*(secret for _, secret in TOKENS), *(w.format(s) for _, w, s in WITH_WORDS), *LOOK_ALIKES]),
+        st.sampled_from(
+            [*(secret for _, secret in TOKENS), *(w.format(s) for _, w, s in WITH_WORDS + COPIED), *LOOK_ALIKES]
+        ),
         max_size=5,
     ),
     st.sampled_from([" ", "\n", ", ", "", ": "]),
@@ -156,7 +184,7 @@ SLOW = """
 import sys
 sys.path.insert(0, {here!r})
 from secret_samples import HOSTILE
-from mnemic.safety.secrets import SecretPolicy
+from mnemic.safety.secrets import SecretPolicy, pieces
 from mnemic.safety.secrets.values import is_random
 policy = SecretPolicy()
 size = {size}
@@ -179,3 +207,16 @@ def test_secrets_without_anything_between_them():
     key = next(secret for kind, secret in TOKENS if kind == "age-secret-key")
     once, kinds = POLICY.redacted(key * 9)
     assert (once, kinds) == ("[redacted: age-secret-key]" * 9, ("age-secret-key",))
+
+
+@pytest.mark.parametrize(
+    "secret", ["ghp_" + "a1B2c3D4e5" * 4, "-----BEGIN PRIVATE KEY-----\n" + "a1B2c3D4e5" * 20, "5555 5555 5555 4444"]
+)
+def test_no_secret_and_no_mark_lies_over_a_cut(secret):
+    for before in range(60, 140):
+        text = f"{'word ' * 40}"[:before] + f" {secret} " + "word " * 60
+        parts = pieces(text, lambda whole: POLICY.redacted(whole)[0], 150)
+        assert "".join(parts) == POLICY.redacted(text)[0]
+        assert all(0 < len(part) <= 150 for part in parts)
+        assert sum(part.count("[redacted: ") for part in parts) == sum(part.count("]") for part in parts) == 1
+    assert pieces(secret, str.upper, len(secret)) == [secret]

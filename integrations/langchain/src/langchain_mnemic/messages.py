@@ -23,7 +23,7 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
-from mnemic import InvalidInput, Message, Scope
+from mnemic import InvalidInput, Message, Scope, pieces
 
 __all__ = [
     "KEPT", "Clean", "digest_of", "entry", "evidence", "id_prefix", "is_notice", "is_recalled", "key_of", "record_id",
@@ -33,7 +33,6 @@ __all__ = [
 KEPT = "langchain"
 """The key of a stored message's metadata that holds what LangChain needs to build it again."""
 
-MAX_PIECE = 500_000
 MAX_CONTENT = 1_000_000
 """Characters that one record holds."""
 MAX_ID = 1_000
@@ -166,8 +165,7 @@ def sent_at(message: BaseMessage) -> datetime | None:
 def _pieces(message: BaseMessage, prefix: str, position: int, clean: Clean) -> list[tuple[str, str]]:
     """Ids and texts of the records a message makes: none without text, several when it is longer than one may be."""
     key, text = key_of(message, position, clean), text_of(message)
-    pieces = [text[start : start + MAX_PIECE] for start in range(0, len(text), MAX_PIECE)] if text.strip() else []
-    named = ((key if number == 0 else f"{key}+{number}", piece) for number, piece in enumerate(pieces))
+    named = ((f"{key}+{number}" if number else key, piece) for number, piece in enumerate(pieces(text, clean)))
     return [(record_id(prefix, name, _digest(clean(piece))), piece) for name, piece in named if piece.strip()]
 
 
@@ -191,7 +189,7 @@ def evidence(message: BaseMessage, *, prefix: str, position: int, clean: Clean) 
         Message(
             role=_role(message),
             content=piece,
-            name=(message.name or "")[:MAX_ID] or None,
+            name=pieces(message.name or "", clean, MAX_ID)[0] or None,
             sent_at=sent_at(message),
             id=id_,
             metadata={KEPT: {"type": message.type, "data": data}},
@@ -200,14 +198,13 @@ def evidence(message: BaseMessage, *, prefix: str, position: int, clean: Clean) 
     ]
 
 
-def _shown(message: BaseMessage) -> str:
+def _shown(message: BaseMessage, clean: Clean) -> str:
     """Text that stands for a message which may have none, such as a bare tool call, or more than a record may hold."""
-    text = text_of(message)[:MAX_CONTENT]
-    if text.strip():
-        return text
+    if (text := text_of(message)).strip():
+        return pieces(text, clean, MAX_CONTENT)[0]
     calls = message.tool_calls if isinstance(message, AIMessage) else []
     said = [f"[calls {call['name']} {json.dumps(call['args'], ensure_ascii=False, default=str)}]" for call in calls]
-    return "\n".join(said)[:MAX_CONTENT] or "[no text]"
+    return pieces("\n".join(said), clean, MAX_CONTENT)[0] or "[no text]"
 
 
 def entry(message: BaseMessage, *, prefix: str, clean: Clean) -> Message:
@@ -219,7 +216,7 @@ def entry(message: BaseMessage, *, prefix: str, clean: Clean) -> Message:
         InvalidInput: the message has no role, or its fields cannot be written as JSON.
     """
     message = message_chunk_to_message(message)
-    text = _shown(message)
+    text = _shown(message, clean)
     without = {"content", "type"} if message.content == text else {"type"}
     try:
         kept = _redacted(message, clean)

@@ -18,14 +18,13 @@ from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, S
 __all__ = ["MnemicRetriever"]
 
 _RESERVED = ("query", "k")
-BELIEVED = 0.5
-"""What is trusted less is marked, because documents go into prompts as they are."""
 
 
 def _document(hit: Hit) -> Document:
+    """A hit as a document, harmless: documents go into prompts as they are."""
     return Document(
         id=hit.id,
-        page_content=hit.text if hit.trust >= BELIEVED else quoted(hit),
+        page_content=quoted(hit),
         metadata={
             "score": hit.score,
             "kind": hit.kind,

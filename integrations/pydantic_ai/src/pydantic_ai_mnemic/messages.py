@@ -26,11 +26,10 @@ from pydantic_ai.messages import (
     VideoUrl,
 )
 
-from mnemic import Message, Scope
+from mnemic import Message, Scope, pieces
 
 __all__ = ["asked", "evidence", "id_prefix", "question", "unanswered", "with_data"]
 
-MAX_PIECE = 500_000
 MAX_ID = 1_000
 MAX_QUESTION = 8_000
 
@@ -120,14 +119,14 @@ def evidence(messages: Sequence[ModelMessage], *, prefix: str, clean: Callable[[
     """
     return [
         Message(
-            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, clean(piece), start // MAX_PIECE),
+            role=role, content=piece, sent_at=sent_at, id=_record_id(prefix, sent_at, clean(piece), number),
             metadata={"run_id": message.run_id} if message.run_id else {},
         )
         for at, message in enumerate(messages)
         if not _sent_back(messages, at)
         for role, text, sent_at in _said(message)
-        for start in range(0, len(text), MAX_PIECE)
-        if (piece := text[start : start + MAX_PIECE]).strip()
+        for number, piece in enumerate(pieces(text, clean))
+        if piece.strip()
     ]  # fmt: skip
 
 

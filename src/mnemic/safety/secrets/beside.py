@@ -17,14 +17,16 @@ from mnemic.safety.secrets.said import (
     OF,
     PASSWORD,
     PASSWORDS,
+    UUID,
     compiled,
     is_given,
+    is_of_service,
     is_random_value,
     of_code,
 )  # fmt: skip
-from mnemic.safety.secrets.values import is_mixed, is_ordinary, is_stand_in
+from mnemic.safety.secrets.values import is_mixed, is_ordinary, is_random, is_stand_in
 
-__all__ = ["BESIDE"]
+__all__ = ["ANYWHERE", "BESIDE", "stands_out"]
 
 _NO_SECRET = re.compile(
     r"""(?ix) (?: [a-z][a-z0-9+.-]*:// | www\. ) .*  # addresses
@@ -54,6 +56,44 @@ def _is_strict(match: Match) -> bool:
     if len(value) < 5 or is_stand_in(value) or is_ordinary(value) or of_code(value) or MEASURE.fullmatch(value):
         return False
     return is_mixed(value) and not _NO_SECRET.fullmatch(value)
+
+
+def stands_out(value: str) -> bool:
+    """Whether a value is no word, and nothing else that has digits or signs in it."""
+    value = value.strip(".,;:!?()*_|")
+    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or of_code(value) or MEASURE.fullmatch(value):
+        return False
+    odd = is_mixed(value) or (not re.fullmatch(r"[\w'\u2019/-]+", value) and re.search(r"\w", value) is not None)
+    return odd and not _NO_SECRET.fullmatch(value)
+
+
+def _stands_out(match: Match) -> bool:
+    return stands_out(match["secret"])
+
+
+def _is_field(match: Match) -> bool:
+    """Whether the word is alone on its line, as the label of a form is, and a value alone on the next."""
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return _LABEL.search(before) is not None and stands_out(match["secret"])
+
+
+_LABEL = re.compile(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2}$")
+
+
+def _is_bare_key(match: Match) -> bool:
+    """Whether a key follows its name with nothing between: random, and no identifier."""
+    value = match["secret"].rstrip(".,;:")
+    if not is_of_service(match) or UUID.fullmatch(value) or is_stand_in(value) or _NO_SECRET.fullmatch(value):
+        return False
+    return is_random(value) and sum(c.isdigit() for c in value) >= 4
+
+
+def _is_seed(match: Match) -> bool:
+    """Whether a line apart is as many different words as a wallet has, none of them inflected as in prose."""
+    words = match["secret"].split()
+    before = match.string[: match.start()].rstrip(" ")[-2:]
+    apart = match.start() == 0 or before.endswith((":\n", "\n\n")) or before == "\n"
+    return apart and len(words) in (12, 15, 18, 21, 24) and len(set(words)) == len(words)
 
 
 def _is_login(match: Match) -> bool:
@@ -87,6 +127,11 @@ _SETS = re.compile(
 )
 _TELLS = r"(?P<secret>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}+)"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
+_YOURS = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
+_SEED_WORD = (
+    r"(?!(?:the|and|for|are|was|but|not|from|his|her|has|had|our|its|were|been|their|she|him|they|who|how|did|does|would)\b)"
+    r"[a-z]{3,8}\b(?<!\wed)(?<!\wing)(?<!\wly)(?<![^suai]s)"
+)
 _WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code))"
 
 BESIDE: tuple[Pattern, ...] = (
@@ -175,7 +220,36 @@ BESIDE: tuple[Pattern, ...] = (
         regex=compiled(rf"(?:{PASSWORD}|{KEY}){LATER}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
     ),
     Pattern(
+        kind="password", needles=PASSWORDS, holds=_stands_out,  # "What is the password? It's ..."
+        regex=compiled(
+            rf"{PASSWORD}{OF}\?[\"')*]{{0,3}}\s{{1,4}}(?:[\w ]{{1,20}}:\s{{0,3}})?(?:(?:it|that|es|c|\u00e9|\u00e8)(?:['\u2019]s|['\u2019]est| is| was| ist|)\s{{1,2}}:?)?{_QUOTE}{_TELLS}"
+        ),
+    ),
+    Pattern(
+        kind="password", needles=PASSWORDS, holds=_is_field,
+        regex=compiled(rf"{PASSWORD}{LATER}[ \t*:]{{0,4}}(?:\n[ \t]{{0,8}}){{1,2}}(?P<secret>[^\s]{{4,128}}+)(?=[ \t]*(?:\n|\Z))"),
+    ),
+    Pattern(
+        kind="key", needles=KEYS, holds=_is_bare_key,
+        regex=compiled(rf"{KEY}{LATER}[\"'`*]{{0,2}}[ \t]{{0,3}}(?:[ \t]|\n\s{{0,4}}|->\s|\u2192\s|\|\s){_QUOTE}(?P<secret>[A-Za-z0-9_+/=.~-]{{16,512}}+)(?![\w(])"),
+    ),
+    Pattern(
+        kind="password", needles=PASSWORDS, holds=_stands_out, anywhere=True,  # "... is my password"
+        regex=compiled(
+            rf"(?<!\S)[\"'`(*]{{0,2}}(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`*]{{0,2}}\s(?:is|was|ist|war|es|est|\u00e9|\u00e8)\s{_YOURS}\s(?:[\w-]{{1,20}}\s){{0,2}}{PASSWORD}"
+            r"(?![\w-]|\s(?:hint|manager|reset|policy|field|prompt|page|generator|vault|hash|change|rule|length|screen|box|dialog|list|file))"
+        ),
+    ),
+    Pattern(
         kind="pin", needles=("pin ",), regex=compiled(r"(?-i:\bPIN) (?P<secret>\d{4})(?![\d:/.-]?\d)"),
     ),
 )  # fmt: skip
 """Tried where a text, in lower case, holds one of their needles."""
+
+ANYWHERE: tuple[Pattern, ...] = (
+    Pattern(
+        kind="seed-phrase", needles=(), holds=_is_seed, anywhere=True,
+        regex=re.compile(rf"(?m)^[ \"'`*>]{{0,4}}(?P<secret>{_SEED_WORD}(?: {_SEED_WORD}){{11,23}})[ \"'`*.]{{0,3}}$(?!\n(?:{_SEED_WORD} ){{8}})"),
+    ),
+)  # fmt: skip
+"""Tried on every text: nothing has to stand beside them."""

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from array import array
+from collections.abc import Callable, Collection, Sequence
 
-from mnemic.safety.secrets.beside import BESIDE
+from mnemic.safety.secrets.beside import ANYWHERE, BESIDE
 from mnemic.safety.secrets.numbers import NUMBERS
 from mnemic.safety.secrets.pattern import Pattern, Span, found
 from mnemic.safety.secrets.said import SAID
+from mnemic.safety.secrets.tables import columns
 from mnemic.safety.secrets.tokens import TOKENS
 
-__all__ = ["KINDS", "MARK", "Finder", "unmarked"]
+__all__ = ["KINDS", "MARK", "Finder", "pieces", "unmarked"]
 
 KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *BESIDE, *NUMBERS))
 """Every kind of secret that is known."""
@@ -23,8 +25,9 @@ PASSES = 20
 
 MARK = re.compile(r"\[redacted: ([a-z0-9-]{1,40})\]")
 """What stands in the place of a secret."""
+LONGEST_MARK = 53
 
-_DIGITS = re.compile(r"\d(?:[ .-]?\d){8}")
+_DIGITS = re.compile(r"\d(?:[ .\n-]{0,3}\d){8}")
 
 
 class Finder:
@@ -38,6 +41,8 @@ class Finder:
     def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
         self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
         self._said = [(n, pattern) for pattern in (*SAID, *BESIDE) if pattern.kind in kinds for n in pattern.needles]
+        self._kinds = frozenset(kinds)
+        self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
         self._extra = list(extra)
         self._words = _shortest({needle for needle, _ in self._said})
@@ -55,8 +60,17 @@ class Finder:
 
     def _spans(self, text: str) -> list[Span]:
         """Where the secrets are: not overlapping, in order."""
-        text = unmarked(text)
-        spans = [span for pattern in self._extra for span in found(pattern, text, text)]
+        unseen = unmarked(text)
+        spans = [span for pattern in self._extra for span in found(pattern, unseen, unseen)]
+        plain, places = _plain(text)
+        for start, end, kind in self._known(plain):
+            spans.append((places[start], places[end - 1] + 1, kind) if places else (start, end, kind))
+        return _merged(spans) if spans else spans
+
+    def _known(self, text: str) -> list[Span]:
+        """Where the secrets of known kinds are in a text whose characters stand for themselves."""
+        whole, text = text, unmarked(text)
+        spans = [span for pattern in self._anywhere for span in found(pattern, text, text)]
         if len(text) >= LEAST and (longest := max(map(len, text.split()), default=0)) >= LEAST:
             for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
                 if pattern.least <= longest:
@@ -65,15 +79,67 @@ class Finder:
         if any([word in low for word in self._words]):  # noqa: C419 - a list is faster than a generator here
             for pattern in dict.fromkeys([pattern for needle, pattern in self._said if needle in low]):
                 spans += found(pattern, text, low)
+            spans += [span for span in columns(whole) if span[2] in self._kinds]
         if _DIGITS.search(text):
             for pattern in self._numbers:
                 spans += found(pattern, text, text)
-        return _merged(spans) if spans else spans
+        return spans
+
+
+def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[str]:
+    """A text as pieces that records can hold. A longer one is redacted as a whole first: no secret lies over a cut.
+
+    Args:
+        text: what was said.
+        clean: ``Memory.redacted``.
+        size: characters of a piece, at least 100. What is no longer is one piece, as it is.
+
+    Example:
+        >>> [len(piece) for piece in pieces("word " * 120_000, str)]
+        [500000, 100000]
+    """
+    if len(text) <= size:
+        return [text]
+    text, parts = clean(text), list[str]()
+    while len(text) > size:
+        over = [m.start() for m in MARK.finditer(text, size - LONGEST_MARK, size + LONGEST_MARK) if m.end() > size]
+        cut = min([size, *over])
+        parts.append(text[:cut])
+        text = text[cut:]
+    return [*parts, text]
 
 
 def unmarked(text: str) -> str:
     """A text with its marks as empty lines, each as long as it was: a mark names nothing, is no value, and is never cut."""
     return MARK.sub(lambda mark: "\n" * len(mark[0]), text) if "[redacted: " in text else text
+
+
+_HIDDEN = re.compile("\r(?=\n)|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_PLAIN = {
+    **{wide: wide - 0xFEE0 for wide in range(0xFF01, 0xFF5F)},
+    **dict.fromkeys((0xA0, *range(0x2000, 0x200B), 0x202F, 0x3000), " "),
+    **dict.fromkeys((0x2010, 0x2011, 0x2012), "-"),
+}
+
+
+def _plain(text: str) -> tuple[str, Sequence[int]]:
+    """A text without signs that show nothing, letters and spaces of every width as usual, lines that end in a line feed.
+
+    Returns:
+        The text, and for each of its characters where it was; empty where each stays in its place.
+    """
+    if text.isascii() and "\r" not in text:
+        return text, ()
+    text = text.translate(_PLAIN)
+    shown, places, at = list[str](), array("L"), 0
+    for hidden in _HIDDEN.finditer(text):
+        shown.append(text[at : hidden.start()])
+        places.extend(range(at, hidden.start()))
+        at = hidden.end()
+    if not shown:
+        return text, ()
+    places.extend(range(at, len(text)))
+    return "".join((*shown, text[at:])), places
 
 
 def _folded(text: str) -> str:

@@ -21,8 +21,10 @@ __all__ = [
     "PASSWORD",
     "PASSWORDS",
     "SAID",
+    "UUID",
     "compiled",
     "is_given",
+    "is_of_service",
     "is_random_value",
     "named_secret",
     "of_code",
@@ -111,9 +113,15 @@ def of_code(value: str) -> bool:
     return named and ("_" in value or _CODE.search(value) is not None)
 
 
+def is_of_service(match: Match) -> bool:
+    """Whether the key is one of a service: "my API key", and not any key."""
+    before = max(0, match.start() - 20), match.start()
+    return match[0][:3].lower() != "key" or _OF_KEYS.search(match.string, *before) is not None
+
+
 def _is_key(match: Match) -> bool:
     """Whether what is given to something called a key or a token is random; a key alone may be one of a keyboard."""
-    if match[0][:3].lower() == "key" and not _OF_KEYS.search(match.string, max(0, match.start() - 20), match.start()):
+    if not is_of_service(match):
         return False
     value, _ = _value(match)
     if is_stand_in(value) or of_code(value) or value.isdigit() or re.match(r"(?i)\w*:?//|/|\./", value):
@@ -171,7 +179,7 @@ def is_random_value(match: Match) -> bool:
     )
 
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
 def _in_query(match: Match) -> bool:
@@ -183,7 +191,7 @@ _QUERY = re.compile(r"[?&;#][a-z_-]{0,24}$", re.IGNORECASE)
 
 def _is_session(match: Match) -> bool:
     value = match["secret"]
-    return not _UUID.fullmatch(value) and not value.startswith("session_") and is_random(value)
+    return not UUID.fullmatch(value) and not value.startswith("session_") and is_random(value)
 
 
 def _is_cookie(match: Match) -> bool:
@@ -232,7 +240,7 @@ SAID: tuple[Pattern, ...] = (
         regex=compiled(
             r"-{4,5} ?BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:"
             r"(?:(?!-{4,5} ?BEGIN )[\s\S]){1,20000}?-{4,5} ?END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-            r"|(?:\s|\\[nr]){0,8}(?:[A-Z0-9+/=]{16,}+(?:\s|\\[nr]){0,8}){1,400}+)"
+            r"|(?:\s{0,4}[A-Z-]{3,20}: [^\n]{0,200}+){0,4}(?:\s|\\[nr]){0,8}(?:[A-Z0-9+/=]{16,}+(?:\s|\\[nr]){0,8}){1,400}+(?:[A-Z0-9+/]{1,15}\s{0,8}\Z)?)"
         ),
     ),
     Pattern(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -11,12 +12,17 @@ from psycopg.conninfo import conninfo_to_dict
 
 from mnemic.errors import ConfigurationError
 
-__all__ = ["Address", "address_of"]
+__all__ = ["Address", "address_of", "scrubbed"]
 
 SCHEMA = "mnemic"
 LONGEST = 63
 """Bytes of a name in PostgreSQL."""
-_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
+_GIVEN = re.compile(
+    r"(?P<name>\b(?:(?:ssl)?password|oauth_client_secret|scram_(?:client|server)_key)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]+)"
+    r"|(?P<user>://[^\s:@/]*:)[^\s/]*(?=@)",
+    re.IGNORECASE,
+)
+"""A password where an address or a list of parameters has one. A short one may be a piece of any word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +33,10 @@ class Address:
     schema: str
     name: str
 
-    def scrubbed(self, text: str) -> str:
-        """Text of the driver without the secrets of this address."""
-        for key in _SECRETS:
-            if secret := str(self.parameters.get(key) or ""):
-                text = text.replace(secret, "***").replace(quote(secret, safe=""), "***")
-        return text
+
+def scrubbed(text: str) -> str:
+    """Text of the driver without the passwords of addresses in it."""
+    return _GIVEN.sub(r"\g<name>\g<user>***", text)
 
 
 def address_of(url: str) -> Address:

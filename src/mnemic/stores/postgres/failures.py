@@ -8,6 +8,7 @@ import psycopg
 from psycopg_pool import PoolClosed, PoolTimeout, TooManyRequests
 
 from mnemic import errors
+from mnemic.stores.postgres.address import scrubbed
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres.address import Address
@@ -50,7 +51,7 @@ def closed() -> errors.StoreClosed:
 
 def translate(error: Exception, address: Address) -> errors.StoreError:
     """Our error for one of the driver's; nothing of the transaction was stored."""
-    where, said = address.name, address.scrubbed(_told(error))
+    where, said = address.name, scrubbed(_told(error))
     state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
     if isinstance(error, PoolClosed):
         return errors.StoreClosed(

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
-from mnemic import Message
+from mnemic import Message, pieces
 
 __all__ = [
     "ROLES", "Clean", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said",
@@ -36,7 +36,6 @@ _CODE, _CODE_END, _OUTPUT = "<execute>", "</execute>", "Result of executing the 
 
 LONGEST = 1_000_000
 """Characters that one record holds."""
-MAX_PIECE = 500_000
 
 
 Clean: TypeAlias = Callable[[str], str]
@@ -100,17 +99,16 @@ def spoken(messages: Iterable[ChatMessage | Message], clean: Clean) -> list[Said
     return [Said(word.role, clean(word.text)) for word in words]
 
 
-def tellable(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+def tellable(messages: Iterable[ChatMessage], clean: Clean) -> list[ChatMessage]:
     """Those that are evidence, without what of them is none; one that is longer than a record may be as several."""
-    return [piece for m in messages if said(m) is not None for piece in _pieces(m)]
+    return [piece for m in messages if said(m) is not None for piece in _pieces(m, clean)]
 
 
-def _pieces(message: ChatMessage) -> list[ChatMessage]:
+def _pieces(message: ChatMessage, clean: Clean) -> list[ChatMessage]:
     text = _told(message)
     if len(text) <= LONGEST and text == message.content:
         return [message]
-    size = len(text) if len(text) <= LONGEST else MAX_PIECE
-    parts = (text[start : start + size] for start in range(0, len(text), size))
+    parts = [text] if len(text) <= LONGEST else pieces(text, clean)
     return [
         ChatMessage(role=message.role, content=part, additional_kwargs=dict(message.additional_kwargs))
         for part in parts

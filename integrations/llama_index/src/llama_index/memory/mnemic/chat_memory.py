@@ -212,12 +212,12 @@ class MnemicChatMemory(BaseMemory):
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
         with self._lock:
             mine = _messages.cleaned(messages)
-            if words := _messages.tellable(mine):
-                clean = self._handle.redacted
+            clean = self._handle.redacted
+            if words := _messages.tellable(mine, clean):
                 said = _messages.spoken(words, clean)
                 stored = _messages.spoken(_recall.latest(self._handle, self._session), clean)
                 # what is held was stored when it came; it may be erased since
-                unheld = {*_messages.news(_messages.spoken(_messages.tellable(self._messages), clean), said)}
+                unheld = {*_messages.news(_messages.spoken(_messages.tellable(self._messages, clean), clean), said)}
                 new = [at for at in _messages.news(stored, said) if at in unheld]
                 self._handle.add(_messages.evidence(self._session, stored, words, new, clean))
             self.buffer = mine
@@ -294,11 +294,12 @@ class MnemicChatMemory(BaseMemory):
 
     def _store_said(self, messages: Sequence[ChatMessage]) -> None:
         """Store what was said just now. A pair of turns that was said before gets a new id: it was said again."""
-        words = _messages.tellable(messages)
+        clean = self._handle.redacted
+        words = _messages.tellable(messages, clean)
         if not words:
             return
-        last = _messages.spoken(self._messages[-RECENT:], self._handle.redacted)[-1:]
-        told = _messages.evidence(self._session, last, words, range(len(words)), self._handle.redacted)
+        last = _messages.spoken(self._messages[-RECENT:], clean)[-1:]
+        told = _messages.evidence(self._session, last, words, range(len(words)), clean)
         receipts = self._handle.add(told)
         if again := [_messages.nameless(m) for m, r in zip(told, receipts, strict=True) if r.outcome == "duplicate"]:
             self._handle.add(again)
@@ -324,7 +325,8 @@ class MnemicChatMemory(BaseMemory):
         """The text for a turn, found again only when more of the history was cut off or the budget is another."""
         key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
-            shown = _messages.spoken(_messages.tellable(window), self._handle.redacted)
+            clean = self._handle.redacted
+            shown = _messages.spoken(_messages.tellable(window, clean), clean)
             known = _recall.shown_ids(self._handle, self._session, shown)
             text = _recall.recall(
                 self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs

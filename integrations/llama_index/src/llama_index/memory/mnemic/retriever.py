@@ -16,8 +16,6 @@ __all__ = ["MnemicRetriever"]
 
 FOR_THE_MODEL = ("speaker", "sent_at")
 """The metadata a model gets to read; the rest is for programs."""
-BELIEVED = 0.5
-"""What is trusted less is marked, because nodes go into prompts as they are."""
 
 
 class MnemicRetriever(BaseRetriever):
@@ -71,14 +69,14 @@ class MnemicRetriever(BaseRetriever):
 
 
 def _node(hit: Hit) -> NodeWithScore:
-    """A hit as a node."""
+    """A hit as a node, harmless: nodes go into prompts as they are."""
     own: dict[str, Any] = {
         "kind": hit.kind,
         "source": hit.source,
         "trust": hit.trust,
         "session": hit.session,
         "project": hit.project,
-        "speaker": hit.speaker,
+        "speaker": hit.speaker and quoted(hit.speaker),
         "role": hit.role,
         "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
         "valid_at": hit.valid_at.isoformat() if hit.valid_at else None,
@@ -94,7 +92,7 @@ def _node(hit: Hit) -> NodeWithScore:
     metadata = {**hit.metadata, **{key: value for key, value in own.items() if value is not None}}
     node = TextNode(
         id_=hit.id,
-        text=hit.text if hit.trust >= BELIEVED else quoted(hit),
+        text=quoted(hit),
         metadata=metadata,
         excluded_llm_metadata_keys=[key for key in metadata if key not in FOR_THE_MODEL],
         excluded_embed_metadata_keys=[*metadata],
