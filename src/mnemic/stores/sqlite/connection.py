@@ -18,12 +18,20 @@ class SqliteConnection(Connection, Protocol):
         """Whether a transaction is open."""
         ...
 
+    def readonly(self, name: str) -> bool:
+        """Whether a database of it was opened for reading."""
+        ...
+
     def pragma(self, name: str, value: str | int | None = None) -> Any:
         """Read or set a pragma."""
         ...
 
     def set_busy_handler(self, callable: Callable[[int], bool] | None) -> None:
         """What to do while another process holds the lock."""
+        ...
+
+    def config(self, op: int, value: int) -> int:
+        """Set an option of SQLite's for this connection."""
         ...
 
     def close(self) -> None:

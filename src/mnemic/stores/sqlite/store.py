@@ -69,8 +69,14 @@ class SqliteStore(SqlStore[Database]):
         super().__init__(Database(path, durability=durability), len(MIGRATIONS))
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record; ``deep`` also compares the full text with the texts."""
+        """Check every invariant of the record, and that it is still at its place; ``deep`` also compares the full text with
+        the texts.
+        """
         report = super().verify(deep=deep)
+        if moved := self._db.moved:
+            return replace(
+                report, findings=(*report.findings, f"{moved}: nothing can be stored until it is opened again")
+            )
         changed = any("hash" in finding for finding in report.findings)  # then the full text is another matter
         if not deep or not report.checks or changed:
             return report
