@@ -136,6 +136,34 @@ def test_a_backup_of_a_memory_in_use(tmp_path, folder):
         assert restored.search("gardens and water")
 
 
+@pytest.mark.parametrize("at", ["pages", "verifying"])
+def test_a_copy_that_was_killed_is_no_memory(tmp_path, folder, at, monkeypatch):
+    """It would open as an empty record, or as one that was never verified."""
+
+    def work():
+        def killed(*_):
+            os._exit(9)
+
+        monkeypatch.setattr("mnemic.stores.sqlite.store._Copy.verify", killed)
+        with opened(folder) as memory:
+            memory.backup(tmp_path / "copy", progress=killed if at == "pages" else None)
+
+    answer_of(work)
+    (left,) = tmp_path.glob("copy.*.part")
+    before = {path.name: path.read_bytes() for path in left.iterdir()}
+    for refused in (lambda: opened(left), lambda: backing.restore_backup(left, tmp_path / "new")):
+        with pytest.raises((StoreUnavailable, InvalidInput), match=r"unfinished copy|no backup"):
+            refused()
+    with pytest.raises(StoreUnavailable, match="unfinished copy"):
+        opened(left)
+    assert {path.name: path.read_bytes() for path in left.iterdir()} == before
+    with opened(folder) as memory:
+        assert memory.backup(tmp_path / "copy").ok
+    assert not left.exists()
+    with opened(tmp_path / "copy") as copy:
+        assert len(copy.messages(limit=None)) == 50
+
+
 def test_what_killed_copies_left_goes_with_the_next(tmp_path, folder):
     """Each holds a record, whole or in part; what somebody is still writing stays."""
     for name in ("copy.0a1b2c3d.part", "copy.4e5f6a7b.part", "other.0a1b2c3d.part"):
