@@ -347,6 +347,7 @@ def test_a_record_that_was_replaced_is_not_mistaken_for_the_old_one_after_a_fork
 
 
 def test_closing_what_was_replaced_leaves_the_log_of_its_successor(folder):
+    """SQLite looks before it removes the log: were that to change, the successor would lose what is in it."""
     memory = opened(folder)
     restored(folder)
     with opened(folder) as successor:

@@ -30,10 +30,6 @@ class SqliteConnection(Connection, Protocol):
         """What to do while another process holds the lock."""
         ...
 
-    def config(self, op: int, value: int) -> int:
-        """Set an option of SQLite's for this connection."""
-        ...
-
     def close(self) -> None:
         """Close it."""
         ...

@@ -150,7 +150,7 @@ class Database:
             if not self._working and self._quiet(until):
                 for db in self._held():
                     with suppress(apsw.Error):  # what cannot be written back now is in the log
-                        self._close(db)
+                        db.close()
                 self._readers.clear()
                 self._writer, self._rests = None, True
                 if self._place is not None:
@@ -443,7 +443,7 @@ class Database:
                 db = None
             self._pool.notify_all()
         if db is not None:
-            self._close(db)
+            db.close()
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""
@@ -453,12 +453,6 @@ class Database:
         self._closed = True
         with self._lock, self._gate, self._translated():
             for db in self._held():
-                self._close(db)
+                db.close()
             self._readers.clear()
             self._writer = None
-
-    def _close(self, db: SqliteConnection) -> None:
-        if self._place is None:
-            db.close()
-        else:
-            self._place.close(db)

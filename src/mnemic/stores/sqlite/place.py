@@ -54,12 +54,6 @@ class Place:
                 return f"{path} was {'replaced' if there else 'removed'} while this memory was open"
         return None
 
-    def close(self, db: SqliteConnection) -> None:
-        """Close a connection. The last one removes the log at the path, which may be that of another file by now."""
-        if self._opened != number(self._file):
-            db.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-        db.close()
-
     def check(self) -> None:
         """Refuse to write into files that are no longer there.
 
