@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["among", "base_cosine", "dot", "eased", "highest"]
+__all__ = ["NEAR", "among", "base_cosine", "dot", "eased", "highest", "unit", "unpacked"]
+
+NEAR = 0.1
+"""How far from one the length of a stored vector may be."""
 
 _SAMPLED, _MANY = 8, 256
 """One of so many values tells which may be among the highest, where there are so many for each that is wanted."""
@@ -15,6 +18,26 @@ _GATHERED = 4
 """Where no more than one of so many values is allowed, these are gathered; else the others are made lowest, which is sooner."""
 _USUAL_BASE, _HIGHEST_BASE, _FEWEST = 0.15, 0.95, 4
 """Base of the default embedder, the highest that is believed, and from how many records one is told."""
+
+
+def unit(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
+    """Which rows are directions: of numbers, and about as long as one. Shape (n,)."""
+    with np.errstate(all="ignore"):
+        return np.abs(np.sqrt(np.vecdot(rows, rows)) - 1) <= NEAR
+
+
+def unpacked(blob: bytes, count: int = 1) -> NDArray[np.float32]:
+    """So many vectors as a record stores them, float16 one after the other: shape (count, dimension).
+
+    One that is no direction, because a byte of it changed on the disk, is zeros, as where there is none: a single NaN in a
+    product would reach every score.
+
+    Raises:
+        ValueError: they are not of one length.
+    """
+    rows = np.frombuffer(blob, "<f2").astype(np.float32).reshape(count, -1)
+    rows[~unit(rows)] = 0
+    return rows
 
 
 def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:

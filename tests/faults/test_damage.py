@@ -10,6 +10,8 @@ import traceback
 from collections import Counter
 from contextlib import closing, suppress
 
+import apsw
+import numpy as np
 import pytest
 from tests.battery import note
 
@@ -226,3 +228,49 @@ def test_errors_of_others_are_not_taken_for_damage(tmp_path):
         with pytest.raises(ValueError, match="of the caller"):
             memory.add(failing())
         assert memory.verify().ok
+
+
+def all_one(vector, value):
+    vector[:] = value
+
+
+def first(vector, value):
+    vector[0] = value
+
+
+def longer(vector, value):
+    vector *= np.float16(value)
+
+
+BROKEN = {
+    "NaN": (first, np.nan), "infinite": (first, np.inf), "minus infinite": (first, -np.inf), "long": (longer, 60),
+    "zero": (all_one, 0), "all NaN": (all_one, np.nan),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BROKEN)
+def test_one_vector_that_is_none_changes_no_score_but_its_own(tmp_path, kind):
+    """A byte that changed on the disk: that record is found by its words, all others as before."""
+    texts = ["the garden needs water", "a cat sleeps", "bread is baked", "garden flowers bloom", "the sea is blue"]
+    with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
+        memory.add([Message(role="user", content=text, id=str(n)) for n, text in enumerate(texts)])
+        before = {hit.id: hit.score for hit in memory.search("garden flowers and the sea")}
+    with closing(apsw.Connection(str(tmp_path / "m" / "mnemic.db"))) as db:
+        ((doc, blob),) = db.execute(
+            "SELECT doc, vector FROM vectors WHERE doc = (SELECT doc FROM messages WHERE id = '0')"
+        ).fetchall()
+        vector = np.frombuffer(blob, "<f2").copy()
+        BROKEN[kind][0](vector, BROKEN[kind][1])
+        db.execute("UPDATE vectors SET vector = ? WHERE doc = ?", (vector.tobytes(), doc))
+    with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
+        found = {hit.id: hit.score for hit in memory.search("garden flowers and the sea")}
+        assert set(found) == set(before)
+        assert np.isfinite(list(found.values())).all()
+        assert [found[id_] for id_ in "1234"] == pytest.approx([before[id_] for id_ in "1234"], rel=0.05)
+        assert memory.search("needs water")[0].id == "0"
+        assert memory.verify().findings == (f"a vector that is none: 1 (number {doc})",)
+        memory.process()
+        assert "removed, to be made anew" in memory._engine.store.mend()[0]
+        memory.flush()
+        assert memory.verify().ok
+        assert {hit.id: hit.score for hit in memory.search("garden flowers and the sea")} == pytest.approx(before)

@@ -136,6 +136,34 @@ def test_a_backup_of_a_memory_in_use(tmp_path, folder):
         assert restored.search("gardens and water")
 
 
+@pytest.mark.parametrize("at", ["pages", "verifying"])
+def test_a_copy_that_was_killed_is_no_memory(tmp_path, folder, at, monkeypatch):
+    """It would open as an empty record, or as one that was never verified."""
+
+    def work():
+        def killed(*_):
+            os._exit(9)
+
+        monkeypatch.setattr("mnemic.stores.sqlite.store._Copy.verify", killed)
+        with opened(folder) as memory:
+            memory.backup(tmp_path / "copy", progress=killed if at == "pages" else None)
+
+    answer_of(work)
+    (left,) = tmp_path.glob("copy.*.part")
+    before = {path.name: path.read_bytes() for path in left.iterdir()}
+    for refused in (lambda: opened(left), lambda: backing.restore_backup(left, tmp_path / "new")):
+        with pytest.raises((StoreUnavailable, InvalidInput), match=r"unfinished copy|no backup"):
+            refused()
+    with pytest.raises(StoreUnavailable, match="unfinished copy"):
+        opened(left)
+    assert {path.name: path.read_bytes() for path in left.iterdir()} == before
+    with opened(folder) as memory:
+        assert memory.backup(tmp_path / "copy").ok
+    assert not left.exists()
+    with opened(tmp_path / "copy") as copy:
+        assert len(copy.messages(limit=None)) == 50
+
+
 def test_what_killed_copies_left_goes_with_the_next(tmp_path, folder):
     """Each holds a record, whole or in part; what somebody is still writing stays."""
     for name in ("copy.0a1b2c3d.part", "copy.4e5f6a7b.part", "other.0a1b2c3d.part"):
@@ -227,30 +255,135 @@ def test_a_log_without_its_file_is_kept(folder):
         assert (folder / "mnemic.db-wal").read_bytes() == log
 
 
-VANISHED = """
-import os, shutil, sys
-from mnemic import Memory, MnemicError
-memory = Memory(sys.argv[1], user="ana", embedder="hashing")
-memory.add_message("here", id="here")
-shutil.rmtree(sys.argv[1])
-said = []
-for call in (lambda: memory.add_message("x"), lambda: memory.search("here"), lambda: memory.verify(), memory.messages):
-    try:
-        call()
-        said.append("answered")
-    except MnemicError as error:
-        said.append(type(error).__name__)
-memory.close()
-print(*said)
-"""
+def gone(folder):
+    shutil.rmtree(folder)
 
 
-def test_a_folder_that_vanished(folder):
-    """On this system the file lives on while it is open; whatever happens is an answer or an error of ours."""
-    command = [sys.executable, "-c", VANISHED, str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 0, done.stderr
-    assert len(done.stdout.split()) == 4
+def moved(folder):
+    folder.rename(folder.with_name("elsewhere"))
+
+
+def restored(folder):
+    with opened(folder) as memory:
+        memory.backup(folder.with_name("copy"))
+    gone(folder)
+    folder.with_name("copy").rename(folder)
+
+
+def file_replaced(folder):
+    other = folder.with_name("other.db")
+    other.write_bytes(b"another file")
+    other.replace(folder / "mnemic.db")
+
+
+def log_removed(folder):
+    (folder / "mnemic.db-wal").unlink()
+
+
+def log_replaced(folder):
+    log_removed(folder)
+    (folder / "mnemic.db-wal").touch()
+
+
+def bytes_of(folder):
+    """All but the index of the log, in which readers leave marks."""
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file() and not path.name.endswith("-shm")}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files that are open stay there")
+@pytest.mark.parametrize("befall", [gone, moved, restored, file_replaced, log_removed, log_replaced])
+def test_nothing_is_acknowledged_into_files_that_are_no_longer_there(folder, befall):
+    """The system keeps an open file alive without a name: what is written into it is lost when it is closed."""
+    memory = opened(folder)
+    assert memory.add_message("here", id="here").outcome == "stored"
+    befall(folder)
+    before = bytes_of(folder)
+    for write in (
+        lambda: memory.add_message("lost", id="lost"), lambda: memory.remember("lost"), lambda: memory.process(),
+        lambda: memory.forget(ids=["here"]), lambda: memory.forget(ids=["here"], hard=True),
+    ):  # fmt: skip
+        with pytest.raises(
+            StoreUnavailable, match=r"(removed|replaced) while .* Nothing of this call was stored.*backup"
+        ):
+            write()
+    assert {message.id for message in memory.messages()} == {*(f"m{n}" for n in range(50)), "here"}
+    assert memory.search("here")
+    report = memory.verify()
+    assert not report.ok
+    assert "while this memory was open" in report.findings[0]
+    assert bytes_of(folder) == before
+    assert memory.backup(folder.with_name("rescued")).ok
+    memory.close()
+    if befall in (log_removed, log_replaced):  # what was in the log is brought into the file
+        with opened(folder) as again:
+            assert again.get("here").content == "here"
+            assert again.verify().ok
+    else:
+        assert bytes_of(folder) == before
+    with opened(folder.with_name("rescued")) as rescued:
+        assert {message.id for message in rescued.messages()} == {*(f"m{n}" for n in range(50)), "here"}
+        assert rescued.verify().ok
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files that are open stay there")
+def test_a_record_that_was_replaced_is_not_mistaken_for_the_old_one_after_a_fork(folder):
+    """All connections are closed before a fork: those made after it must lead to the same file."""
+    memory = opened(folder)
+    memory.add_message("here", id="here")
+    answer_of(lambda: "forked")
+    assert memory.add_message("the log is a new one", id="new").outcome == "stored"
+    answer_of(lambda: "forked")
+    restored(folder)
+
+    def refused():
+        for call in (lambda: memory.add_message("lost"), memory.messages):
+            with pytest.raises(StoreUnavailable, match="replaced while"):
+                call()
+        return "refused"
+
+    assert answer_of(refused) == "refused"
+    refused()
+    memory.close()
+
+
+def test_closing_what_was_replaced_leaves_the_log_of_its_successor(folder):
+    """SQLite looks before it removes the log: were that to change, the successor would lose what is in it."""
+    memory = opened(folder)
+    restored(folder)
+    with opened(folder) as successor:
+        assert successor.add_message("after", id="after").outcome == "stored"
+        memory.close()
+        assert successor.add_message("and on", id="on").outcome == "stored"
+    with opened(folder) as again:
+        assert {message.id for message in again.messages()} >= {"after", "on"}
+
+
+def test_a_log_that_another_process_removes_rightly_is_no_loss(folder):
+    """The last one to close removes it; that is never one that somebody has open."""
+    with opened(folder) as memory:
+        for n in range(3):
+            answer_of(lambda n=n: opened(folder).add_message("beside", id=f"b{n}").outcome)
+
+            def closed(n=n):
+                with opened(folder) as other:
+                    return other.add_message("beside", id=f"c{n}").outcome
+
+            assert answer_of(closed) == "stored"
+            assert memory.add_message("mine", id=f"a{n}").outcome == "stored"
+            assert memory._engine.store._db.checkpoint(5.0)
+        assert memory.verify().ok
+    with opened(folder) as memory:
+        assert len(memory.messages(limit=None)) == 59
+
+
+def test_a_process_that_changes_its_folder_finds_its_record(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with opened("memory") as memory:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert memory.add_message("here").outcome == "stored"
+        assert memory.verify().ok
+    assert not list((tmp_path / "elsewhere").iterdir())
 
 
 TAKEN_AWAY = """

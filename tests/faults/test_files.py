@@ -4,6 +4,9 @@ import os
 import stat
 import subprocess
 import sys
+import tempfile
+import threading
+from pathlib import Path
 
 import apsw
 import pytest
@@ -18,6 +21,7 @@ from mnemic import (
     StoreCorrupt,
     StoreUnavailable,
 )
+from mnemic.stores.sqlite.place import ReadOnlyFile
 
 
 def filled(folder, count=200):
@@ -109,6 +113,9 @@ def test_flipped_bytes_never_end_the_process_or_go_unnoticed_by_verify(tmp_path)
     original = path.read_bytes()
     probe = """
 import sys
+import tempfile
+import threading
+from pathlib import Path
 from mnemic import Memory, MnemicError
 try:
     with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
@@ -198,3 +205,125 @@ def test_a_folder_of_somebody_else(tmp_path_factory):
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["1", "1", "True", "typed", "typed", "typed"]
+
+
+FOLLOWS = """
+import os, sys
+from mnemic import Memory
+with Memory(":memory:", embedder="hashing") as warm:  # loads what the other user may not
+    warm.add_message("x"); warm.search("x"); warm.verify()
+os.setgid(65534); os.setuid(65534)
+assert not os.access(sys.argv[1], os.W_OK)
+with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
+    print("open", flush=True)
+    for line in sys.stdin:
+        messages, found, report = memory.messages(limit=None), memory.search("garden", k=500), memory.verify()
+        assert report.ok, report.findings
+        print(len(messages), len(found), report.checks["messages"], flush=True)
+"""
+
+
+class Reader:
+    """A process that may read a record and not write it."""
+
+    def __init__(self, folder):
+        folder.chmod(0o755)
+        for path in folder.iterdir():
+            path.chmod(0o644)
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", FOLLOWS, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        assert self._line() == "open\n"
+
+    def _line(self):
+        return self._process.stdout.readline() or pytest.fail(self._process.communicate()[1])
+
+    def counts(self):
+        """How many messages are listed, found, and verified."""
+        self._process.stdin.write("\n")
+        self._process.stdin.flush()
+        return [int(count) for count in self._line().split()]
+
+    def close(self):
+        said = self._process.communicate()
+        assert self._process.returncode == 0, said
+
+
+@pytest.fixture
+def theirs():
+    with tempfile.TemporaryDirectory() as top:  # pytest's own folders are closed to the other user
+        Path(top).chmod(0o755)
+        filled(Path(top) / "memory", 5)
+        yield Path(top) / "memory"
+
+
+def gardens(memory, count):
+    memory.add([Message(role="user", content=f"garden {n} " + "water " * 400) for n in range(count)])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="becoming another user needs root")
+@pytest.mark.parametrize("first", ["owner", "reader"])
+def test_a_reader_without_write_permission_follows_the_owner(theirs, first):
+    """Whichever opens the record first, and when it is checkpointed, closed and opened again."""
+    reader, count = Reader(theirs) if first == "reader" else None, 5
+    for _ in range(2):
+        with Memory(theirs, user="ana", embedder="hashing") as owner:
+            reader = reader or Reader(theirs)
+            for turn in range(4):
+                gardens(owner, 20)
+                count += 20
+                assert reader.counts() == [count] * 3
+                if turn == 2:
+                    assert owner._engine.store._db.checkpoint(5.0)
+        assert reader.counts() == [count] * 3
+    reader.close()
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="becoming another user needs root")
+def test_a_reader_without_write_permission_beside_an_owner_who_writes_on(theirs):
+    reader = Reader(theirs)
+    with Memory(theirs, user="ana", embedder="hashing") as owner:
+        gardens(owner, 1)
+        done = threading.Event()
+
+        def write():
+            while not done.is_set():
+                gardens(owner, 3)
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        listed = []
+        try:
+            for _ in range(6):
+                before = owner.stats().messages
+                listed += reader.counts()
+                assert before <= listed[-3] <= listed[-1] <= owner.stats().messages
+        finally:
+            done.set()
+            thread.join()
+        assert reader.counts()[0] == owner.stats().messages
+    assert listed[-1] > listed[0]
+    reader.close()
+
+
+def test_a_closed_record_that_changes_while_it_is_read_without_permission_is_refused(tmp_path):
+    """SQLite reads it as one that never changes: what is half old and half new is no damage, and no answer."""
+    path = filled(tmp_path / "memory", 1)
+    file = ReadOnlyFile(path, lambda uri: apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
+    db = file.connected()
+
+    def read(failure):
+        with file.whole(db):
+            with Memory(tmp_path / "memory", user="ana", embedder="hashing") as owner:
+                owner.add_message("more")
+            if failure:
+                raise failure
+
+    for failure in (None, apsw.CorruptError("half"), StoreCorrupt("half")):
+        with pytest.raises(StoreUnavailable, match="Repeat"):
+            read(failure)
+        db = file.renewed(db)
+        with file.whole(db):
+            assert db.execute("SELECT count(*) FROM messages").fetchall()[0][0] > 1
+    db.close()

@@ -107,6 +107,11 @@ PLANTED = {
         "a vector that is none",
         True,
     ),
+    "a vector of zeros": (
+        f"UPDATE vectors SET vector = zeroblob(length(vector)) WHERE doc = {PORT}",
+        "a vector that is none",
+        True,
+    ),
     "no model": ("DELETE FROM header WHERE key = 'model'", "no model in the header", True),
     "no dimension": ("DELETE FROM header WHERE key = 'dimension'", "a model without a dimension", True),
     "another dimension": (

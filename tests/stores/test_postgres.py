@@ -16,7 +16,7 @@ from mnemic import errors
 from mnemic.cli import main
 from mnemic.testing import ErasureSuite, StoreSuite
 from mnemic.testing.fakes import add_memory, add_message
-from mnemic.types import Archive, Erase, Filters
+from mnemic.types import Archive, Erase, EraseUser, Filters
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -506,6 +506,58 @@ class TestErasing:
         assert [name for name, data in files if word.encode() in data] == []
         assert any(b"stays" in data for _, data in files)
         assert store.verify().ok
+
+    @pytest.mark.parametrize("stays", [True, False])
+    def test_the_planner_knows_nothing_of_what_went(self, store, admin, postgres_url, stays):
+        """Values it sampled are readable for whoever may read the tables, and an empty table keeps them."""
+        schema = schema_of(postgres_url)
+        for n in range(40):
+            said = add_message(
+                f"zanzibar secret {n % 3}", id=f"zanzibar-{n}", project="zanzibar", session="zanzibar",
+                metadata={"k": "zanzibar"},
+            )  # fmt: skip
+            fact = add_memory(
+                f"zanzibar fact {n % 3} {n}", id=f"zanzibar-fact-{n}", project="zanzibar", session="zanzibar",
+                tags=("zanzibar",), vector=(0.6, 0.8),
+            )  # fmt: skip
+            store.apply("zanzibar", [said, fact])
+            if stays:
+                store.apply("ana", [add_message(f"stays {n}", vector=(0.8, 0.6))])
+        declared = self._declared(admin, schema)
+        admin.execute("ANALYZE")  # as autovacuum does
+        assert "zanzibar" in str(before := self._sampled(admin, schema))
+        assert {"sent_at", "vector", "coalesce", "facet", "hash"} <= {column for _, column, *_ in before}
+        store.erasure.erase("zanzibar", EraseUser())
+        assert store.erasure.purge(patience=5.0).pending == ""
+        for _ in range(2):
+            found = self._sampled(admin, schema)
+            assert "zanzibar" not in str(found)
+            assert "0.6" not in str([row for row in found if row[1] == "vector"])
+            assert not {"content", "id", "name", "term", "vector", "coalesce", "facet", "hash"} & {
+                row[1] for row in found
+            }
+            tables = {table for table, *_ in found}
+            assert ("messages" in tables) == stays
+            admin.execute("ANALYZE")
+        assert self._declared(admin, schema) == declared
+        store.apply("ana", [add_message("and on", id="on")])
+        assert store.verify().ok
+        assert store.get("ana", "on").value.content == "and on"
+
+    def _sampled(self, admin, schema):
+        sql = """SELECT CAST(tablename AS text), CAST(attname AS text), CAST(most_common_vals AS text),
+            CAST(histogram_bounds AS text) FROM pg_stats WHERE schemaname = %s"""
+        return admin.execute(sql, (schema,)).fetchall()
+
+    def _declared(self, admin, schema):
+        """Columns with types and collations, indexes and constraints as they are declared."""
+        columns = """SELECT c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attcollation, a.attnotnull,
+            a.attidentity FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid WHERE a.attnum > 0 AND c.relnamespace =
+            (SELECT oid FROM pg_namespace WHERE nspname = %s) ORDER BY 1, 2"""
+        indexes = "SELECT indexdef FROM pg_indexes WHERE schemaname = %s ORDER BY 1"
+        constraints = """SELECT conrelid::regclass::text, conname, pg_get_constraintdef(oid), convalidated FROM pg_constraint
+            WHERE connamespace = (SELECT oid FROM pg_namespace WHERE nspname = %s) ORDER BY 1, 2"""
+        return [admin.execute(sql, (schema,)).fetchall() for sql in (columns, indexes, constraints)]
 
     def test_a_table_in_use_is_waited_for_and_tried_again(self, store, admin, postgres_url):
         store.apply("ana", [add_message("m")])

@@ -49,9 +49,12 @@ OWN = {
     "a long vector": (
         f"UPDATE vectors SET vector = vector + vector WHERE doc = {PORT}", "a vector that is none", True,
     ),
+    "a vector of zeros": (
+        f"UPDATE vectors SET vector = vector - vector WHERE doc = {PORT}", "a vector that is none", True,
+    ),
     "no index over the vectors": ("DROP INDEX vectors_hnsw", "the vectors have no index", True),
 }  # fmt: skip
-TAKEN = ("x'", "fulltext", "CAST(x", "next_doc")  # the words of SQLite
+TAKEN = ("x'", "fulltext", "CAST(x", "next_doc", "zeroblob")  # the words of SQLite
 SHARED = {
     name: planted
     for name, planted in PLANTED.items()

@@ -123,12 +123,12 @@ def _probability(result: SearchResult) -> float:
 
 
 def _ranked(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult:
-    with engine.traffic.turns:
+    with engine.traffic.turn():
         found = _found(engine, scope, ask, view)
         if found is None or engine.reranker is None:
             return SearchResult() if found is None else _result(engine, scope, ask, view, found)
     found = replace(found, first=_reranked(engine, view, ask.query.text, found.first))
-    with engine.traffic.turns:
+    with engine.traffic.turn():
         return _result(engine, scope, ask, view, found)
 
 

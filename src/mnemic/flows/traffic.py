@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Generator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 
 __all__ = ["Courtesy", "Traffic"]
 
@@ -25,14 +25,11 @@ class Traffic:
 
     Args:
         in_turns: one search computes at a time: not where it waits for a server meanwhile.
-
-    Attributes:
-        turns: held by who computes now. A lock itself and nothing around it: an interrupt must not leave it locked.
     """
 
     def __init__(self, *, in_turns: bool = True) -> None:
         self._in_turns = in_turns
-        self.turns: AbstractContextManager[object] = threading.Lock() if in_turns else nullcontext()
+        self._last = threading.Lock()
         self._gate = threading.Lock()
         self._changed = threading.Condition(self._gate)
         self._under_way = 0
@@ -55,6 +52,24 @@ class Traffic:
                 self._under_way -= 1
                 if not self._under_way:
                     self._changed.notify_all()
+
+    @contextmanager
+    def turn(self) -> Generator[None]:
+        """The time to compute, first come first served: a lock goes to whoever happens to run when it is let go.
+
+        Each waits for the one that came before, by a lock that is let go however that one ends. An interrupt can make two
+        compute at once, which is only slower, and cannot make the others wait for ever.
+        """
+        if not self._in_turns:
+            yield
+            return
+        mine = threading.Lock()
+        with mine:
+            with self._gate:
+                before, self._last = self._last, mine
+            with before:
+                pass
+            yield
 
     @property
     def busy(self) -> bool:

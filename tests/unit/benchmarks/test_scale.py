@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("psutil")
 
 from benchmarks.conversations import Conversation, Question
-from benchmarks.scale import made, recall, study
+from benchmarks.scale import at_once, made, recall, study
 
 from mnemic import HashingEmbedder, Message
 
@@ -88,3 +88,10 @@ def test_recall_on_an_engine_is_of_every_question_alone_and_together():
     }  # fmt: skip
     with pytest.raises(SystemExit):
         recall.main(["--data", "none.json", "--engines", "sqlite,nothing"])
+
+
+def test_searches_at_once_are_all_timed():
+    with at_once.made_folder(60) as (location, file):
+        run = at_once.measured(location, file, 4, 2, 3)
+    assert run["searches"] == 12
+    assert 0 < run["p50_ms"] <= run["p95_ms"] <= run["max_ms"]

@@ -1,5 +1,6 @@
 """Background work makes room for searches, and costs nothing where there are none."""
 
+import signal
 import threading
 import time
 from types import SimpleNamespace
@@ -150,7 +151,7 @@ class TestTurns:
 
     def test_where_servers_are_waited_for_all_work_at_once(self):
         road = Traffic(in_turns=False)
-        with road.turns, road.turns, road.anew().turns:
+        with road.turn(), road.turn(), road.anew().turn():
             assert not road.busy
 
     def test_a_reranker_holds_up_nobody(self):
@@ -171,3 +172,63 @@ class TestTurns:
             assert memory.search("boat in the harbour")
             answered.set()
             thread.join()
+
+
+def queued(road, before):
+    """Wait until another one has queued behind the last."""
+    while road._last is before:
+        time.sleep(0.001)
+    return road._last
+
+
+def test_turns_go_to_those_who_came_first():
+    """A lock would go to whoever runs when it is let go: the one that lets go of it, most often."""
+    road, order, threads = Traffic(), [], []
+
+    def come(name):
+        with road.turn():
+            order.append(name)
+
+    with road.turn():
+        for name in range(5):
+            last = road._last
+            threads.append(threading.Thread(target=come, args=(name,)))
+            threads[-1].start()
+            queued(road, last)
+    come("again")
+    for thread in threads:
+        thread.join()
+    assert order == [0, 1, 2, 3, 4, "again"]
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads on this system")
+def test_an_interrupt_while_waiting_lets_the_others_go_on():
+    road, leave, order = Traffic(), threading.Event(), []
+
+    def hold():
+        with road.turn():
+            leave.wait()
+
+    def follow(last):
+        queued(road, last)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    def come():
+        with road.turn():
+            order.append("came")
+
+    begun = road._last
+    holder = threading.Thread(target=hold)
+    holder.start()
+    last = queued(road, begun)
+    interrupting = threading.Thread(target=follow, args=(last,))
+    interrupting.start()
+    with pytest.raises(KeyboardInterrupt), road.turn():
+        order.append("interrupted")
+    interrupting.join()
+    leave.set()
+    holder.join()
+    last = threading.Thread(target=come)
+    last.start()
+    last.join(30)
+    assert order == ["came"]

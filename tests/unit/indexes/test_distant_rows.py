@@ -135,3 +135,14 @@ def test_rows_by_number_and_by_mask_with_repeats(world):
     mask = np.zeros(SIZE, np.bool_)
     mask[[2, 9]] = True
     np.testing.assert_allclose(vectors.of(mask), matrix[mask], atol=1e-3)
+
+
+def test_a_stored_vector_that_is_none_is_as_good_as_missing(world):
+    docs, matrix, query = world
+    spoiled = matrix.copy()
+    spoiled[3, 0], spoiled[4, 0], spoiled[5], spoiled[6] = np.nan, np.inf, 0, 100 * matrix[6]
+    found = distant(docs, spoiled, Index(docs, matrix)).cosines([query])
+    found.settle(np.ones(SIZE, bool))
+    found.sharpen(np.arange(SIZE))
+    assert not found.values[3:7].any()
+    assert found.values[7:] == pytest.approx(matrix[7:] @ query, abs=1e-5)

@@ -134,11 +134,11 @@ def test_the_same_model_again_begins_anew(store):
     dimension = shelf.noted.model.dimension
     work = store.embedding
     work.begin("m")
-    work.build(work.missing(10), np.full((4, dimension), 0.5, dtype=np.float32), "m")
+    work.build(work.missing(10), np.full((4, dimension), dimension**-0.5, dtype=np.float32), "m")
     assert work.swap("m", dimension)
     assert len(followed(store, shelf)) == 4
     assert shelf.begun == 2
-    assert {float(entry.vector[0]) for entry in shelf.held.values()} == {0.5}
+    assert [float(entry.vector[0]) for entry in shelf.held.values()] == pytest.approx([dimension**-0.5] * 4, rel=1e-3)
 
 
 def test_erased_after_it_was_taken_in(store):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.vector.cosines import Cosines, HeldCosines, nearest_wording
 from mnemic.protocols import VectorIndex
-from mnemic.vectors import dot
+from mnemic.vectors import dot, unpacked
 
 __all__ = ["DistantRows", "HeldRows", "RowVectors"]
 
@@ -112,7 +112,7 @@ class DistantRows:
         fetched = [pair for pair in self._fetch(np.unique(docs).tolist()) if len(pair[1]) == 2 * self.dimension]
         if fetched:
             names = np.array([doc for doc, _ in fetched], np.int64)
-            vectors = np.frombuffer(b"".join(blob for _, blob in fetched), "<f2").reshape(len(names), -1)
+            vectors = unpacked(b"".join(blob for _, blob in fetched), len(names))
             order = np.argsort(names)
             at = order[np.minimum(np.searchsorted(names, docs, sorter=order), len(names) - 1)]
             held = names[at] == docs

@@ -17,9 +17,10 @@ from psycopg_pool import ConnectionPool
 
 from mnemic.stores.postgres.adapting import adapters
 from mnemic.stores.postgres.address import Address, address_of
-from mnemic.stores.postgres.connection import PostgresConnection
+from mnemic.stores.postgres.connection import PostgresConnection, run
 from mnemic.stores.postgres.failures import BUSY_SECONDS, closed, is_lost, is_passing, translate
 from mnemic.stores.postgres.opening import configure, prepare, quoted, search_path, version_of
+from mnemic.stores.postgres.statistics import forget_samples
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
@@ -250,7 +251,8 @@ class Database:
             return None
 
     def vacuum(self, tables: Sequence[str], *, whole: bool, patience: float) -> None:
-        """Remove deleted rows from tables; ``whole`` rewrites them, which locks each one meanwhile.
+        """Remove deleted rows from tables, and what the planner knew of them; ``whole`` rewrites them, which locks each one
+        meanwhile.
 
         Args:
             tables: their names.
@@ -260,9 +262,9 @@ class Database:
         self._check()
         with self._translated(), self._connect() as driver:
             configure(driver, self._path, durable=True, patience=patience)
-            db = PostgresConnection(driver)
             for table in tables:
-                db.execute(f"VACUUM {'(FULL) ' if whole else ''}{table}")
+                forget_samples(driver, table)
+                run(driver, f"VACUUM ({'FULL, ' if whole else ''}ANALYZE) {table}")
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""

@@ -9,11 +9,10 @@ from mnemic.stores.postgres.dialect import facets_of
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.texts import Searchable, pages
 from mnemic.text.terms import analysed
+from mnemic.vectors import NEAR
 
 __all__ = ["astray", "misfiled", "missing_index", "unfound", "unusable"]
 
-NEAR = 0.1
-"""How far from one the length of a vector may be; one without any direction is of a text without words."""
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 
@@ -51,7 +50,7 @@ def astray(db: Connection, table: str) -> list[int]:
 
 def unusable(db: Connection) -> Sequence[int]:
     """Docs whose vector is no direction: far too long or too short."""
-    sql = "SELECT doc FROM vectors WHERE l2_norm(vector) > 0 AND abs(l2_norm(vector) - 1) > CAST(? AS float8)"
+    sql = "SELECT doc FROM vectors WHERE abs(l2_norm(vector) - 1) > CAST(? AS float8)"
     return [doc for (doc,) in db.execute(sql, (NEAR,)).fetchall()]
 
 

@@ -24,8 +24,8 @@ TABLES = (
 class Erasure(ErasedRows[Database]):
     """Erasing for a record in PostgreSQL.
 
-    What leaves the tables may still be in the write-ahead log until it is recycled, and in backups and replicas of the server:
-    these follow the rules of its operator.
+    What leaves the tables may still be in the write-ahead log until it is recycled, in free space of the catalog of what the
+    planner samples, and in backups and replicas of the server: these follow the rules of its operator.
     """
 
     def purge(self, needles: Sequence[bytes] = (), *, patience: float = 3.0) -> Purge:  # noqa: ARG002

@@ -6,11 +6,10 @@ import secrets
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
 from mnemic.stores.sql import reading
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.vectors import unpacked
 
 __all__ = ["SqlFeed"]
 
@@ -161,7 +160,7 @@ def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[En
             user=user,
             tier="long_term" if _tier(*places[doc]) == "long_term" else "short_term",
             stored=value,
-            vector=np.frombuffer(vectors[doc], "<f2").astype(np.float32),
+            vector=unpacked(vectors[doc])[0],
         )
         for doc, value in stored.items()
     ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from mnemic.stores.sql import reading, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.wording import wording
 from mnemic.types import Episode, Filters, MemoryRecord, Message, Waiting
+from mnemic.vectors import unpacked
 
 __all__ = ["Knowledge"]
 
@@ -44,13 +43,13 @@ class Knowledge:
             sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {_LEVEL}
                 AND episode IS NULL AND status != 'archived' ORDER BY sent_at, doc LIMIT ?"""
             found = db.execute(sql, (number, *level, limit)).fetchall()
-            vectors = dict(self._vectors(db, number, [row[0] for row in found]))
+            vectors = _held(self._vectors(db, number, [row[0] for row in found]))
             return [
                 Waiting(
                     doc=row[0],
                     message=rows.message_from(row),
                     project=row[4],
-                    vector=_vector(vectors[row[0]]) if row[0] in vectors else None,
+                    vector=vectors.get(row[0]),
                 )
                 for row in found
             ]
@@ -64,8 +63,8 @@ class Knowledge:
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             docs = {} if number is None else reading.docs_of(db, number, ids, None)
-            held = dict(self._vectors(db, number, list(docs.values())))
-            return {id_: _vector(held[doc]) for id_, doc in docs.items() if doc in held}
+            held = _held(self._vectors(db, number, list(docs.values())))
+            return {id_: held[doc] for id_, doc in docs.items() if doc in held}
 
     def left(self, user: str, task: str) -> list[str]:
         """Ids of the memories with work of a kind left to do, oldest first."""
@@ -154,5 +153,7 @@ class Knowledge:
             return wording(db, after, limit)
 
 
-def _vector(blob: bytes) -> reading.Vector:
-    return np.frombuffer(blob, "<f2").astype(np.float32)
+def _held(found: Iterable[tuple[int, bytes]]) -> dict[int, reading.Vector]:
+    """Those that are directions, by doc."""
+    vectors = ((doc, unpacked(blob)[0]) for doc, blob in found)
+    return {doc: vector for doc, vector in vectors if vector.any()}

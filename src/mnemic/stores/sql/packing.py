@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.stores.sql.connection import Cursor
 from mnemic.types import CatalogRows, CatalogVectors, Coded
+from mnemic.vectors import unpacked
 
 __all__ = ["packed", "stacked"]
 
@@ -53,7 +54,7 @@ def packed(cursors: Iterable[Cursor]) -> CatalogRows | None:
 
 
 def stacked(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
-    """Vectors, selected as (doc, float16 bytes), ascending; None for none.
+    """Vectors, selected as (doc, float16 bytes), ascending; None for none. See ``unpacked`` for one that is none.
 
     Args:
         cursors: the selections.
@@ -65,7 +66,7 @@ def stacked(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
     docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
     for page in _pages(cursors):
         numbers, blobs = zip(*page, strict=True)
-        fresh = np.frombuffer(b"".join(blobs), "<f2").reshape(len(blobs), -1)
+        fresh = unpacked(b"".join(blobs), len(blobs))
         end = size + len(page)
         if not size:
             values = np.empty((max(most, end), fresh.shape[1]), np.float32)

@@ -19,11 +19,17 @@ from mnemic.stores.sqlite.database import Database, translate
 if TYPE_CHECKING:
     from mnemic.stores.sqlite.connection import SqliteConnection
 
-__all__ = ["copy"]
+__all__ = ["copy", "unfinished"]
 
 LOCK = "copying.lock"
+"""A file in the folder of a copy, until the copy is finished."""
 PAGES = 1_000
 """Pages copied between two looks at the progress."""
+
+
+def unfinished(folder: Path) -> bool:
+    """Whether a folder is that of a copy that is being made, or was when its process was killed."""
+    return os.path.lexists(folder / LOCK)
 
 
 def copy(

@@ -18,6 +18,10 @@ class SqliteConnection(Connection, Protocol):
         """Whether a transaction is open."""
         ...
 
+    def readonly(self, name: str) -> bool:
+        """Whether a database of it was opened for reading."""
+        ...
+
     def pragma(self, name: str, value: str | int | None = None) -> Any:
         """Read or set a pragma."""
         ...

@@ -21,6 +21,7 @@ from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection
 from mnemic.stores.sqlite.dialect import SqliteDialect
 from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
+from mnemic.stores.sqlite.place import Place, ReadOnlyFile, number
 
 __all__ = ["Database", "translate"]
 
@@ -30,7 +31,7 @@ LOCK_NAME = "consolidation.lock"
 
 T = TypeVar("T")
 
-_TORN: set[tuple[int, int]] = set()
+_TORN: set[tuple[int, int] | None] = set()
 """Files that were in use when this process was forked, by device and number: SQLite's locks on them are the parent's."""
 
 
@@ -112,11 +113,12 @@ class Database:
     """
 
     def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
-        self.path = path
+        self.path = path.absolute() if path else None  # the process may change its folder
         self.name = str(path) if path else ":memory:"
+        self._place = Place(self.path) if self.path else None
         self._durability = durability
         self._closed = False
-        self.read_only = False
+        self._read_only: ReadOnlyFile | None = None
         self.committed: Callable[[], None] | None = None  # told of every commit of this process
         self._writer: SqliteConnection | None = None
         self._begin()
@@ -151,6 +153,8 @@ class Database:
                         db.close()
                 self._readers.clear()
                 self._writer, self._rests = None, True
+                if self._place is not None:
+                    self._place.closed()
         finally:
             if not self._rests:
                 self._pool.release()
@@ -179,8 +183,7 @@ class Database:
         if not self._rests and (self._reading or self._working or any(self._held())):
             self._inherited = self._held()  # to close them here would let go of the parent's locks
             self._writer = None
-            with suppress(OSError):
-                _TORN.add(_number(self.path))
+            _TORN.add(number(self.path))
         self._begin()
 
     def _held(self) -> list[SqliteConnection]:
@@ -192,13 +195,19 @@ class Database:
         self._refuse_emptied()
         try:
             db = self._connect()
-            self._migrate(db)
+            if not db.readonly("main"):
+                self._migrate(db)
+                return db
+            db.close()
         except (apsw.ReadOnlyError, apsw.CantOpenError, apsw.PermissionsError):
             if self.path is None or not self.path.is_file():
                 raise
-            self.read_only = True
-            db = self._connect()
-            self._recognise(db)
+        assert self.path is not None
+        assert self._place is not None
+        self._place.closed()
+        self._read_only = ReadOnlyFile(self.path, self._connect_to)
+        db = self._connect()
+        self._recognise(db)
         return db
 
     def _refuse_emptied(self) -> None:
@@ -217,10 +226,16 @@ class Database:
             )
 
     def _connect(self) -> SqliteConnection:
-        if _TORN and self.path is not None and self.path.exists() and _number(self.path) in _TORN:
+        if _TORN and self.path is not None and self.path.exists() and number(self.path) in _TORN:
             raise self._torn()
-        if self.read_only:
-            return self._connect_read_only()
+        if self._place is None:
+            return self._connect_writable()
+        self._place.check()
+        db = self._connect_writable() if self._read_only is None else self._read_only.connected()
+        self._place.opened(log=self._read_only is None)
+        return db
+
+    def _connect_writable(self) -> SqliteConnection:
         if self.path is not None and not self.path.exists():  # SQLite gives its other files the mode of the first
             os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
         db = cast("SqliteConnection", _Connection(str(self.path) if self.path else ":memory:"))
@@ -237,17 +252,11 @@ class Database:
             db.pragma(pragma, value)
         return db
 
-    def _connect_read_only(self) -> SqliteConnection:
-        """A file that may be read and not written; its write-ahead log must be empty, because it cannot be replayed."""
-        assert self.path is not None
-        log = self.path.with_name(self.path.name + "-wal")
-        if log.exists() and log.stat().st_size:
-            raise errors.StoreReadOnly(
-                f"{self.name} cannot be written and has changes in {log.name} that only a writer can merge. Open it once "
-                "as its owner, or make the folder writable."
-            )
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return cast("SqliteConnection", _Connection(f"{self.path.resolve().as_uri()}?immutable=1", flags=flags))
+    def _connect_to(self, uri: str) -> SqliteConnection:
+        """A file that may be read and not written."""
+        db = cast("SqliteConnection", _Connection(uri, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
+        db.set_busy_handler(_busy_handler())
+        return db
 
     def _migrate(self, db: SqliteConnection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
@@ -302,6 +311,19 @@ class Database:
         if os.getpid() != self._pid:
             raise self._torn()
 
+    def _check_writable(self) -> None:
+        self._check()
+        if self._read_only is not None:
+            raise errors.StoreReadOnly(
+                f"{self.name} was opened for reading, because it cannot be written: check the permissions of the folder "
+                "and of the file. Nothing was stored."
+            )
+
+    @property
+    def moved(self) -> str | None:
+        """What was removed or replaced while it was open, in words."""
+        return None if self._place is None else self._place.moved
+
     def _torn(self) -> errors.StoreUnavailable:
         if self.path is None:
             return errors.StoreUnavailable("A memory in RAM does not survive a fork: give it a folder.")
@@ -318,24 +340,22 @@ class Database:
             self._check()
             worked, self._working = self._working, True
             try:
-                db = self._writer = self._writer or self._connect()
-                yield db
+                if self._writer is None:  # all were closed for a fork
+                    self._writer = self._connect()
+                yield self._writer
             finally:
                 self._working = worked
 
     @contextmanager
     def write(self) -> Generator[SqliteConnection]:
         """A transaction: everything inside is committed together, or nothing is."""
-        self._check()
-        if self.read_only:
-            raise errors.StoreReadOnly(
-                f"{self.name} was opened for reading, because it cannot be written: check the permissions of the folder "
-                "and of the file. Nothing was stored."
-            )
+        self._check_writable()
         with self._alone() as db:
             try:  # around the beginning as well: an interrupt may come right after it
                 db.execute("BEGIN IMMEDIATE")
                 yield db
+                if self._place is not None:
+                    self._place.check()
                 db.execute("COMMIT")
             except BaseException:
                 if db.in_transaction:
@@ -370,10 +390,10 @@ class Database:
     @contextmanager
     def whole(self) -> Generator[SqliteConnection]:
         """The connection that writes, outside of any transaction: for work on the file as a whole."""
-        self._check()
-        if self.read_only:
-            raise errors.StoreReadOnly(f"{self.name} was opened for reading, because it cannot be written.")
+        self._check_writable()
         with self._alone() as db:
+            if self._place is not None:
+                self._place.check()
             yield db
 
     def checkpoint(self, patience: float) -> bool:
@@ -390,7 +410,9 @@ class Database:
     def read(self) -> Generator[SqliteConnection]:
         """A connection for reading, used by nobody else meanwhile."""
         self._check()
-        if self.path is None:  # one database in RAM is one connection
+        if (
+            self.path is None or self.moved
+        ):  # a database in RAM is one connection, and to what was removed no other leads
             with self._alone() as db:
                 yield db
             return
@@ -401,8 +423,13 @@ class Database:
                 db = self._readers.pop() if self._readers else None
                 self._reading, counted = self._reading + 1, True
             with self._translated():
-                db = db or self._connect()
-                yield db
+                if self._read_only is None:
+                    db = db or self._connect()
+                    yield db
+                else:
+                    db = self._read_only.renewed(db) if db else self._connect()
+                    with self._read_only.whole(db):
+                        yield db
         finally:
             if counted:
                 self._return(db)
@@ -429,9 +456,3 @@ class Database:
                 db.close()
             self._readers.clear()
             self._writer = None
-
-
-def _number(path: Path) -> tuple[int, int]:
-    """What a file is, whatever it is called."""
-    held = path.stat()
-    return held.st_dev, held.st_ino

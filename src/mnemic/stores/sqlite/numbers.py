@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from mnemic.stores.sqlite.connection import SqliteConnection
+from mnemic.vectors import unpacked
 
 __all__ = ["mistyped", "unusable"]
 
 _KINDS = {"INTEGER": "'integer'", "REAL": "'real', 'integer'", "TEXT": "'text'", "BLOB": "'blob'"}
 """What a column of a declared type holds; SQLite takes whatever stands in a page."""
 
-NEAR = 0.1
-"""How far from one the length of a vector may be; one without any direction is of a text without words."""
-
 
 def unusable(db: SqliteConnection) -> list[int]:
-    """Docs whose vector is no direction: not a number, or far too long or short."""
+    """Docs whose vector is no direction: not of numbers, or far too long or short."""
     found: list[int] = []
     for doc, blob in db.execute("SELECT doc, vector FROM vectors"):
         if not isinstance(blob, bytes):  # a page of another table in the place of one
             found.append(doc if isinstance(doc, int) else -1)
             continue
-        vector = np.frombuffer(blob[: len(blob) // 2 * 2], "<f2").astype(np.float64)
-        length = float(np.sqrt((vector * vector).sum())) if np.isfinite(vector).all() else np.inf
-        if length and abs(length - 1.0) > NEAR:
+        if not unpacked(blob[: len(blob) // 2 * 2]).any():
             found.append(int(doc))
     return found
 

@@ -65,12 +65,27 @@ class SqliteStore(SqlStore[Database]):
     """
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
-        path = None if folder is None else _prepare(_readable(folder))
+        path = None if folder is None else self._file(_readable(folder))
         super().__init__(Database(path, durability=durability), len(MIGRATIONS))
 
+    @staticmethod
+    def _file(folder: Path) -> Path:
+        if backing.unfinished(folder):
+            raise errors.StoreUnavailable(
+                f"{folder} is an unfinished copy: its backup is under way, or was interrupted. Nothing was changed. Make the "
+                "backup again, which removes what an interrupted one to the same place left."
+            )
+        return _prepare(folder)
+
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record; ``deep`` also compares the full text with the texts."""
+        """Check every invariant of the record, and that it is still at its place; ``deep`` also compares the full text with
+        the texts.
+        """
         report = super().verify(deep=deep)
+        if moved := self._db.moved:
+            return replace(
+                report, findings=(*report.findings, f"{moved}: nothing can be stored until it is opened again")
+            )
         changed = any("hash" in finding for finding in report.findings)  # then the full text is another matter
         if not deep or not report.checks or changed:
             return report
@@ -141,6 +156,10 @@ class SqliteStore(SqlStore[Database]):
 
 class _Copy(SqliteStore):
     """A copy of a record in use: what a consolidation had on its workbench then is put back when the copy is opened."""
+
+    @staticmethod
+    def _file(folder: Path) -> Path:
+        return _prepare(folder)
 
     def _idle(self) -> bool:
         return False

@@ -1,0 +1,66 @@
+"""What the planner knows of the rows: values that it sampled stay readable in ``pg_stats`` when their rows are gone.
+
+To analyse a table again is not enough: of an empty one PostgreSQL keeps what it knew, and a new sample may quote those who
+stay just as well. So columns that tell something of a person are sampled no more; every query on them has a key that leads.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from mnemic.stores.postgres.connection import Driver, run
+from mnemic.stores.postgres.opening import quoted
+
+__all__ = ["forget_samples"]
+
+TELLING = ["text", "bytea", "halfvec"]
+"""Types of columns that tell something of a person: texts, hashes of them, vectors."""
+CLOSED = ["status", "type"]
+"""Columns with a few words of ours, which plans are made by."""
+
+# The expressions of an index are columns of it, and are sampled too.
+_COLUMNS = """SELECT CAST(c.relname AS text), CAST(a.attname AS text), a.attnum, format_type(a.atttypid, a.atttypmod) ||
+        coalesce((SELECT ' COLLATE ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname) FROM pg_collation l
+        JOIN pg_namespace n ON n.oid = l.collnamespace WHERE l.oid = a.attcollation), ''),
+        t.typname = ANY($2::text[]) AND a.attname <> ALL($3::text[]), coalesce(a.attstattarget, -1) <> 0,
+        EXISTS (SELECT 1 FROM pg_stats s WHERE s.schemaname = current_schema() AND s.tablename = c.relname
+            AND s.attname = a.attname)
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_index i ON i.indexrelid = c.oid
+    WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND (c.relname = $1 OR i.indrelid = CAST(CAST($1 AS text) AS regclass) AND i.indkey[a.attnum - 1] = 0)
+        AND a.attnum > 0 AND NOT a.attisdropped"""
+
+
+class _Column(NamedTuple):
+    relation: str
+    name: str
+    number: int
+    declared: str
+    tells: bool
+    is_sampled: bool
+    was_sampled: bool
+
+
+def forget_samples(driver: Driver, table: str) -> None:
+    """Have PostgreSQL forget what it sampled of a table that tells of somebody, and sample that no more.
+
+    Of an empty table all is forgotten. Only a change of a column's type makes PostgreSQL forget, be it to the same one; it
+    makes the indexes with expressions over it anew, without what was sampled of these.
+    """
+    columns = _columns(driver, table)
+    empty = not run(driver, f"SELECT 1 FROM {table} LIMIT 1").fetchall()
+    if any(column.was_sampled and (empty or column.tells) for column in columns):
+        again = [
+            f"ALTER {quoted(c.name)} TYPE {c.declared}" for c in columns if c.relation == table and (empty or c.tells)
+        ]
+        run(driver, f"ALTER TABLE {table} {', '.join(again)}")
+        columns = _columns(driver, table)
+    for column in columns:
+        if column.tells and column.is_sampled:
+            kind, name = ("TABLE", quoted(column.name)) if column.relation == table else ("INDEX", str(column.number))
+            run(driver, f"ALTER {kind} {quoted(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
+
+
+def _columns(driver: Driver, table: str) -> list[_Column]:
+    return [_Column(*row) for row in run(driver, _COLUMNS, (table, TELLING, CLOSED)).fetchall()]
