@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from textwrap import wrap
 
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
@@ -19,13 +20,15 @@ SHORTEST = 400
 """Characters that every text may take."""
 PER_TOKEN = 4
 """Characters that a token of plain text has."""
-READ = 50_000
+READ = 100_000
 """Characters of a text in which the passage is looked for."""
+PIECES = 4
+"""A sentence longer than one part in so many of a passage is taken in pieces."""
 ELLIPSIS = "[...]"
 
 
 def excerpted(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
-    """Hits whose long texts are cut to the passage that says most of the query; the others as they are.
+    """Hits whose long texts are cut to the passage that says most of the query, where not all of them fit whole.
 
     Args:
         hits: best first.
@@ -33,7 +36,7 @@ def excerpted(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
         max_tokens: the budget of the whole prompt.
     """
     most = max(SHORTEST, PER_TOKEN * max_tokens // SHARE)
-    if not any(len(hit.text) > most for hit in hits):
+    if sum(len(hit.text) for hit in hits) <= PER_TOKEN * max_tokens:
         return list(hits)
     terms = query_terms(query)
     said = Counter(term for hit in hits for term in {*content_terms(hit.text[:READ])}.intersection(terms))
@@ -44,9 +47,10 @@ def excerpted(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
 def passage(text: str, weights: Mapping[str, float], most: int) -> str:
     """The run of sentences and lines, up to ``most`` characters, that says most of some weighted terms; the first of equals.
 
-    Code and lists are taken line by line. A single line that is longer is cut at its end.
+    Code and lists are taken line by line.
     """
-    parts = [part for line in text[:READ].splitlines() for part in sentences(line)]
+    long = max(1, most // PIECES)
+    parts = [piece for line in text[:READ].splitlines() for part in sentences(line) for piece in wrap(part, long)]
     terms = [{*content_terms(part)} & weights.keys() for part in parts]
     best, found = 0.0, (0, 1)
     for start in range(len(parts)):
@@ -73,6 +77,6 @@ def _filled(parts: Sequence[str], start: int, end: int, most: int) -> str:
     while start > 0 and size + len(parts[start - 1]) < most:
         start -= 1
         size += len(parts[start]) + 1
-    body = "\n".join(parts[start:end])[:most].rstrip()
     before = f"{ELLIPSIS} " if start > 0 else ""
-    return f"{before}{body} {ELLIPSIS}"
+    after = f" {ELLIPSIS}" if end < len(parts) else ""
+    return before + "\n".join(parts[start:end]) + after

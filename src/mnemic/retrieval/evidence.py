@@ -8,6 +8,11 @@ their logarithm). It tells "this memory knows the subject" well (AUROC .93 again
 Little to search is little to stand out from: below 300 rows the features of a right answer shrink, so the sum is raised and
 stretched by the logarithm of how many are missing. Fitted on windows of one to 256 turns of the tuning conversations
 (``python -m benchmarks.quality.evidence_small``).
+
+Talk with an assistant has a grade of its own, because there a single hit that stands out is a subject that was touched once:
+how near the first ten are on average, how far the first stands out of them, and how much of the question they say together.
+Fitted on BEAM and RealMem against BEAM's unanswerable questions (AUROC .66 to .72, held out by conversation) and against
+questions asked of a stranger's memory (.86 to .92).
 """
 
 from __future__ import annotations
@@ -19,10 +24,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.retrieval.fusion import plain_sum
-from mnemic.retrieval.pool import Pool
+from mnemic.retrieval.pool import HERE, Pool
 from mnemic.retrieval.recipes import CONVERSATION
 from mnemic.retrieval.signals import SIGNALS, own_coverage
 from mnemic.types import Evidence
+from mnemic.vectors import dot
 
 __all__ = ["CALIBRATED_FOR", "Grade", "grade"]
 
@@ -33,6 +39,10 @@ WEAK, STRONG = 0.17, 0.6
 _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NOBODY = -7.06, 0.29, 0.39, 2.24, 1.16, -0.6, 0.3
 _USUAL, _FEWER, _STRETCHED = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # they speak for a turn whatever is asked
+_ASSISTED_WEAK = 0.3
+_ASSISTED_INTERCEPT, _NEAR, _APART, _TOGETHER = -2.98, 6.63, -0.21, 1.32
+_FIRST, _PER_HIT = 10, 8
+"""Hits that are looked at, fewer where there are fewer than so many rows for each: most of a short talk is beside the point."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +56,21 @@ class Grade:
 NOTHING = Grade("none", 0.0)
 
 
-def _named(probability: float) -> Grade:
-    word: Evidence = "none" if probability < WEAK else "weak" if probability < STRONG else "strong"
+def _named(probability: float, weak: float = WEAK) -> Grade:
+    word: Evidence = "none" if probability < weak else "weak" if probability < STRONG else "strong"
     return Grade(word, probability)
+
+
+def _assisted(pool: Pool, order: NDArray[np.intp], searched: int) -> Grade:
+    """The grade of a talk with an assistant."""
+    first = order[: max(1, min(_FIRST, searched // _PER_HIT))]
+    weights = CONVERSATION.assisted
+    merit = plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)[first]
+    said = (pool.counts[first, HERE] > 0).any(axis=0)
+    together = float(dot(said, pool.idf)) / float(pool.idf.sum() + 1e-9)
+    near, apart = float(pool.dense[first].mean()), float(merit.max() - merit.min())
+    sum_ = _ASSISTED_INTERCEPT + _NEAR * near + _APART * apart + _TOGETHER * together
+    return _named(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
 
 
 def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: int = _USUAL) -> Grade:
@@ -68,6 +90,8 @@ def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: i
     said = float(own[order[:10]].max())
     if model != CALIBRATED_FOR:
         return _named(said)
+    if pool.assisted[order[:_FIRST]].mean() > 0.5:
+        return _assisted(pool, order, searched)
     weights = {name: weight for name, weight in CONVERSATION.weights.items() if name not in _PRIORS}
     merit = plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)
     first = order[:3]

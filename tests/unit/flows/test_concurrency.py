@@ -203,7 +203,7 @@ def test_any_id_is_only_a_name(memory, id_):
     assert memory.forget(ids=[id_])[0].outcome == "forgotten"
     assert memory.history(id_)[-1].operation == "archive"
     assert len(memory.search("garden", kinds=["message"])) == 0
-    assert memory.restore(id_)[0].outcome == "stored"
+    assert memory.restore(id_)[0].outcome == "restored"
     assert memory.verify().ok
 
 

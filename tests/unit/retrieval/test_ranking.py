@@ -138,6 +138,7 @@ RANGES = {
     "dense": (-1, 1), "session_dense": (-1, 1), "answers": (-1, 1), "coverage": (0, 3), "bm25": (0, np.inf), "bm25_window": (0, np.inf),
     "date": (0, 1.4), "speaker": (0, 1), "length": (0, 3.3), "question": (0, 1), "cue": (0, 1), "importance": (0, 1),
     "recency": (0, 1), "tier": (0, 1), "level": (0, 1), "graph": (0, 1), "emotion": (0, 1),
+    "reply": (-1, 1), "said": (0, 3), "person": (0, 1), "request_length": (0, np.inf),
 }  # fmt: skip
 
 
@@ -234,9 +235,10 @@ class TestRecipes:
         groups = np.random.default_rng(seed).integers(0, 4, len(pool)).astype(np.int32)
         scores, values = score(pool, recipe, groups)
         assert np.isfinite(scores).all()
-        assert set(values) == {"dense", "bm25", *recipe.weights, *recipe.quality}
+        assisted = recipe.assisted if pool.assisted.any() else {}
+        assert set(values) == {"dense", "bm25", *recipe.weights, *assisted, *recipe.quality}
         plain, fewer = score(pool, recipe, groups, quality=False)
-        assert set(fewer) == {"dense", "bm25", *recipe.weights}
+        assert set(fewer) == {"dense", "bm25", *recipe.weights, *assisted}
         if recipe.fusion == "sum" and not recipe.spread:
             by_hand = sum(weight * values[signal] for signal, weight in recipe.weights.items())
             np.testing.assert_allclose(plain, by_hand, rtol=1e-4, atol=1e-4)
@@ -296,6 +298,7 @@ class TestGrade:
     @given(SEED, st.integers(1, 400), st.integers(1, 400))
     def test_the_less_is_searched_the_less_it_takes(self, seed, one, other):
         pool = make_pool(seed)
+        pool = dataclasses.replace(pool, assisted=np.zeros(len(pool), np.bool_))
         fewer, more = sorted((one, other))
         found, wide = (
             grade(pool, np.arange(len(pool)), model=evidence.CALIBRATED_FOR, searched=count).probability
