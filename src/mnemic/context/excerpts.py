@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from textwrap import wrap
 
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
@@ -49,34 +48,47 @@ def passage(text: str, weights: Mapping[str, float], most: int) -> str:
 
     Code and lists are taken line by line.
     """
-    long = max(1, most // PIECES)
-    parts = [piece for line in text[:READ].splitlines() for part in sentences(line) for piece in wrap(part, long)]
-    terms = [{*content_terms(part)} & weights.keys() for part in parts]
-    best, found = 0.0, (0, 1)
-    for start in range(len(parts)):
-        if start and not terms[start]:
-            continue
-        held, size = set[str](), 0
-        for end in range(start, len(parts)):
-            size += len(parts[end]) + 1
-            if size > most and end > start:
+    spans = list(_spans(text[:READ], max(1, most // PIECES)))
+    terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in spans]
+    best, first, last = 0.0, 0, 0
+    for start in range(len(spans)):
+        held = set[str]()
+        for at in range(start, len(spans)) if terms[start] else ():
+            if spans[at][1] - spans[start][0] > most:
                 break
-            held |= terms[end]
+            held |= terms[at]
             worth = sum(weights[term] for term in held)
             if worth > best:
-                best, found = worth, (start, end + 1)
-    return _filled(parts, *found, most)
+                best, first, last = worth, start, at
+    return _filled(text, spans, first, last, most)
 
 
-def _filled(parts: Sequence[str], start: int, end: int, most: int) -> str:
-    """A run of parts with what follows it, then with what comes before it, as far as there is room."""
-    size = sum(len(part) + 1 for part in parts[start:end])
-    while end < len(parts) and size + len(parts[end]) < most:
-        size += len(parts[end]) + 1
-        end += 1
-    while start > 0 and size + len(parts[start - 1]) < most:
-        start -= 1
-        size += len(parts[start]) + 1
-    before = f"{ELLIPSIS} " if start > 0 else ""
-    after = f" {ELLIPSIS}" if end < len(parts) else ""
-    return before + "\n".join(parts[start:end]) + after
+def _spans(text: str, most: int) -> Iterator[tuple[int, int]]:
+    """Where the sentences of a text begin and end, those that are longer than ``most`` in pieces."""
+    begin = 0
+    for line in text.splitlines(keepends=True):
+        for part in sentences(line):
+            found = text.find(part, begin)
+            if found < 0:  # it was put together of pieces
+                continue
+            begin, end = found, found + len(part)
+            while end - begin > most:
+                space = text.rfind(" ", begin + 1, begin + most)
+                cut = space + 1 if space > 0 else begin + most
+                yield begin, cut
+                begin = cut
+            yield begin, end
+            begin = end
+
+
+def _filled(text: str, spans: Sequence[tuple[int, int]], first: int, last: int, most: int) -> str:
+    """A run of spans with what follows it, then with what comes before it, as far as there is room."""
+    if not spans:
+        return text[:most]
+    while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= most:
+        last += 1
+    while first > 0 and spans[last][1] - spans[first - 1][0] <= most:
+        first -= 1
+    before = f"{ELLIPSIS} " if first > 0 else ""
+    after = f" {ELLIPSIS}" if last + 1 < len(spans) or len(text) > READ else ""
+    return before + text[spans[first][0] : spans[last][1]].rstrip() + after

@@ -290,10 +290,15 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
 
 def _newest_first(engine: Engine, view: View, query: Query, ranked: _Ranked) -> _Ranked:
     """The first hits with what was said last of the matter that is asked about before what was said of it earlier."""
-    first = ranked.order[:LOOKED_AT]
+    order = ranked.order.copy()
+    places = np.arange(min(LOOKED_AT, len(order)))
+    if "echo" in ranked.signals:  # whoever asks the same again tells nothing newer
+        places = places[ranked.signals["echo"][order[places]] == 0]
+    first = order[places]
     docs = ranked.docs[first].tolist()
     again = newest_first(engine, view, query, docs, ranked.vectors[first], ranked.signals["dense"][first].tolist())
-    return replace(ranked, order=np.concatenate([first[again], ranked.order[LOOKED_AT:]]))
+    order[places] = first[again]
+    return replace(ranked, order=order)
 
 
 @dataclass(slots=True)

@@ -80,14 +80,15 @@ CONVERSATION = Recipe(
         "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.6, "session_dense": 5.1, "reply": 2.4, "said": 2.2, "date": 1.4, "person": 4.3, "request_length": -0.6,
+        "dense": 3.6, "session_dense": 5.0, "reply": 2.4, "said": 2.2, "date": 1.4, "person": 3.2, "request_length": -1.2,
+        "echo": -10.0,
     },
     spread=0.6,
     quality={"importance": 0.2, "recency": 0.1, "tier": 0.1, "level": 0.2},
     fitted="listwise softmax with L2. weights: on LoCoMo's conversations 26, 41, 43, 47 and 49 and three distorted copies of "
     "each (turns shuffled within sessions, sessions interleaved, sentences as turns), held out by conversation. assisted: on "
     "28 conversations of BEAM and 5 of RealMem, each source with equal weight, held out by conversation and by source. Then "
-    "rounded; quality set by hand at the strength of a tie-break",
+    "rounded; echo and quality set by hand at the strength of a tie-break",
 )  # fmt: skip
 
 RECIPES: Mapping[str, Recipe] = MappingProxyType(

@@ -25,6 +25,7 @@ Signal = Callable[[Pool], Floats]
 _CREDITS = np.array([0.3, 0.5, 0.8, 1.0, 0.5, 0.3, 0.2], np.float32)
 _IN_SESSION = 0.3
 _LONGEST = 25
+_MORE = 1
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -115,8 +116,14 @@ def person(pool: Pool) -> Floats:
 
 
 def request_length(pool: Pool) -> Floats:
-    """Logarithm of the length of what a person said, 0 for an agent: pasted code and documents match everything."""
-    return np.log1p(pool.words) * ~pool.agent
+    """How far what a person said goes beyond a few sentences: log(1 + words / 25), 0 for an agent; pasted text matches much."""
+    return np.log1p(pool.words / _LONGEST) * ~pool.agent
+
+
+def echo(pool: Pool) -> Floats:
+    """1 for a question that says hardly more than the query does: to have asked the same before is no answer."""
+    more = pool.words - (pool.counts[:, HERE] > 0).sum(axis=1)
+    return (((pool.traits & cues.QUESTION) > 0) & (more <= _MORE)).astype(np.float32)
 
 
 def question(pool: Pool) -> Floats:
@@ -164,6 +171,6 @@ SIGNALS: Mapping[str, Signal] = {
     function.__name__: function
     for function in (
         dense, session_dense, answers, reply, coverage, said, bm25, bm25_window, date, speaker, person, length, request_length,
-        question, cue, importance, recency, tier, level, graph, emotion,
+        question, echo, cue, importance, recency, tier, level, graph, emotion,
     )
 }  # fmt: skip

@@ -138,7 +138,7 @@ RANGES = {
     "dense": (-1, 1), "session_dense": (-1, 1), "answers": (-1, 1), "coverage": (0, 3), "bm25": (0, np.inf), "bm25_window": (0, np.inf),
     "date": (0, 1.4), "speaker": (0, 1), "length": (0, 3.3), "question": (0, 1), "cue": (0, 1), "importance": (0, 1),
     "recency": (0, 1), "tier": (0, 1), "level": (0, 1), "graph": (0, 1), "emotion": (0, 1),
-    "reply": (-1, 1), "said": (0, 3), "person": (0, 1), "request_length": (0, np.inf),
+    "reply": (-1, 1), "said": (0, 3), "person": (0, 1), "request_length": (0, np.inf), "echo": (0, 1),
 }  # fmt: skip
 
 

@@ -1,0 +1,64 @@
+"""Of a long text the passage that bears on the question."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic import Hit, Memory, Message
+from mnemic.context import excerpted, passage
+
+FILLER = "The weather was mild and nothing much happened on that day. "
+FACT = "The dashboard answers in 250 milliseconds since the cache was added."
+
+
+def hit(text, id="m1"):
+    return Hit(id=id, kind="message", text=text, score=1.0)
+
+
+def test_the_passage_that_says_most_of_the_query_is_taken():
+    text = FILLER * 40 + FACT + " " + FILLER * 40
+    found = passage(text, {"dashboard": 2.0, "cach": 1.0}, 400)
+    assert FACT in found
+    assert found.startswith("[...] ")
+    assert found.endswith(" [...]")
+    assert len(found) <= 400 + len("[...] ") * 2
+
+
+def test_without_a_word_in_common_it_is_the_beginning():
+    found = passage(FACT + " " + FILLER * 40, {"orchard": 1.0}, 200)
+    assert found.startswith(FACT)
+    assert not found.startswith("[...]")
+
+
+def test_code_is_taken_by_lines():
+    code = (
+        "\n".join(f"value_{n} = compute({n})" for n in range(300))
+        + "\ntimeout = 30  # seconds, for the payment gateway\n"
+    )
+    assert "timeout = 30" in passage(code, {"payment": 1.0, "gateway": 1.0}, 300)
+
+
+def test_what_fits_whole_stays_whole():
+    hits = [hit(FILLER * 50), hit(FACT, "m2")]
+    assert excerpted(hits, "dashboard", 10_000) == hits
+    (long, short) = excerpted(hits, "dashboard", 200)
+    assert len(long.text) < len(hits[0].text)
+    assert short == hits[1]
+
+
+@given(st.text(max_size=3_000), st.integers(1, 500))
+def test_any_text_is_cut_to_what_was_asked_for(text, most):
+    found = passage(text, {"a": 1.0}, most)
+    assert len(found.removeprefix("[...] ").removesuffix(" [...]")) <= most
+
+
+def test_a_context_quotes_the_fact_in_a_long_answer_and_gives_back_whole_hits(tmp_path):
+    with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
+        answer = FILLER * 60 + FACT + " " + FILLER * 60
+        memory.add([Message(role="assistant", content=answer, id="long")])
+        memory.add(Message(role="user", content=f"Tell me about day {n}. " + FILLER * 5) for n in range(30))
+        found = memory.get_memory_context("the dashboard cache", max_tokens=600)
+        assert FACT in found.text
+        assert FILLER * 20 not in found.text
+        assert next(hit for hit in found.hits if hit.id == "long").text == answer

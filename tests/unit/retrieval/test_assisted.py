@@ -1,0 +1,103 @@
+"""Ranking and grade where an assistant speaks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mnemic import InvalidInput, Memory, Message, Recipe
+
+ANSWER = (
+    "Certainly! Here are some thoughts on flats, cities and moving in general, with several options to weigh. " * 20
+)
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as opened:
+        yield opened
+
+
+def kinds(memory):
+    view = memory._engine.view("ana")
+    return view.columns.agents.tolist(), view.columns.assisted[view.columns.group].tolist()
+
+
+def test_who_speaks_is_read_off_the_roles(memory):
+    memory.add_exchange("I moved to Lisbon.", "Noted.", session="a")
+    memory.add([Message(role="user", content="Hi Ben", name="Ana", session="b")])
+    memory.add([Message(role="assistant", content="Hi Ana", name="Ben", session="b")])
+    memory.remember("Ana lives in Lisbon")
+    agents, assisted = kinds(memory)
+    assert agents == [False, True, False, False, False]
+    assert assisted[:4] == [True, True, False, False]
+
+
+def test_a_memory_goes_with_most_turns(memory):
+    memory.remember("Ana lives in Lisbon")
+    assert kinds(memory)[1] == [False]
+    memory.add_exchange("I moved to Lisbon.", "Noted.", session="a")
+    assert kinds(memory)[1] == [True, True, True]
+
+
+def test_what_a_person_said_comes_before_a_long_answer_that_says_the_same_words(memory):
+    memory.add_exchange("I moved to a flat in Lisbon.", ANSWER + "A flat in Lisbon is a fine choice.", session="a")
+    memory.add_exchange("How do I cook rice?", ANSWER, session="b")
+    found = memory.search("Which city did I move to, and is it a flat?")
+    assert found[0].text == "I moved to a flat in Lisbon."
+
+
+def test_having_asked_before_is_no_answer(memory):
+    memory.add_exchange("I live in Lisbon.", "Noted.", session="a")
+    for n in range(3):
+        memory.add_exchange("Where do I live?", "I do not know.", session=f"b{n}")
+    assert memory.search("Where do I live?")[0].text == "I live in Lisbon."
+
+
+def test_talk_between_people_is_ranked_as_if_no_assistant_were_there():
+    said = ["I bought a red bike.", "Where do you ride it?", "Along the river, on Sundays.", "I prefer the bus."]
+    orders = []
+    for extra in (False, True):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            memory.add(
+                Message(role="user" if n % 2 else "assistant", name="AB"[n % 2], content=text, session="people")
+                for n, text in enumerate(said)
+            )
+            if extra:
+                memory.add_exchange("Please fix my code.", ANSWER, session="agent")
+            hits = memory.search("Where is the red bike ridden?", session="people", quality=False)
+            orders.append([hit.text for hit in hits])
+    assert orders[0] == orders[1]
+
+
+def test_weights_of_assisted_talk_are_checked():
+    with pytest.raises(InvalidInput, match="nonsense"):
+        Recipe(weights={"dense": 1.0}, assisted={"nonsense": 1.0})
+    with pytest.raises(InvalidInput, match="sum"):
+        Recipe(weights={"dense": 1.0}, assisted={"dense": 1.0}, fusion="rrf")
+    own = Recipe(weights={"bm25": 1.0}, assisted={"person": 1.0})
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add_exchange("I live in Lisbon.", "Lisbon, Lisbon, Lisbon.", session="a")
+        assert memory.search("Lisbon", recipe=own)[0].role == "user"
+
+
+def test_a_question_nobody_spoke_of_is_graded_lower(minilm_memory):
+    known, unknown = (
+        minilm_memory.search(q).probability for q in ("How do I deploy the budget app?", "What is my cat called?")
+    )
+    assert known > unknown
+
+
+@pytest.fixture
+def minilm_memory():
+    with Memory(":memory:", user="ana") as memory:
+        if memory._engine.embed_documents(["x"], memory._engine.embedder)[0] is None:
+            pytest.fail("the default embedder is needed")
+        for n, part in enumerate(("login", "charts", "tests", "deployment", "budget limits")):
+            memory.add_exchange(
+                f"I'm working on the {part} of my budget app in Flask, can you help?",
+                "Sure. " + ANSWER,
+                session=f"s{n}",
+            )
+        assert np.isfinite(memory.search("budget").probability)
+        yield memory
