@@ -121,6 +121,11 @@ class AsyncMemory:
         return self._memory.scope
 
     @property
+    def location(self) -> str:
+        """See ``Memory.location``."""
+        return self._memory.location
+
+    @property
     def idle(self) -> IdleTrigger:
         """See ``Memory.idle``."""
         return self._memory.idle

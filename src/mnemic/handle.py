@@ -36,6 +36,16 @@ class Handle:
         return self._scope
 
     @property
+    def location(self) -> str:
+        """What opens the same record again, as the first argument of the constructor.
+
+        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with the
+        schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or whoever opens it.
+        """
+        place = self._engine.store.location
+        return place if place == opening.IN_MEMORY or opening.is_address(place) else str(Path(place).parent)
+
+    @property
     def idle(self) -> IdleTrigger:
         """What does ``process`` and ``consolidate`` for this user in quiet moments, once it is armed."""
         from mnemic.flows.idle import IdleTrigger
@@ -213,7 +223,7 @@ class Handle:
     def __reduce__(self) -> Never:
         raise ConfigurationError(
             f"A {type(self).__name__} cannot be pickled: it holds open files and threads of this process. Open the record "
-            f"where it is needed: {type(self).__name__}({self._engine.store.location!r}, user={self._scope.user!r})."
+            f"where it is needed: {type(self).__name__}({self.location!r}, user={self._scope.user!r})."
         )
 
     def __repr__(self) -> str:
@@ -221,4 +231,4 @@ class Handle:
         place = "".join(
             f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
         )
-        return f"{type(self).__name__}({self._engine.store.location!r}, user={s.user!r}{place})"
+        return f"{type(self).__name__}({self.location!r}, user={s.user!r}{place})"

@@ -185,8 +185,14 @@ async def test_context_of_a_workflow_survives_serialisation(folder, scripted, sa
     restored.memory.close()
 
 
-def test_every_form_of_serialisation_keeps_buffer_and_scope(known):
-    chat = MnemicChatMemory(memory=known, project="home", session_id="now", recall_tokens=100, insert_method="system")
+@pytest.fixture
+def kept(folder):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def test_every_form_of_serialisation_keeps_buffer_and_scope(kept):
+    chat = MnemicChatMemory(memory=kept, project="home", session_id="now", recall_tokens=100, insert_method="system")
     chat.put(ChatMessage(role="user", blocks=[TextBlock(text="Look:"), TextBlock(text="a cat.")]))
     for other in (
         MnemicChatMemory.from_dict(chat.to_dict()),
@@ -213,8 +219,13 @@ def test_it_can_be_a_field_of_a_model(known):
     assert State.model_validate_json(state.model_dump_json()).memory.memory.scope == chat.memory.scope
 
 
-def test_a_record_in_memory_is_not_replaced_by_an_empty_one(known):
-    data = MnemicChatMemory(memory=known, session_id="now").to_dict()
+def test_a_record_in_ram_is_not_replaced_by_an_empty_one(known):
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    for write in (chat.to_dict, chat.to_json, lambda: pickle.dumps(chat)):
+        with pytest.raises(ConfigurationError, match=r"in RAM.*Keep it in a folder"):
+            write()
+    assert copy.deepcopy(chat).memory.scope == chat.memory.scope
+    data = chat.model_dump()
     known.close()
     with pytest.raises(ConfigurationError, match="from_dict"):
         MnemicChatMemory.from_dict(data)

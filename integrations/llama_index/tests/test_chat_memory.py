@@ -291,7 +291,7 @@ def test_what_the_window_shows_is_not_recalled(memory):
     told = ["My cat is three.", "Young cat!", "My cat is three.", "Yes, your cat.", "What do you know of my cat?"]
     for at, text in enumerate(told):
         chat.put(assistant(text) if at % 2 else user(text))
-    other = MnemicChatMemory.from_dict(chat.to_dict(), memory=memory)
+    other = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
     for each in (chat, other):
         text = recalled(each.get())
         assert "My cat is called Mia." in text

@@ -58,7 +58,7 @@ def test_a_copy_of_a_reset_session_goes_on_in_it(memory):
     chat = MnemicChatMemory(memory=memory, session_id="now")
     chat.reset()
     chat.put(user("Hi."))
-    copy = MnemicChatMemory.from_dict(chat.to_dict(), memory=memory)
+    copy = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
     assert (copy.session_id, copy.memory.scope) == ("now", chat.memory.scope)
     copy.reset()
     assert MnemicChatMemory(memory=memory, session_id="now").get_all() == []

@@ -23,6 +23,9 @@ __all__ = ["Binding", "bind", "checked", "given_memory", "location_of"]
 IN_MEMORY = ":memory:"
 
 _OPEN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Handles by where their record is and how it was opened: that may hold a password, and leaves this process nowhere."""
+_KNOWN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Handles by the name under which serialised objects find them again."""
 _LOCK = threading.Lock()
 
 
@@ -77,48 +80,43 @@ def bind(
         ConfigurationError: ``memory`` is neither, or the record was in memory only and is gone.
     """
     memory = given_memory(memory)
-    if isinstance(memory, Memory):
-        root, name = memory, _remembered(memory)
-    else:
-        root, name = _opened(memory, dict(options or {}), record)
-    return Binding(root.scoped(user=user, project=project, session=session), root, name)
+    root = memory if isinstance(memory, Memory) else _opened(memory, dict(options or {}), record)
+    return Binding(root.scoped(user=user, project=project, session=session), root, _remembered(root))
 
 
 def _remembered(handle: Memory) -> str:
-    """The name of a handle the caller opened; a new one when it has none yet."""
+    """The name of a handle; a new one when it has none yet."""
     with _LOCK:
-        for name, known in _OPEN.items():
+        for name, known in _KNOWN.items():
             if known is handle:
                 return name
         name = uuid.uuid4().hex
-        _OPEN[name] = handle
+        _KNOWN[name] = handle
         return name
 
 
-def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> tuple[Memory, str]:
+def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> Memory:
     """The handle of a location: the one that is open already, else a new one."""
     with _LOCK:
-        if record is not None and (known := _alive(record)) is not None:
-            return known, record
+        if record is not None and (known := _alive(_KNOWN.get(record))) is not None:
+            return known
         if str(location) == IN_MEMORY:
             if record is not None:
                 raise ConfigurationError(
                     "This memory was kept in the memory of another process (or was closed) and cannot be opened again. "
                     "Use a folder, or give the handle: from_dict(data, memory=handle)."
                 )
-            name = uuid.uuid4().hex
-        else:
-            name = f"{Path(location).expanduser().absolute()} {json.dumps(options, sort_keys=True, default=repr)}"
-            if (known := _alive(name)) is not None:
-                return known, name
-        handle = Memory(location, **options)
-        _OPEN[name] = handle
-        return handle, name
+            return Memory(location, **options)
+        place = location if "://" in str(location) else Path(location).expanduser().absolute()
+        name = f"{place} {json.dumps(options, sort_keys=True, default=repr)}"
+        if (known := _alive(_OPEN.get(name))) is not None:
+            return known
+        handle = _OPEN[name] = Memory(location, **options)
+        return handle
 
 
-def _alive(name: str) -> Memory | None:
-    """The handle of that name, unless it was closed."""
-    handle = _OPEN.get(name)
+def _alive(handle: Memory | None) -> Memory | None:
+    """The handle, unless it was closed."""
     if handle is None:
         return None
     try:
@@ -129,9 +127,17 @@ def _alive(name: str) -> Memory | None:
 
 
 def location_of(memory: Memory) -> str:
-    """Where the record of a handle is, in the form its constructor takes."""
-    location = memory.stats().location
-    return location if location == IN_MEMORY else str(Path(location).parent)
+    """Where another process finds the record of a handle.
+
+    Raises:
+        ConfigurationError: nowhere, because it is in the memory of this one.
+    """
+    if memory.location == IN_MEMORY:
+        raise ConfigurationError(
+            'This memory is in RAM (":memory:"), where no other process and no later one finds it again: it cannot be '
+            "serialised. Keep it in a folder: Memory(folder)."
+        )
+    return memory.location
 
 
 def checked(method: Callable[..., object], arguments: Mapping[str, Any], *, reserved: Iterable[str]) -> dict[str, Any]:

@@ -243,13 +243,21 @@ class MnemicChatMemory(BaseMemory):
 
     @field_serializer("memory")
     def _dump_memory(self, value: Memory | str | Path) -> str:
-        return location_of(value) if isinstance(value, Memory) else str(value)
+        return value.location if isinstance(value, Memory) else str(value)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """JSON values from which ``from_dict`` restores this memory: its buffer, its scope and where its record is.
 
-        ``from_dict(data, memory=handle)`` gives it another handle on the record.
+        ``from_dict(data, memory=handle)`` gives it another handle on the record. A password is not among them: whoever
+        restores a memory in PostgreSQL has it in the environment, or gives the handle.
+
+        Raises:
+            ConfigurationError: the record is in RAM.
         """
+        location_of(self._handle)
+        return self._dumped(**kwargs)
+
+    def _dumped(self, **kwargs: Any) -> dict[str, Any]:
         with self._lock:
             return super().to_dict(**{"mode": "json", **kwargs})
 
@@ -257,7 +265,7 @@ class MnemicChatMemory(BaseMemory):
         return type(self).from_dict, (self.to_dict(),)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> MnemicChatMemory:
-        return type(self).from_dict(self.to_dict(), memory=self._root, tokenizer_fn=self.tokenizer_fn)
+        return type(self).from_dict(self._dumped(), memory=self._root, tokenizer_fn=self.tokenizer_fn)
 
     # Inside
 
