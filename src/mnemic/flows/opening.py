@@ -96,7 +96,7 @@ def _opened(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorInd
 def _check(location: object) -> None:
     if not isinstance(location, (str, Path)) or not str(location):
         raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
-    if isinstance(location, Path) and location.parts[0] in ("postgresql:", "postgres:"):
+    if isinstance(location, Path) and str(location).startswith(("postgresql:/", "postgres:/")):
         raise ConfigurationError(
             "A Path cannot hold the address of a database: it drops one of the slashes. Give the address as a string."
         )

@@ -51,3 +51,5 @@ def test_the_address_of_a_database_is_not_a_path(tmp_path, monkeypatch):
             Memory(Path(f"{scheme}://ana:s3cret@host/db"))
         assert "s3cret" not in str(caught.value)
     assert list(tmp_path.iterdir()) == []
+    with Memory(Path(), embedder="hashing") as memory:
+        assert memory.location == str(tmp_path)
