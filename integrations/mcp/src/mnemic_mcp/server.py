@@ -118,8 +118,10 @@ def _plain(value: object) -> object:
 def _add_resources(server: MemoryServer, memory: AsyncMemory) -> None:
     @server.resource("memory://stats", name="stats", mime_type="application/json")
     async def stats() -> str:
-        """How much there is, what waits, and the size on disk."""
-        return _json(dataclasses.asdict(await memory.stats()))
+        """How much there is, what waits, and the size on disk; where that is concerns no client."""
+        counted = dataclasses.asdict(await memory.stats())
+        del counted["location"]
+        return _json(counted)
 
     @server.resource("memory://recent", name="recent", mime_type="application/json")
     async def recent() -> str:
@@ -131,10 +133,10 @@ def _add_resources(server: MemoryServer, memory: AsyncMemory) -> None:
     async def record(id: str) -> str:
         """One message, episode or memory, whole."""
         try:
-            found: Any = await memory.get(id)
+            found = await memory.get(id)
         except NotFound as error:
             raise ResourceNotFoundError(str(error)) from error
-        return _json(dataclasses.asdict(found))
+        return _json(actions.record(found))
 
     del stats, recent, record  # the server has them
 
