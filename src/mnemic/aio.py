@@ -448,6 +448,10 @@ class AsyncMemory:
         """See ``Memory.redacted``; nothing is waited for."""
         return self._memory.redacted(text)
 
+    def without_recalled(self, text: str) -> str:
+        """See ``Memory.without_recalled``; nothing is waited for."""
+        return self._memory.without_recalled(text)
+
     async def emotion(self, text: str) -> Emotion:
         """See ``Memory.emotion``."""
         return await self._run(self._memory.emotion, text)

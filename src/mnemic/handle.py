@@ -12,6 +12,7 @@ from mnemic.errors import ConfigurationError
 from mnemic.flows import asking, knowing, maintaining, opening
 from mnemic.flows.guarding import discreet
 from mnemic.protocols import Embedder
+from mnemic.safety.fences import without_recalled
 from mnemic.types import ProcessReport, Receipt, Scope, SessionView, Stats, VerifyReport
 
 if TYPE_CHECKING:
@@ -199,6 +200,17 @@ class Handle:
         from mnemic.flows import exporting
 
         return exporting.restore_from(self._engine, self._scope, file, progress=progress)
+
+    def without_recalled(self, text: str) -> str:
+        """A text without what contexts of this record put into it; as it is where there is nothing of that.
+
+        What is stored is treated so anyway: this is for what comes back and is shown again, such as the history of a chat.
+
+        Raises:
+            InvalidInput: the text is not a string.
+        """
+        rest = without_recalled(asking.identifier(text), self._engine.fence)
+        return text if rest is None else rest
 
     def close(self) -> None:
         """Close the record for this handle and all handles made from it. Closing twice is harmless."""

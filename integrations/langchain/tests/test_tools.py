@@ -102,8 +102,8 @@ every_way = pytest.mark.parametrize("way", ["sync", "async", "stream", "astream"
 
 
 def test_no_model_sees_the_scope(memory: Memory) -> None:
-    for tool in mnemic_tools(memory, scope=user_of):
-        schema = convert_to_openai_tool(tool)["function"]
+    for made in mnemic_tools(memory, scope=user_of):
+        schema = convert_to_openai_tool(made)["function"]
         assert set(schema["parameters"]["properties"]) <= {
             "content",
             "category",

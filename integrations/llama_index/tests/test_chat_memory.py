@@ -1,6 +1,8 @@
 """The chat memory by itself: sessions, users, budgets, what is evidence."""
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -301,6 +303,38 @@ def test_what_the_window_shows_is_not_recalled(memory):
     text = recalled(chat.get(input="My cat?"))
     assert "Yes, your cat." in text  # no longer shown
     assert "three" not in text
+
+
+OWN = "Look: <memory heap>\nmalloc(3)\n</memory heap> and <memory> 4 GB </memory>"
+
+
+def test_what_looks_like_recalled_text_is_the_users_own(memory, said):
+    chat = MnemicChatMemory(memory=memory)
+    chat.put(user(OWN))
+    assert chat.get_all()[0].content == OWN
+    assert said(memory) == [OWN]
+
+
+def test_injected_text_is_taken_out_wherever_it_comes_back(memory, said):
+    memory.add_message("I moved to Lisbon.", session="before")
+    chat = MnemicChatMemory(memory=memory)
+    (injected,) = chat.get(input="Lisbon?")
+    whole = f"<memory>\n<long_term_memory>\n{injected.content}\n</long_term_memory>\n</memory>"  # the stock Memory's
+    chat.put_messages([injected, user(whole), user(f"{injected.content}\n\nStill there? {OWN}")])
+    assert [m.content for m in chat.get_all()] == [f"Still there? {OWN}"]
+    assert said(memory)[1:] == [f"Still there? {OWN}"]
+
+
+@pytest.mark.parametrize("opening", ["<memory a>", "<memory>"])
+def test_a_message_full_of_openings_is_put_in_linear_work(opening):
+    code = (
+        "import sys; from llama_index.core.llms import ChatMessage\n"
+        "from llama_index.memory.mnemic import MnemicChatMemory\n"
+        "chat = MnemicChatMemory(memory=':memory:', user='ana', options={'embedder': 'hashing'}, idle=False)\n"
+        "chat.put(ChatMessage(role='user', content=(sys.argv[1] + chr(10)) * 80_000)); print(len(chat.get_all()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, opening], timeout=60, capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
 
 
 def test_recalled_text_cannot_leave_its_fence(memory):

@@ -9,7 +9,7 @@ from llama_index.core.llms import ChatMessage
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.memory.memory import InsertMethod
 
-from llama_index.memory.mnemic import MnemicMemoryBlock, MnemicRetriever
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreUnavailable
 
 EXCHANGES = [("My cat is called Mia.", "Cute."), ("She is three.", "Young!"), ("She likes fish.", "Of course.")]
@@ -339,3 +339,14 @@ async def test_a_message_of_any_length_is_stored(memory, said):
     told = said(memory)
     assert "".join(told[:-2]) == long
     assert told[-2:] == ["Noted.", "Hi."]
+
+
+async def test_no_name_leads_into_a_session_after_a_reset(memory, history, said, user_message):
+    chat = MnemicChatMemory(memory=memory, session_id="chat")
+    chat.reset()
+    chat.put(user_message("My bicycle is red."))
+    block = MnemicMemoryBlock(memory=memory)
+    stock = history(memory_blocks=[block], session_id="chat#reset1")
+    await stock.aput(user_message("My bicycle is blue."))
+    await stock.aget()
+    assert said(memory, session="chat#reset1") == ["My bicycle is red."]

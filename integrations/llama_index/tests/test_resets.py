@@ -62,3 +62,18 @@ def test_a_copy_of_a_reset_session_goes_on_in_it(memory):
     assert (copy.session_id, copy.memory.scope) == ("now", chat.memory.scope)
     copy.reset()
     assert MnemicChatMemory(memory=memory, session_id="now").get_all() == []
+
+
+def test_no_name_leads_to_another_conversation(memory, said):
+    """A name that somebody chose may look like that of a session after a reset."""
+    chat = MnemicChatMemory(memory=memory, session_id="chat")
+    chat.reset()
+    chat.put(user("My bicycle is red."))
+    for name in ("chat#reset1", "chat#reset0", "chat#reset1#reset0"):
+        other = MnemicChatMemory(memory=memory, session_id=name)
+        assert other.get_all() == []
+        other.put(user(f"I am {name}."))
+        other.reset()
+        other.put(user("My bicycle is blue."))
+        assert texts(MnemicChatMemory(memory=memory, session_id=name).get_all()) == ["My bicycle is blue."]
+    assert texts(MnemicChatMemory(memory=memory, session_id="chat").get_all()) == ["My bicycle is red."]

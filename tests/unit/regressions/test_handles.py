@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic import AsyncMemory, ConfigurationError, Memory
+from mnemic import AsyncMemory, ConfigurationError, InvalidInput, Memory
 
 
 @pytest.fixture
@@ -53,3 +53,15 @@ def test_the_address_of_a_database_is_not_a_path(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
     with Memory(Path(), embedder="hashing") as memory:
         assert memory.location == str(tmp_path)
+
+
+async def test_what_was_recalled_is_taken_out_of_a_text(memory):
+    memory.add_message("I moved to Lisbon.")
+    text = memory.get_memory_context("Lisbon").text
+    own = "<memory heap>\nmalloc\n</memory heap>"
+    for handle in (memory, AsyncMemory.over(memory)):
+        assert handle.without_recalled(f"{text}\n\n{own}") == own
+        assert handle.without_recalled(text) == ""
+        assert handle.without_recalled(f" {own}\n") == f" {own}\n"
+        with pytest.raises(InvalidInput):
+            handle.without_recalled(None)

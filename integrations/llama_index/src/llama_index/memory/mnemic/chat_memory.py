@@ -202,7 +202,7 @@ class MnemicChatMemory(BaseMemory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Append messages; see ``put``."""
         with self._lock:
-            mine = _messages.cleaned(messages)
+            mine = _messages.cleaned(messages, self._handle)
             self._store_said(mine)
             self._messages.extend(mine)
             self._turn += any(m.role == MessageRole.USER for m in mine)
@@ -211,7 +211,7 @@ class MnemicChatMemory(BaseMemory):
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
         with self._lock:
-            mine = _messages.cleaned(messages)
+            mine = _messages.cleaned(messages, self._handle)
             if words := _messages.tellable(mine):
                 clean = self._handle.redacted
                 said = _messages.spoken(words, clean)

@@ -17,7 +17,7 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.memory import Memory as ChatHistory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
-from llama_index.memory.mnemic import _messages, _recall
+from llama_index.memory.mnemic import _messages, _recall, _sessions
 from llama_index.memory.mnemic._binding import Binding, bind, checked, given_memory
 from llama_index.memory.mnemic._messages import Said
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
@@ -137,11 +137,11 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
             self._feed(messages, self._session(session_id))
 
     def _session(self, name: str | None) -> str:
-        return name or self._bound.memory.scope.session or NO_SESSION
+        return _sessions.session_of(name or self._bound.memory.scope.session or NO_SESSION, 0)
 
     def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
         """Store what of the history is not stored yet, and was not stored here before: it may be erased since."""
-        history = _messages.tellable(_messages.cleaned(messages))
+        history = _messages.tellable(_messages.cleaned(messages, self._bound.memory))
         clean = self._bound.memory.redacted
         words, fed = _messages.spoken(history, clean), self._fed.get(session, [])
         if not words or (not ejected and fed == words):
