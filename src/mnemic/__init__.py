@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mnemic.aio import AsyncMemory
+    from mnemic.binding import ScopeSource, bound, checked_options
     from mnemic.context import quoted
     from mnemic.embedders import (
         CachedEmbedder,
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "mnemic.aio": ("AsyncMemory",),
+    "mnemic.binding": ("ScopeSource", "bound", "checked_options"),
     "mnemic.context": ("quoted",),
     "mnemic.embedders": (
         "CachedEmbedder",
@@ -203,6 +205,7 @@ __all__ = [
     "RetentionPolicy",
     "SchemaTooNew",
     "Scope",
+    "ScopeSource",
     "SearchResult",
     "SecretPolicy",
     "SentenceTransformerEmbedder",
@@ -218,6 +221,8 @@ __all__ = [
     "TokenCounter",
     "VerifyReport",
     "__version__",
+    "bound",
+    "checked_options",
     "new_session",
     "project",
     "quoted",

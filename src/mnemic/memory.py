@@ -635,7 +635,7 @@ class Memory(Handle):
             until=until, at=at, known_at=known_at, in_session=self._named(session), exclude=exclude,
             min_trust=min_trust,
         )  # fmt: skip
-        budget = asking.whole("max_tokens", max_tokens, 1, 10_000_000)
+        budget = asking.whole("max_tokens", max_tokens, 1, asking.MAX_TOKENS)
         asked = None
         if query is not None:
             k = contexts.hits_for(budget)

@@ -14,7 +14,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_mnemic import MnemicMiddleware, mnemic_tools
-from mnemic import InvalidInput, Memory, MemoryRecord, StoreClosed
+from mnemic import ConfigurationError, InvalidInput, Memory, MemoryRecord, StoreClosed
 
 
 def named(memory: Memory, **options: Any) -> dict[str, BaseTool]:
@@ -320,3 +320,8 @@ def test_what_other_tools_found_is_stored(memory: Memory, scripted: Any, text: s
     agent = create_agent(model, tools=[recall], middleware=[MnemicMiddleware(memory, store_tools=True, idle=False)])
     agent.invoke({"messages": [HumanMessage("Where does my sister live?")]})
     assert [m.content for m in memory.messages()] == ["Where does my sister live?", text, "In Porto."]
+
+
+def test_a_number_of_results_that_is_none_is_refused(memory: Memory) -> None:
+    with pytest.raises(ConfigurationError, match="max_results"):
+        mnemic_tools(memory, max_results=0)

@@ -60,7 +60,7 @@ def searches(monkeypatch):
 
 async def test_function_agent_with_a_tool(known, scripted, said, searches):
     llm = scripted(call("weather", city="Lisbon"), "Sunny.")
-    chat = MnemicChatMemory(memory=known, session_id="now")
+    chat = MnemicChatMemory(memory=known, session_id="now", min_evidence="none")
     answer = await agent(llm, tools=[weather]).run(user_msg="How is the weather where I live?", memory=chat)
 
     assert str(answer) == "Sunny."
@@ -75,7 +75,7 @@ async def test_function_agent_with_a_tool(known, scripted, said, searches):
 
 async def test_the_next_run_goes_on(known, scripted):
     llm = scripted("Hello.", "Sure.")
-    chat = MnemicChatMemory(memory=known)
+    chat = MnemicChatMemory(memory=known, min_evidence="none")
     for text in ("Hi.", "Tell me more."):
         await agent(llm).run(user_msg=text, memory=chat)
     assert shape(llm.shown[1]) == [
@@ -116,7 +116,7 @@ async def test_workflow_of_two_agents(known, scripted, said, searches):
     first = FunctionAgent(name="al", description="Talks.", llm=llm, streaming=False, can_handoff_to=["bo"])
     second = FunctionAgent(name="bo", description="Knows.", llm=llm, streaming=False, tools=[weather])
     flow = AgentWorkflow(agents=[first, second], root_agent="al")
-    chat = MnemicChatMemory(memory=known, session_id="now")
+    chat = MnemicChatMemory(memory=known, session_id="now", min_evidence="none")
     assert str(await flow.run(user_msg="How is the weather where I live?", memory=chat)) == "Sunny."
 
     assert searches == ["How is the weather where I live?"]
@@ -152,7 +152,7 @@ async def test_a_reset_between_requests_with_the_history_along(known, scripted, 
 
 
 async def test_history_with_recall_handed_back_is_not_stored(known, scripted, said):
-    chat = MnemicChatMemory(memory=known, session_id="now")
+    chat = MnemicChatMemory(memory=known, session_id="now", min_evidence="none")
     await agent(scripted()).run(user_msg="Where do I live?", memory=chat)
     shown = chat.get(input="What is next?")
     assert any(name == "recall" for _, name in shape(shown))

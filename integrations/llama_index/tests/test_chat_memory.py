@@ -283,13 +283,13 @@ def test_a_handle_that_counts_fewer_tokens_keeps_the_budget(wordy, recall_tokens
     chat = MnemicChatMemory(memory=wordy, recall_tokens=recall_tokens, tokenizer_fn=list)  # a token is a character
     text = recalled(chat.get(input="How is the garden?"))
     assert len(text) <= recall_tokens
-    assert text.count("- user: Note") == {1: 0, 100: 0, 300: 2, 1_000: 14}[recall_tokens]
+    assert text.count("- user: Note") == {1: 0, 100: 0, 300: 2, 1_000: 13}[recall_tokens]
 
 
 def test_what_the_window_shows_is_not_recalled(memory):
     memory.add_exchange("My cat is called Mia.", "Cute.", session="old")
     memory.add_message("My cat likes fish.", session="old")
-    chat = MnemicChatMemory(memory=memory, session_id="now")
+    chat = MnemicChatMemory(memory=memory, session_id="now", min_evidence="none")
     told = ["My cat is three.", "Young cat!", "My cat is three.", "Yes, your cat.", "What do you know of my cat?"]
     for at, text in enumerate(told):
         chat.put(assistant(text) if at % 2 else user(text))
@@ -448,3 +448,17 @@ def test_no_id_tells_the_digits_of_a_secret_and_a_history_with_one_is_known_agai
         assert texts(stored) == ["my password is [redacted: password]", "Noted.", "Thanks.", "Sure."]
         ids.append([m.id for m in stored])
     assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"min_evidence": "much"}, {"search_kwargs": {"kinds": ["dream"]}}, {"recall_tokens": "x"}]
+)
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
+    with pytest.raises((ConfigurationError, ValidationError)):
+        MnemicChatMemory(memory=memory, **wrong)
+
+
+def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory):
+    memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
+    assert MnemicChatMemory(memory=memory).get(input="hi") == []
+    assert "Evidence: none" in recalled(MnemicChatMemory(memory=memory, min_evidence="none").get(input="hi"))

@@ -23,7 +23,7 @@ def test_a_reset_lasts_for_later_objects(folder, said):
             assert texts(MnemicChatMemory(memory=memory, session_id="chat-1").get_all()) == [text]
             MnemicChatMemory(memory=memory, session_id="chat-1").reset()
     with Memory(folder, user="ana", embedder="hashing") as memory:  # as another process
-        chat = MnemicChatMemory(memory=memory, session_id="chat-1")
+        chat = MnemicChatMemory(memory=memory, session_id="chat-1", min_evidence="none")
         assert chat.get_all() == []
         chat.put(user("My bicycle is old."))
         assert texts(MnemicChatMemory(memory=memory, session_id="chat-1").get_all()) == ["My bicycle is old."]

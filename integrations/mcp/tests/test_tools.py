@@ -33,7 +33,7 @@ async def test_the_tools_of_a_profile(memory, served, profile):
 
 
 async def test_default(memory, served):
-    async with served(memory) as call:
+    async with served(memory, min_evidence="none") as call:
         first = await call("remember", content="The API runs on port 8080.", tags=["api"], importance=0.4)
         assert first["outcome"] == "stored"
         assert (await call("remember", content="The API runs on port 8080."))["outcome"] == "duplicate"
@@ -398,3 +398,17 @@ async def test_what_files_say_of_a_project_is_data(memory, served):
     for text in (place["description"], prompt):
         assert "666" in text
         assert_inert(text)
+
+
+@pytest.mark.parametrize(("profile", "tool"), [("default", "context"), ("memory-server", "get_memory_context")])
+async def test_a_context_holds_nothing_that_has_nothing_to_do_with_the_question(memory, served, profile, tool):
+    memory.remember("Ana moved to Lisbon in March.")
+    found = {}
+    for min_evidence in ("weak", "none"):
+        async with served(memory, profile, min_evidence=min_evidence) as call:
+            prompt = (await call.client.get_prompt("session_start", {"topic": "hi"})).messages[0].content.text
+            found[min_evidence] = ((await call(tool, query="hi"))["text"], prompt)
+    assert found["weak"] == ("", "Nothing is remembered of that.")
+    assert all("Evidence: none" in text for text in found["none"])
+    with pytest.raises(ConfigurationError, match="min_evidence"):
+        memory_server(memory, min_evidence="much")

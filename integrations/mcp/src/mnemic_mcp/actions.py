@@ -30,6 +30,7 @@ from mnemic_mcp.answers import (
     Context,
     Counts,
     Edge,
+    Evidence,
     Found,
     GraphAnswer,
     Hub,
@@ -168,17 +169,19 @@ async def recalled(
     return Recalled(evidence=result.evidence, found=[_hit_line(hit, _share(len(result))) for hit in result])
 
 
-async def context(memory: AsyncMemory, query: str, max_tokens: int) -> Context:
+async def context(memory: AsyncMemory, query: str, max_tokens: int, min_evidence: Evidence) -> Context:
     """What is found for a query, as text that fits a budget."""
-    packed = await memory.get_memory_context(query, max_tokens=max_tokens)
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens, min_evidence=min_evidence)
     return Context(
         text=packed.to_prompt(), token_count=packed.token_count, truncated=packed.truncated, evidence=packed.evidence
     )
 
 
-async def memory_context(memory: AsyncMemory, query: str, max_tokens: int) -> MemoryContextAnswer:
+async def memory_context(
+    memory: AsyncMemory, query: str, max_tokens: int, min_evidence: Evidence
+) -> MemoryContextAnswer:
     """What is found for a query: as memories, and as text that fits the budget."""
-    packed = await memory.get_memory_context(query, max_tokens=max_tokens)
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens, min_evidence=min_evidence)
     lines = [
         MemoryLine(
             id=m.id,

@@ -6,11 +6,10 @@ and an object restored from its serialised form finds the handle it had before.
 
 from __future__ import annotations
 
-import inspect
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from weakref import WeakValueDictionary
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreClosed
 
-__all__ = ["Binding", "bind", "checked", "given_memory", "location_of"]
+__all__ = ["Binding", "bind", "given_memory", "location_of"]
 
 IN_MEMORY = ":memory:"
 
@@ -138,15 +137,3 @@ def location_of(memory: Memory) -> str:
             "serialised. Keep it in a folder: Memory(folder)."
         )
     return memory.location
-
-
-def checked(method: Callable[..., object], arguments: Mapping[str, Any], *, reserved: Iterable[str]) -> dict[str, Any]:
-    """Keyword arguments for a method of ``Memory``, known by name.
-
-    Raises:
-        ConfigurationError: one of them is unknown, or is set by this class itself.
-    """
-    known = set(inspect.signature(method).parameters) - {"self", *reserved}
-    if unknown := sorted(set(arguments) - known):
-        raise ConfigurationError(f"{unknown} cannot be given here; these can: {sorted(known)}.")
-    return dict(arguments)

@@ -21,9 +21,9 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from llama_index.memory.mnemic import _messages, _recall, _sessions
-from llama_index.memory.mnemic._binding import bind, checked, given_memory, location_of
+from llama_index.memory.mnemic._binding import bind, given_memory, location_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Memory
+from mnemic import Memory, checked_options
 
 __all__ = ["MnemicChatMemory"]
 
@@ -53,6 +53,8 @@ class MnemicChatMemory(BaseMemory):
         token_limit: tokens of everything ``get`` returns together with ``initial_token_count``. The system messages it
             begins with and the last turn are kept whole, even if they alone are more.
         recall_tokens: at most this much of it, and half of what the last turn leaves, is recalled; 0: no recall.
+        min_evidence: what is graded lower is not recalled: ``weak`` recalls nothing where nothing bears on the message,
+            ``none`` what is nearest anyway. The text states its grade.
         insert_method: ``user`` or ``system``; some providers reject a second system message.
         search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
@@ -86,6 +88,7 @@ class MnemicChatMemory(BaseMemory):
     session_id: str | None = None
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
     recall_tokens: int = Field(default=2_000, ge=0)
+    min_evidence: Literal["strong", "weak", "none"] = "weak"
     insert_method: Literal["user", "system"] = "user"
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
@@ -97,6 +100,7 @@ class MnemicChatMemory(BaseMemory):
     _root: Memory = PrivateAttr()
     _named: bool = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
+    _options: dict[str, Any] = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
     _found: tuple[tuple[int, str, int, int], str] | None = PrivateAttr(default=None)
@@ -122,7 +126,10 @@ class MnemicChatMemory(BaseMemory):
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
-        checked(Memory.get_memory_context, self.search_kwargs, reserved=("query", "max_tokens", "exclude"))
+        self._options = checked_options(
+            Memory.get_memory_context, self.search_kwargs, own={"min_evidence": self.min_evidence},
+            reserved=("query", "max_tokens", "exclude"), what="search_kwargs",
+        )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
         bound = bind(
             self.memory, user=self.user, project=self.project, session=self.session_id, options=self.options,
@@ -335,7 +342,7 @@ class MnemicChatMemory(BaseMemory):
             shown = _messages.spoken(_messages.tellable(window), self._handle.redacted)
             known = _recall.shown_ids(self._handle, self._session, shown)
             text = _recall.recall(
-                self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs
+                self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self._options
             )
             self._found = (key, text)
         return self._found[1]

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from llama_index.memory.mnemic._binding import bind
-from mnemic import AsyncMemory, Hit, Memory, Receipt, Receipts, SearchResult, quoted
+from mnemic import AsyncMemory, Hit, Memory, Receipt, Receipts, SearchResult, checked_options, quoted
 
 __all__ = ["MnemicToolSpec"]
 
@@ -51,6 +51,7 @@ class MnemicToolSpec(BaseToolSpec):
         options: dict[str, Any] | None = None,
         max_results: int = 50,
     ) -> None:
+        checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
         self._bound = bind(memory, user=user, project=project, options=options)
         self._memory, self._face = self._bound.memory, AsyncMemory.over(self._bound.memory)
         self._most = max_results
