@@ -370,7 +370,7 @@ def test_arguments_with_a_slip_are_refused(memory, bad):
         MnemicChatMemory(**{"memory": memory, **bad})
 
 
-@pytest.mark.parametrize("bad", [3, None, [ChatMessage(role="user", content="Hi.")]])
+@pytest.mark.parametrize("bad", [3, True, [ChatMessage(role="user", content="Hi.")]])
 def test_what_is_no_memory_is_refused(memory, bad):
     with pytest.raises(ConfigurationError, match=r"memory must be .* Give Memory"):
         MnemicChatMemory.from_defaults(bad)

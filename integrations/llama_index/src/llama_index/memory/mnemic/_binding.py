@@ -20,6 +20,8 @@ from mnemic import AsyncMemory, ConfigurationError, Memory, StoreClosed
 __all__ = ["Binding", "bind", "given_memory", "location_of"]
 
 IN_MEMORY = ":memory:"
+FOLDER = "./memory"
+"""Where a user's memory is when only the user is named."""
 
 _OPEN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 """Handles by where their record is and how it was opened: that may hold a password, and leaves this process nowhere."""
@@ -57,7 +59,7 @@ def given_memory(value: object, *, folder: bool = True) -> Memory | str | Path:
 
 
 def bind(
-    memory: Memory | str | Path,
+    memory: Memory | str | Path | None,
     *,
     user: str | None = None,
     project: str | None = None,
@@ -68,7 +70,7 @@ def bind(
     """A handle for one user.
 
     Args:
-        memory: an open handle, or where the record is.
+        memory: an open handle, or where the record is; ``None`` is the usual folder, for a user who is named.
         user: whose memory; ``None`` is the user of the handle, or ``"default"`` for a location.
         project: as for ``Memory``; ``None`` keeps the handle's.
         session: the conversation the handle is bound to; ``None`` keeps the handle's.
@@ -76,9 +78,15 @@ def bind(
         record: the name of a binding made before in this process; used if that handle is still open.
 
     Raises:
-        ConfigurationError: ``memory`` is neither, or the record was in memory only and is gone.
+        ConfigurationError: ``memory`` is neither, neither memory nor user is given, or the record was in memory only and is
+            gone.
     """
-    memory = given_memory(memory)
+    if memory is None and user is None:
+        raise ConfigurationError(
+            "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
+            f"of one, or user= for {FOLDER}."
+        )
+    memory = given_memory(FOLDER if memory is None else memory)
     root = memory if isinstance(memory, Memory) else _opened(memory, dict(options or {}), record)
     return Binding(root.scoped(user=user, project=project, session=session), root, _remembered(root))
 

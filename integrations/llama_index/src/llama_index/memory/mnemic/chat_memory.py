@@ -44,7 +44,7 @@ class MnemicChatMemory(BaseMemory):
     again, wherever it is handed back.
 
     Args:
-        memory: an open ``Memory``, or the folder of one.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user; with a
             folder ``"default"``, whom all share that name no user.
         project: a level between user and session; ``None``: the handle's.
@@ -82,7 +82,7 @@ class MnemicChatMemory(BaseMemory):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    memory: Memory | str | Path = "./memory"
+    memory: Memory | str | Path | None = None
     user: str | None = None
     project: str | None = None
     session_id: str | None = None
@@ -120,8 +120,8 @@ class MnemicChatMemory(BaseMemory):
 
     @field_validator("memory", mode="before")
     @classmethod
-    def _usable(cls, value: object) -> Memory | str | Path:
-        return given_memory(value)
+    def _usable(cls, value: object) -> Memory | str | Path | None:
+        return None if value is None else given_memory(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
@@ -153,7 +153,7 @@ class MnemicChatMemory(BaseMemory):
     @classmethod
     def from_defaults(
         cls,
-        memory: Memory | str | Path = "./memory",
+        memory: Memory | str | Path | None = None,
         *,
         chat_history: Sequence[ChatMessage] | None = None,
         llm: LLM | None = None,
@@ -163,8 +163,7 @@ class MnemicChatMemory(BaseMemory):
         """As the constructor, in the form chat engines call for ``memory_cls``.
 
         Args:
-            memory: an open ``Memory``, or the folder of one. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on
-                it: name the ``user``.
+            memory: see the class. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on it: name the ``user``.
             chat_history: how the conversation begins; stored like any other message, once.
             llm: gives the token limit, three quarters of its context window, when there is none.
             token_limit: see the class.
@@ -249,7 +248,7 @@ class MnemicChatMemory(BaseMemory):
     # Serialisation: the buffer, and where to find the rest
 
     @field_serializer("memory")
-    def _dump_memory(self, value: Memory | str | Path) -> str:
+    def _dump_memory(self, value: Memory | str | Path | None) -> str:
         return value.location if isinstance(value, Memory) else str(value)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     of a chat engine is not followed by such a question: ``aflush`` (or ``flush``) stores it; agents ask once more.
 
     Args:
-        memory: an open ``mnemic.Memory``, or the folder of one.
+        memory: an open ``mnemic.Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
         max_tokens: budget of the recalled text, by ``tokenizer_fn`` and by the handle's tokenizer.
@@ -64,7 +64,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     name: str = "long_term_memory"
     description: str | None = "What was said in earlier conversations."
     priority: int = 1
-    memory: Memory | str | Path = Field(default="./memory", exclude=True)
+    memory: Memory | str | Path | None = Field(default=None, exclude=True)
     user: str | None = None
     project: str | None = None
     max_tokens: int = Field(default=2_000, gt=0)
@@ -84,8 +84,8 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     @field_validator("memory", mode="before")
     @classmethod
-    def _usable(cls, value: object) -> Memory | str | Path:
-        return given_memory(value)
+    def _usable(cls, value: object) -> Memory | str | Path | None:
+        return None if value is None else given_memory(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""

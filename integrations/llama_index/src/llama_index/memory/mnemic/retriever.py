@@ -31,7 +31,7 @@ class MnemicRetriever(BaseRetriever):
     ``sent_at`` only; none of it is embedded.
 
     Args:
-        memory: an open ``Memory``, or the folder of one.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         k: at most how many nodes.
         user: whose memory this is; ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
@@ -46,7 +46,7 @@ class MnemicRetriever(BaseRetriever):
 
     def __init__(
         self,
-        memory: Memory | str | Path = "./memory",
+        memory: Memory | str | Path | None = None,
         *,
         k: int = 10,
         user: str | None = None,

@@ -25,7 +25,7 @@ class MnemicToolSpec(BaseToolSpec):
     which the agents of LlamaIndex tell to the model.
 
     Args:
-        memory: an open ``Memory``, or the folder of one.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         user: whose memory this is; ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``.
@@ -44,7 +44,7 @@ class MnemicToolSpec(BaseToolSpec):
 
     def __init__(
         self,
-        memory: Memory | str | Path = "./memory",
+        memory: Memory | str | Path | None = None,
         *,
         user: str | None = None,
         project: str | None = None,
