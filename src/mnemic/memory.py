@@ -161,7 +161,8 @@ class Memory(Handle):
         """Store messages, verbatim. When this returns they are on disk and can be found.
 
         Args:
-            messages: ``Message`` values or mappings with the same fields (``role`` and ``content`` at least).
+            messages: ``Message`` values or mappings with the same fields (``role`` and ``content`` at least). Content may
+                come in parts, as chat APIs have it: texts are joined, an image or a file is told by its reference.
             session: the conversation of those that name none themselves.
 
         Returns:
