@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mnemic.aio import AsyncMemory
+    from mnemic.binding import ScopeSource, bound, checked_options
     from mnemic.context import quoted
     from mnemic.embedders import (
         CachedEmbedder,
@@ -82,6 +83,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "mnemic.aio": ("AsyncMemory",),
+    "mnemic.binding": ("ScopeSource", "bound", "checked_options"),
     "mnemic.context": ("quoted",),
     "mnemic.embedders": (
         "CachedEmbedder",
@@ -210,6 +212,7 @@ __all__ = [
     "RetentionPolicy",
     "SchemaTooNew",
     "Scope",
+    "ScopeSource",
     "SearchResult",
     "SecretPolicy",
     "SentenceTransformerEmbedder",
@@ -227,6 +230,8 @@ __all__ = [
     "Unset",
     "VerifyReport",
     "__version__",
+    "bound",
+    "checked_options",
     "new_session",
     "pieces",
     "project",

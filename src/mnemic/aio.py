@@ -132,6 +132,11 @@ class AsyncMemory:
         return self._memory.scope
 
     @property
+    def location(self) -> str:
+        """See ``Memory.location``."""
+        return self._memory.location
+
+    @property
     def idle(self) -> IdleTrigger:
         """See ``Memory.idle``."""
         return self._memory.idle
@@ -457,6 +462,10 @@ class AsyncMemory:
     def redacted(self, text: str) -> str:
         """See ``Memory.redacted``; nothing is waited for."""
         return self._memory.redacted(text)
+
+    def without_recalled(self, text: str) -> str:
+        """See ``Memory.without_recalled``; nothing is waited for."""
+        return self._memory.without_recalled(text)
 
     async def emotion(self, text: str) -> Emotion:
         """See ``Memory.emotion``."""

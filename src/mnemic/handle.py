@@ -12,6 +12,7 @@ from mnemic.errors import ConfigurationError
 from mnemic.flows import asking, knowing, maintaining, opening
 from mnemic.flows.guarding import discreet
 from mnemic.protocols import Embedder
+from mnemic.safety.fences import without_recalled
 from mnemic.services.calls import method_hint
 from mnemic.types import ProcessReport, Receipt, Scope, SessionView, Stats, VerifyReport
 
@@ -42,6 +43,16 @@ class Handle:
     def scope(self) -> Scope:
         """The user, project and session this handle is bound to."""
         return self._scope
+
+    @property
+    def location(self) -> str:
+        """What opens the same record again, as the first argument of the constructor.
+
+        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with the
+        schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or whoever opens it.
+        """
+        place = self._engine.store.location
+        return place if place == opening.IN_MEMORY or opening.is_address(place) else str(Path(place).parent)
 
     @property
     def idle(self) -> IdleTrigger:
@@ -198,6 +209,17 @@ class Handle:
 
         return exporting.restore_from(self._engine, self._scope, file, progress=progress)
 
+    def without_recalled(self, text: str) -> str:
+        """A text without what contexts of this record put into it; as it is where there is nothing of that.
+
+        What is stored is treated so anyway: this is for what comes back and is shown again, such as the history of a chat.
+
+        Raises:
+            InvalidInput: the text is not a string.
+        """
+        rest = without_recalled(asking.identifier(text), self._engine.fence)
+        return text if rest is None else rest
+
     def close(self) -> None:
         """Close the record for this handle and all handles made from it. Closing twice is harmless."""
         self._engine.close()
@@ -221,7 +243,7 @@ class Handle:
     def __reduce__(self) -> Never:
         raise ConfigurationError(
             f"A {type(self).__name__} cannot be pickled: it holds open files and threads of this process. Open the record "
-            f"where it is needed: {type(self).__name__}({self._engine.store.location!r}, user={self._scope.user!r})."
+            f"where it is needed: {type(self).__name__}({self.location!r}, user={self._scope.user!r})."
         )
 
     def __repr__(self) -> str:
@@ -229,4 +251,4 @@ class Handle:
         place = "".join(
             f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
         )
-        return f"{type(self).__name__}({self._engine.store.location!r}, user={s.user!r}{place})"
+        return f"{type(self).__name__}({self.location!r}, user={s.user!r}{place})"

@@ -165,7 +165,8 @@ class Memory(Handle):
         """Store messages, verbatim. When this returns they are on disk and can be found.
 
         Args:
-            messages: ``Message`` values or mappings with the same fields (``role`` and ``content`` at least).
+            messages: ``Message`` values or mappings with the same fields (``role`` and ``content`` at least). Content may
+                come in parts, as chat APIs have it: texts are joined, an image or a file is told by its reference.
             session: the conversation of those that name none themselves.
 
         Returns:
@@ -639,7 +640,7 @@ class Memory(Handle):
             until=until, at=at, known_at=known_at, in_session=self._named(session), exclude=exclude,
             min_trust=min_trust,
         )  # fmt: skip
-        budget = asking.whole("max_tokens", max_tokens, 1, 10_000_000)
+        budget = asking.whole("max_tokens", max_tokens, 1, asking.MAX_TOKENS)
         asked = None
         if query is not None:
             k = contexts.hits_for(budget)

@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from mnemic.errors import InvalidInput
 from mnemic.text.front_matter import decoded, front_matter, lead, one_line
+from mnemic.text.markup import unlinked, unmarked, visible
 
 __all__ = ["Project", "project", "project_id"]
 
@@ -74,7 +75,7 @@ def project(path: str | os.PathLike[str] = ".") -> Project:
     place = start if root is None else _first_worktree(root, repository)
     marker = "git" if root is not None else "file" if texts and not _apart(start) else None
     return Project(
-        name=name or one_line(place.name, LONGEST_NAME) or "files",
+        name=name or _plain(place.name, LONGEST_NAME) or "files",
         description=description,
         root=root or start,
         id=owned.lower() if owned else _local_id(place),
@@ -114,6 +115,11 @@ def _beginning(path: Path) -> str | None:
         return None
 
 
+def _plain(text: str, most: int) -> str:
+    """A text as one line that is nothing but text: anybody writes the files of a repository, and prompts show what they say."""
+    return unlinked(unmarked(visible(one_line(text, most)))).strip()
+
+
 def _described(texts: list[str]) -> tuple[str, str]:
     """Name and description, each from the first file that has it; what the front matter says comes first."""
     said: list[Mapping[str, str]] = []
@@ -125,7 +131,7 @@ def _described(texts: list[str]) -> tuple[str, str]:
         led.append({"name": heading or "", "description": paragraph or ""})
 
     def first(key: str, most: int) -> str:
-        values = (one_line(source[key], most) for source in (*said, *led) if source.get(key))
+        values = (_plain(source[key], most) for source in (*said, *led) if source.get(key))
         return next(filter(None, values), "")
 
     return first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)

@@ -1,6 +1,7 @@
 """PostgreSQL beside SQLite, and several processes on one database."""
 
 import json
+import pickle
 import signal
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemic import Consolidator, Memory, Message
+from mnemic import ConfigurationError, Consolidator, Memory, Message
 
 pytest.importorskip("psycopg")
 pytestmark = pytest.mark.engine
@@ -161,3 +162,48 @@ def test_without_the_driver_the_extra_is_named(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     with pytest.raises(ImportError, match=r"mnemic\[postgres\]"):
         Memory("postgres://host/db", embedder="hashing")
+
+
+def test_the_location_opens_the_same_record_in_another_process(postgres_url):
+    with opened(postgres_url.replace("postgres:@", "postgres:s3cret@")) as memory:
+        memory.remember("Ana likes tea.")
+        assert "s3cret" not in memory.location
+        code = (
+            "import sys; from mnemic import Memory\n"
+            "with Memory(sys.argv[1], user='ana', embedder='hashing') as memory: print(memory.list()[0].content)"
+        )
+        done = subprocess.run([sys.executable, "-c", code, memory.location], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "Ana likes tea."
+
+
+def test_a_chat_memory_finds_its_record_again(postgres_url, tmp_path, monkeypatch):
+    """What is written down has no password, and opens no empty folder elsewhere."""
+    mnemic_llama = pytest.importorskip("llama_index.memory.mnemic")
+    monkeypatch.chdir(tmp_path)
+    secret = postgres_url.replace("postgres:@", "postgres:s3cret@")
+    chat = mnemic_llama.MnemicChatMemory(
+        memory=secret, user="ana", session_id="now", options={"embedder": "hashing"}, idle=False
+    )
+    chat.memory.add_message("Ana likes tea.", session="now")
+    data, frozen = chat.to_json(), pickle.dumps(chat)
+    assert "s3cret" not in data + repr(frozen)
+    chat.memory.close()
+    code = (
+        "import pickle, sys; from llama_index.memory.mnemic import MnemicChatMemory\n"
+        "first, second = MnemicChatMemory.from_json(sys.argv[1]), pickle.loads(bytes.fromhex(sys.argv[2]))\n"
+        "for chat in (first, second): print(chat.memory.messages()[0].content)\n"
+        "first.memory.close()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, data, frozen.hex()], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["Ana likes tea."] * 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_store_in_a_file_needs_a_folder(postgres_url, tmp_path, monkeypatch):
+    langchain_mnemic = pytest.importorskip("langchain_mnemic")
+    monkeypatch.chdir(tmp_path)
+    with opened(postgres_url) as memory:
+        for location in (memory, postgres_url, Path(postgres_url)):
+            with pytest.raises(ConfigurationError, match="it needs a folder"):
+                langchain_mnemic.MnemicStore(location, index=None)
+    assert list(tmp_path.iterdir()) == []

@@ -281,7 +281,20 @@ class TestSecrets:
         for text in told:
             assert "cret" not in text
             assert "s3cond" not in text
-        assert address.name == "postgresql://ana@127.0.0.1:1/db?schema=mnemic"
+        assert address.name == "postgresql://ana@127.0.0.1:1/db?connect_timeout=1&schema=mnemic"
+
+    @pytest.mark.parametrize(
+        "rest",
+        [
+            "ana:p@127.0.0.1:1/db?sslmode=verify-full", "u%40x:p@[::1]:5432/d%2Fb?schema=My%20own", "ana@a:1,b:2/d?password=x",
+            "/db?host=/run/my%20sockets&user=a/b", "ana@:5433/db", "h/", "",
+        ],
+    )  # fmt: skip
+    def test_the_name_says_all_but_the_password(self, rest):
+        address = address_of(f"postgresql://{rest}")
+        again = address_of(address.name)
+        kept = {key: value for key, value in address.parameters.items() if key != "password" and value}
+        assert (again.parameters, again.schema, again.name) == (kept, address.schema, address.name)
 
     @pytest.mark.parametrize("password", ["p", "e", "is", "server"])
     def test_a_short_password_garbles_no_message_and_so_tells_nothing_of_itself(self, password):

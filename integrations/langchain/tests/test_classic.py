@@ -128,7 +128,7 @@ def test_how_many_recent_messages(memory: Memory, k_recent: int, lines: int) -> 
 @pytest.mark.parametrize("inputs", [{"input": "What do you know of my cat?"}, {}])
 def test_what_is_given_verbatim_is_not_recalled(memory: Memory, k_recent: int, inputs: dict[str, str]) -> None:
     memory.add_message("My cat Miso is afraid of thunder.", session="before")
-    kept = MnemicMemory(memory=memory, session="s1", k_recent=k_recent)
+    kept = MnemicMemory(memory=memory, session="s1", k_recent=k_recent, min_evidence="none")
     told = ["My cat sleeps.", "Your cat does.", "My cat eats fish.", "Your cat has taste."]
     for said_, answered in zip(told[::2], told[1::2], strict=True):
         kept.save_context({"input": said_}, {"output": answered})
@@ -205,3 +205,16 @@ def test_the_buffer_holds_messages_of_any_kind(memory: Memory) -> None:
     messages: list[BaseMessage] = [HumanMessage("hi", id="1"), AIMessage("yo", id="2")]
     kept.chat_memory.add_messages(messages)
     assert kept.load_memory_variables({"input": "x"}) == {"memory_context": messages}
+
+
+def test_what_has_nothing_to_do_with_the_input_is_not_given(memory: Memory) -> None:
+    memory.add_message("I moved to Lisbon in March.", session="before")
+    assert MnemicMemory(memory=memory).load_memory_variables({"input": "hi"})["memory_context"] == ""
+    everything = MnemicMemory(memory=memory, min_evidence="none")
+    assert "Evidence: none" in everything.load_memory_variables({"input": "hi"})["memory_context"]
+
+
+@pytest.mark.parametrize("wrong", [{"max_tokens": 0}, {"recall_kwargs": {"kinds": ["dream"]}}])
+def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="recall_kwargs"):
+        MnemicMemory(memory=memory, **wrong)

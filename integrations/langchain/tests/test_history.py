@@ -326,3 +326,19 @@ def test_a_secret_between_two_blocks_is_nowhere(tmp_path: Path, kind: type[BaseM
     assert image in message.content
     assert "[redacted: password]" in str(message.content)
     assert not any(b"q8Zr2LmN4vTb7" in file.read_bytes() for file in (tmp_path / "memory").iterdir() if file.is_file())
+
+
+def test_no_name_leads_to_another_conversation(memory: Memory) -> None:
+    """A name that somebody chose may look like that of a session after it was cleared."""
+    chat = MnemicChatMessageHistory(memory, "chat")
+    chat.add_messages([HumanMessage("Before.")])
+    chat.clear()
+    chat.add_messages([HumanMessage("My bicycle is red.")])
+    for name in ("chat#cleared1", "chat#cleared0", "chat#cleared1#cleared0"):
+        other = MnemicChatMessageHistory(memory, name)
+        assert other.messages == []
+        other.add_messages([HumanMessage("My bicycle is green.")])
+        other.clear()
+        other.add_messages([HumanMessage("My bicycle is blue.")])
+        assert [m.text for m in MnemicChatMessageHistory(memory, name).messages] == ["My bicycle is blue."]
+    assert [m.text for m in chat.messages] == ["My bicycle is red."]

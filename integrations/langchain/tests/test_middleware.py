@@ -113,7 +113,7 @@ async def test_a_thread_is_stored_once_and_recalled_text_never(
 async def test_what_the_thread_shows_is_not_recalled(memory: Memory, scripted: Any, asynchronous: bool) -> None:
     memory.add_message("My cat Miso is afraid of thunder.", session="before")
     model = scripted("Cats do that.", "Your cat has taste.", "Thunder.", "Fish.")
-    agent = agent_of(model, MnemicMiddleware(memory), checkpointer=InMemorySaver())
+    agent = agent_of(model, MnemicMiddleware(memory, min_evidence="none"), checkpointer=InMemorySaver())
     for question in ("My cat sleeps all day.", "My cat eats fish.", "What is my cat afraid of?"):
         await run(agent, asynchronous, HumanMessage(question), config=thread("t1"))
     for shown in model.seen:
@@ -546,15 +546,14 @@ def test_a_message_the_memory_rejects_is_named_in_the_log(memory: Memory, script
     assert said(other) == ["user: something else", "assistant: ok"]
 
 
-def test_wrong_arguments_are_not_taken_for_a_failing_recall(memory: Memory, scripted: Any) -> None:
+def test_wrong_arguments_are_not_taken_for_a_failing_recall(memory: Memory) -> None:
     for name in ("k", "exclude"):
         with pytest.raises(ConfigurationError, match=rf"unknown options \['{name}'\]"):
             MnemicMiddleware(memory, recall_kwargs={name: 3})
     with pytest.raises(ConfigurationError, match="inject"):
         MnemicMiddleware(memory, inject="tool")  # type: ignore[arg-type]
-    agent = agent_of(scripted("x"), MnemicMiddleware(memory, recall_kwargs={"types": ["no such"]}))
-    with pytest.raises(InvalidInput, match="types"):
-        agent.invoke({"messages": [HumanMessage("Hi")]})
+    with pytest.raises(ConfigurationError, match="types"):
+        MnemicMiddleware(memory, recall_kwargs={"types": ["no such"]})
 
 
 def test_arguments_of_the_recall(memory: Memory, scripted: Any) -> None:
@@ -598,3 +597,29 @@ def test_no_id_tells_the_digits_of_a_secret(scripted: Any) -> None:
             assert [m.content for m in told] == ["my password is [redacted: password]"] * 2
             ids.append([m.id for m in told])
     assert ids[0] == ids[1]
+
+
+@both_ways
+async def test_what_has_nothing_to_do_with_the_question_is_not_shown(
+    memory: Memory, scripted: Any, asynchronous: bool
+) -> None:
+    memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="before")
+    model = scripted("Hello!", "Hello!")
+    await run(agent_of(model, MnemicMiddleware(memory)), asynchronous, HumanMessage("hi"))
+    await run(agent_of(model, MnemicMiddleware(memory, min_evidence="none")), asynchronous, HumanMessage("hi"))
+    assert [shown[-1].text == "hi" for shown in model.seen] == [True, False]
+    assert "Evidence: none" in model.seen[1][-1].text
+
+
+@pytest.mark.parametrize("wrong", [{"max_tokens": "x"}, {"max_tokens": 0}, {"min_evidence": "much"}])
+def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        MnemicMiddleware(memory, **wrong)
+
+
+@both_ways
+async def test_a_scope_without_what_it_reads_is_told_so(memory: Memory, scripted: Any, asynchronous: bool) -> None:
+    agent = agent_of(scripted("?"), MnemicMiddleware(memory, scope=lambda runtime: {"user": runtime.context.user_id}))
+    with pytest.raises(InvalidInput, match="whose memory this is"):
+        await run(agent, asynchronous, HumanMessage("Hi"))
+    assert memory.messages() == []

@@ -21,7 +21,8 @@ def run(code: str) -> str:
 
 
 def test_names_are_sorted_and_there() -> None:
-    assert langchain_mnemic.__all__ == sorted(langchain_mnemic.__all__)
+    assert sorted({*langchain_mnemic.__all__}) == sorted(langchain_mnemic.__all__)
+    assert "MnemicMemory" in langchain_mnemic.__all__
     assert all(hasattr(langchain_mnemic, name) for name in langchain_mnemic.__all__)
     assert {*langchain_mnemic.__all__} <= {*dir(langchain_mnemic)}
     with pytest.raises(AttributeError, match="MnemicNothing"):
@@ -55,6 +56,15 @@ def test_importing_loads_nothing_heavy() -> None:
 @pytest.mark.parametrize("name", ["MnemicRetriever", "MnemicChatMessageHistory", "MnemicMiddleware"])
 def test_classic_is_loaded_only_for_its_class(name: str) -> None:
     assert run(f"import sys, langchain_mnemic as m; m.{name}; print('langchain_classic' in sys.modules)") == "False"
+
+
+def test_without_classic_everything_else_is_imported() -> None:
+    code = (
+        "import sys; sys.modules['langchain_classic'] = None\n"
+        "from langchain_mnemic import *\n"
+        "print('MnemicMiddleware' in globals(), 'MnemicMemory' in globals())"
+    )
+    assert run(code) == "True False"
 
 
 def test_without_classic_the_error_says_what_to_install() -> None:

@@ -204,3 +204,15 @@ async def test_documents_say_what_was_made_of_them_and_what_replaced_them(memory
     after = {document.id: document.metadata for document in retriever.invoke("Which port does the API run on?")}
     assert after["m1"]["superseded_by"] == ["new"]
     assert not {"superseded_by", "via"} & set(after["new"])
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"search_kwargs": {"kinds": ["dream"]}}])
+def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match=r"k must be|kinds must"):
+        MnemicRetriever(memory=memory, **wrong)
+
+
+def test_what_is_asked_for_is_given_however_it_is_graded(memory: Memory) -> None:
+    memory.add_message("I moved to Lisbon in March.")
+    assert len(MnemicRetriever(memory=memory).invoke("hi")) == 1
+    assert MnemicRetriever(memory=memory, search_kwargs={"min_evidence": "weak"}).invoke("hi") == []

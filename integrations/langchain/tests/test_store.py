@@ -87,6 +87,15 @@ def test_it_lies_beside_the_record_and_does_not_disturb_it(tmp_path: Path) -> No
         assert MnemicStore(Memory(":memory:", embedder="hashing"), index=None).search(()) == []
 
 
+@pytest.mark.parametrize("kind", [str, Path])
+def test_the_address_of_a_server_is_no_folder(kind: type, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match="it needs a folder") as caught:
+        MnemicStore(kind("postgresql://ana:s3cret@host/db"), index=None)
+    assert "s3cret" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_the_files_are_for_their_owner_alone(tmp_path: Path) -> None:
     with MnemicStore(tmp_path / "new", index=None) as store:
         store.put(("a",), "k", {})

@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
-from langchain_core.tools import BaseTool
+from langchain_core.tools import BaseTool, tool
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_mnemic import MnemicMiddleware, mnemic_tools
-from mnemic import InvalidInput, Memory, MemoryRecord, StoreClosed
+from mnemic import ConfigurationError, InvalidInput, Memory, MemoryRecord, StoreClosed
 
 
 def named(memory: Memory, **options: Any) -> dict[str, BaseTool]:
-    return {tool.name: tool for tool in mnemic_tools(memory, **options)}
+    return {made.name: made for made in mnemic_tools(memory, **options)}
 
 
 class _Standard:
@@ -102,8 +102,8 @@ every_way = pytest.mark.parametrize("way", ["sync", "async", "stream", "astream"
 
 
 def test_no_model_sees_the_scope(memory: Memory) -> None:
-    for tool in mnemic_tools(memory, scope=user_of):
-        schema = convert_to_openai_tool(tool)["function"]
+    for made in mnemic_tools(memory, scope=user_of):
+        schema = convert_to_openai_tool(made)["function"]
         assert set(schema["parameters"]["properties"]) <= {
             "content",
             "category",
@@ -268,3 +268,60 @@ def test_what_was_recalled_is_not_stored_again(memory: Memory, scripted: Any) ->
     agent = create_agent(model, tools=mnemic_tools(memory), middleware=[middleware])
     agent.invoke({"messages": [HumanMessage("Where does my sister live?")]}, {"configurable": {"thread_id": "t"}})
     assert [m.content for m in memory.messages()] == ["Where does my sister live?", "In Porto."]
+
+
+ANSWERS = [
+    ("default", "recall", {"query": "sister"}),
+    ("default", "recall", {"query": "sister", "limit": 1, "tags": ["none"]}),
+    ("default", "context", {"query": "sister"}),
+    ("default", "context", {}),
+    ("memory-server", "search_memories", {"query": "sister"}),
+    ("memory-server", "get_memory_context", {"query": "sister"}),
+    ("ooda", "list", {}),
+    ("ooda", "graph", {"id": "maria"}),
+]
+
+
+@pytest.mark.parametrize(("profile", "name", "arguments"), ANSWERS)
+async def test_what_was_recalled_over_mcp_is_not_stored_again(
+    memory: Memory, scripted: Any, profile: str, name: str, arguments: dict[str, Any]
+) -> None:
+    """The answer comes as clients of MCP give it: blocks of text, under a name that the program chose."""
+    mnemic_mcp, mcp = pytest.importorskip("mnemic_mcp"), pytest.importorskip("mcp")
+    memory.remember("My sister Maria lives in Porto.", id="maria")
+
+    @tool("mnemic_" + name)
+    async def ask() -> Any:
+        """Ask the memory."""
+        async with mcp.Client(mnemic_mcp.memory_server(memory, profile=profile, consolidate=False)) as client:
+            return [{"type": "text", "text": (await client.call_tool(name, arguments)).content[0].text}]
+
+    model = scripted(AIMessage("", tool_calls=[{"name": ask.name, "args": {}, "id": "c1"}]), "In Porto.")
+    agent = create_agent(model, tools=[ask], middleware=[MnemicMiddleware(memory, store_tools=True, idle=False)])
+    await agent.ainvoke({"messages": [HumanMessage("Where does my sister live?")]})
+    assert [m.content for m in memory.messages()] == ["Where does my sister live?", "In Porto."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"evidence": "strong", "results": [{"title": "Porto", "url": "https://porto.example"}]}',
+        '{"evidence": "strong", "found": 7}', '{"memories": ["Porto"], "links": []}', '{"evidence": "weak"}',
+        '{"evidence": "weak", "found": []', '["evidence", "found"]', "evidence: found", "{" * 100_000 + '"evidence"',
+    ],
+)  # fmt: skip
+def test_what_other_tools_found_is_stored(memory: Memory, scripted: Any, text: str) -> None:
+    @tool
+    def recall() -> str:
+        """Search elsewhere."""
+        return text
+
+    model = scripted(AIMessage("", tool_calls=[{"name": "recall", "args": {}, "id": "c1"}]), "In Porto.")
+    agent = create_agent(model, tools=[recall], middleware=[MnemicMiddleware(memory, store_tools=True, idle=False)])
+    agent.invoke({"messages": [HumanMessage("Where does my sister live?")]})
+    assert [m.content for m in memory.messages()] == ["Where does my sister live?", text, "In Porto."]
+
+
+def test_a_number_of_results_that_is_none_is_refused(memory: Memory) -> None:
+    with pytest.raises(ConfigurationError, match="max_results"):
+        mnemic_tools(memory, max_results=0)

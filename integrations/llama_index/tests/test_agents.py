@@ -60,7 +60,7 @@ def searches(monkeypatch):
 
 async def test_function_agent_with_a_tool(known, scripted, said, searches):
     llm = scripted(call("weather", city="Lisbon"), "Sunny.")
-    chat = MnemicChatMemory(memory=known, session_id="now")
+    chat = MnemicChatMemory(memory=known, session_id="now", min_evidence="none")
     answer = await agent(llm, tools=[weather]).run(user_msg="How is the weather where I live?", memory=chat)
 
     assert str(answer) == "Sunny."
@@ -75,7 +75,7 @@ async def test_function_agent_with_a_tool(known, scripted, said, searches):
 
 async def test_the_next_run_goes_on(known, scripted):
     llm = scripted("Hello.", "Sure.")
-    chat = MnemicChatMemory(memory=known)
+    chat = MnemicChatMemory(memory=known, min_evidence="none")
     for text in ("Hi.", "Tell me more."):
         await agent(llm).run(user_msg=text, memory=chat)
     assert shape(llm.shown[1]) == [
@@ -116,7 +116,7 @@ async def test_workflow_of_two_agents(known, scripted, said, searches):
     first = FunctionAgent(name="al", description="Talks.", llm=llm, streaming=False, can_handoff_to=["bo"])
     second = FunctionAgent(name="bo", description="Knows.", llm=llm, streaming=False, tools=[weather])
     flow = AgentWorkflow(agents=[first, second], root_agent="al")
-    chat = MnemicChatMemory(memory=known, session_id="now")
+    chat = MnemicChatMemory(memory=known, session_id="now", min_evidence="none")
     assert str(await flow.run(user_msg="How is the weather where I live?", memory=chat)) == "Sunny."
 
     assert searches == ["How is the weather where I live?"]
@@ -152,7 +152,7 @@ async def test_a_reset_between_requests_with_the_history_along(known, scripted, 
 
 
 async def test_history_with_recall_handed_back_is_not_stored(known, scripted, said):
-    chat = MnemicChatMemory(memory=known, session_id="now")
+    chat = MnemicChatMemory(memory=known, session_id="now", min_evidence="none")
     await agent(scripted()).run(user_msg="Where do I live?", memory=chat)
     shown = chat.get(input="What is next?")
     assert any(name == "recall" for _, name in shape(shown))
@@ -185,8 +185,14 @@ async def test_context_of_a_workflow_survives_serialisation(folder, scripted, sa
     restored.memory.close()
 
 
-def test_every_form_of_serialisation_keeps_buffer_and_scope(known):
-    chat = MnemicChatMemory(memory=known, project="home", session_id="now", recall_tokens=100, insert_method="system")
+@pytest.fixture
+def kept(folder):
+    with Memory(folder, user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def test_every_form_of_serialisation_keeps_buffer_and_scope(kept):
+    chat = MnemicChatMemory(memory=kept, project="home", session_id="now", recall_tokens=100, insert_method="system")
     chat.put(ChatMessage(role="user", blocks=[TextBlock(text="Look:"), TextBlock(text="a cat.")]))
     for other in (
         MnemicChatMemory.from_dict(chat.to_dict()),
@@ -213,8 +219,13 @@ def test_it_can_be_a_field_of_a_model(known):
     assert State.model_validate_json(state.model_dump_json()).memory.memory.scope == chat.memory.scope
 
 
-def test_a_record_in_memory_is_not_replaced_by_an_empty_one(known):
-    data = MnemicChatMemory(memory=known, session_id="now").to_dict()
+def test_a_record_in_ram_is_not_replaced_by_an_empty_one(known):
+    chat = MnemicChatMemory(memory=known, session_id="now")
+    for write in (chat.to_dict, chat.to_json, lambda: pickle.dumps(chat)):
+        with pytest.raises(ConfigurationError, match=r"in RAM.*Keep it in a folder"):
+            write()
+    assert copy.deepcopy(chat).memory.scope == chat.memory.scope
+    data = chat.model_dump()
     known.close()
     with pytest.raises(ConfigurationError, match="from_dict"):
         MnemicChatMemory.from_dict(data)

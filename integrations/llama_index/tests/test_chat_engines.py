@@ -158,11 +158,12 @@ def test_recall_in_the_system_message(known, scripted, prompt):
 def test_memory_cls_form_of_the_engines(folder, scripted, monkeypatch):
     monkeypatch.chdir(folder.parent)
     made = MnemicChatMemory.from_defaults(
+        user="ana",
         chat_history=[ChatMessage(role="user", content="I play chess.")],
         token_limit=3_000,
         options={"embedder": "hashing"},
     )
-    assert (made.token_limit, made.user, texts(made.get_all())) == (3_000, "default", ["I play chess."])
+    assert (made.token_limit, made.user, texts(made.get_all())) == (3_000, "ana", ["I play chess."])
     assert folder.is_dir()  # "./memory", as for Memory()
     assert MnemicChatMemory.from_defaults(made.memory, llm=scripted()).token_limit == 96_000
     made.memory.close()

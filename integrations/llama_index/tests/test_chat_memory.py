@@ -1,6 +1,8 @@
 """The chat memory by itself: sessions, users, budgets, what is evidence."""
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import pytest
@@ -281,17 +283,17 @@ def test_a_handle_that_counts_fewer_tokens_keeps_the_budget(wordy, recall_tokens
     chat = MnemicChatMemory(memory=wordy, recall_tokens=recall_tokens, tokenizer_fn=list)  # a token is a character
     text = recalled(chat.get(input="How is the garden?"))
     assert len(text) <= recall_tokens
-    assert text.count("- user: Note") == {1: 0, 100: 0, 300: 2, 1_000: 14}[recall_tokens]
+    assert text.count("- user: Note") == {1: 0, 100: 0, 300: 2, 1_000: 13}[recall_tokens]
 
 
 def test_what_the_window_shows_is_not_recalled(memory):
     memory.add_exchange("My cat is called Mia.", "Cute.", session="old")
     memory.add_message("My cat likes fish.", session="old")
-    chat = MnemicChatMemory(memory=memory, session_id="now")
+    chat = MnemicChatMemory(memory=memory, session_id="now", min_evidence="none")
     told = ["My cat is three.", "Young cat!", "My cat is three.", "Yes, your cat.", "What do you know of my cat?"]
     for at, text in enumerate(told):
         chat.put(assistant(text) if at % 2 else user(text))
-    other = MnemicChatMemory.from_dict(chat.to_dict(), memory=memory)
+    other = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
     for each in (chat, other):
         text = recalled(each.get())
         assert "My cat is called Mia." in text
@@ -301,6 +303,38 @@ def test_what_the_window_shows_is_not_recalled(memory):
     text = recalled(chat.get(input="My cat?"))
     assert "Yes, your cat." in text  # no longer shown
     assert "three" not in text
+
+
+OWN = "Look: <memory heap>\nmalloc(3)\n</memory heap> and <memory> 4 GB </memory>"
+
+
+def test_what_looks_like_recalled_text_is_the_users_own(memory, said):
+    chat = MnemicChatMemory(memory=memory)
+    chat.put(user(OWN))
+    assert chat.get_all()[0].content == OWN
+    assert said(memory) == [OWN]
+
+
+def test_injected_text_is_taken_out_wherever_it_comes_back(memory, said):
+    memory.add_message("I moved to Lisbon.", session="before")
+    chat = MnemicChatMemory(memory=memory)
+    (injected,) = chat.get(input="Lisbon?")
+    whole = f"<memory>\n<long_term_memory>\n{injected.content}\n</long_term_memory>\n</memory>"  # the stock Memory's
+    chat.put_messages([injected, user(whole), user(f"{injected.content}\n\nStill there? {OWN}")])
+    assert [m.content for m in chat.get_all()] == [f"Still there? {OWN}"]
+    assert said(memory)[1:] == [f"Still there? {OWN}"]
+
+
+@pytest.mark.parametrize("opening", ["<memory a>", "<memory>"])
+def test_a_message_full_of_openings_is_put_in_linear_work(opening):
+    code = (
+        "import sys; from llama_index.core.llms import ChatMessage\n"
+        "from llama_index.memory.mnemic import MnemicChatMemory\n"
+        "chat = MnemicChatMemory(memory=':memory:', user='ana', options={'embedder': 'hashing'}, idle=False)\n"
+        "chat.put(ChatMessage(role='user', content=(sys.argv[1] + chr(10)) * 80_000)); print(len(chat.get_all()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, opening], timeout=60, capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
 
 
 def test_recalled_text_cannot_leave_its_fence(memory):
@@ -336,7 +370,7 @@ def test_arguments_with_a_slip_are_refused(memory, bad):
         MnemicChatMemory(**{"memory": memory, **bad})
 
 
-@pytest.mark.parametrize("bad", [3, None, [ChatMessage(role="user", content="Hi.")]])
+@pytest.mark.parametrize("bad", [3, True, [ChatMessage(role="user", content="Hi.")]])
 def test_what_is_no_memory_is_refused(memory, bad):
     with pytest.raises(ConfigurationError, match=r"memory must be .* Give Memory"):
         MnemicChatMemory.from_defaults(bad)
@@ -422,3 +456,17 @@ def test_no_id_tells_the_digits_of_a_secret_and_a_history_with_one_is_known_agai
         assert texts(stored) == ["my password is [redacted: password]", "Noted.", "Thanks.", "Sure."]
         ids.append([m.id for m in stored])
     assert ids[0] == ids[1]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"min_evidence": "much"}, {"search_kwargs": {"kinds": ["dream"]}}, {"recall_tokens": "x"}]
+)
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
+    with pytest.raises((ConfigurationError, ValidationError)):
+        MnemicChatMemory(memory=memory, **wrong)
+
+
+def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory):
+    memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
+    assert MnemicChatMemory(memory=memory).get(input="hi") == []
+    assert "Evidence: none" in recalled(MnemicChatMemory(memory=memory, min_evidence="none").get(input="hi"))

@@ -147,7 +147,7 @@ def test_the_chat_memory_can_leave_it_alone(memory):
     chat.get()
     chat.set([ChatMessage("Hello again.")])
     assert not armed(memory)
-    assert MnemicChatMemory.from_dict(chat.to_dict()).idle is False
+    assert MnemicChatMemory.from_dict(chat.model_dump(mode="json")).idle is False
 
 
 async def test_the_block_arms_it(memory):

@@ -8,8 +8,9 @@ from llama_index.core.chat_engine import ContextChatEngine, SimpleChatEngine
 from llama_index.core.llms import ChatMessage
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.memory.memory import InsertMethod
+from pydantic import ValidationError
 
-from llama_index.memory.mnemic import MnemicMemoryBlock, MnemicRetriever
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreUnavailable
 
 EXCHANGES = [("My cat is called Mia.", "Cute."), ("She is three.", "Young!"), ("She likes fish.", "Of course.")]
@@ -339,3 +340,32 @@ async def test_a_message_of_any_length_is_stored(memory, said):
     told = said(memory)
     assert "".join(told[:-2]) == long
     assert told[-2:] == ["Noted.", "Hi."]
+
+
+async def test_no_name_leads_into_a_session_after_a_reset(memory, history, said, user_message):
+    chat = MnemicChatMemory(memory=memory, session_id="chat")
+    chat.reset()
+    chat.put(user_message("My bicycle is red."))
+    block = MnemicMemoryBlock(memory=memory)
+    stock = history(memory_blocks=[block], session_id="chat#reset1")
+    await stock.aput(user_message("My bicycle is blue."))
+    await stock.aget()
+    assert said(memory, session="chat#reset1") == ["My bicycle is red."]
+
+
+async def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory, history, user_message):
+    for min_evidence, shown in (("weak", False), ("none", True)):
+        user = memory.scoped(user=min_evidence)
+        user.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
+        block = MnemicMemoryBlock(memory=user, min_evidence=min_evidence)
+        stock = history(min_evidence, memory_blocks=[block], session_id=min_evidence)
+        await stock.aput(user_message("hi"))
+        assert any("Evidence: none" in (m.content or "") for m in await stock.aget()) == shown
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"min_evidence": "much"}, {"search_kwargs": {"kinds": ["dream"]}}, {"max_tokens": 0}]
+)
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
+    with pytest.raises((ConfigurationError, ValidationError)):
+        MnemicMemoryBlock(memory=memory, **wrong)

@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 
 from llama_index.memory import mnemic as package
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever, MnemicToolSpec
+from mnemic import ConfigurationError
 
 ROOT = Path(__file__).parents[1]
 BLOCKS = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
@@ -73,3 +75,18 @@ async def test_readme(tmp_path, monkeypatch, capsys):
     await scope["history"].sql_store._async_engine.dispose()  # the stock Memory never closes its database
     assert "My sister Eva visits in May." in capsys.readouterr().out
     assert "Lisbon" in "".join(m.content for m in scope["memory"].messages())
+
+
+@pytest.mark.parametrize(
+    "make",
+    [MnemicChatMemory, MnemicChatMemory.from_defaults, MnemicMemoryBlock, MnemicRetriever, MnemicToolSpec],
+    ids=lambda make: make.__qualname__,
+)
+def test_nobody_shares_a_folder_without_a_word(make, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ConfigurationError, match=r"memory=.*user="):
+        make()
+    assert list(tmp_path.iterdir()) == []
+    made = make(user="ana", options={"embedder": "hashing"})
+    assert (tmp_path / "memory").is_dir()
+    (made._root if isinstance(made, MnemicChatMemory) else made._bound.memory).close()

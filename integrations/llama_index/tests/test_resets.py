@@ -23,7 +23,7 @@ def test_a_reset_lasts_for_later_objects(folder, said):
             assert texts(MnemicChatMemory(memory=memory, session_id="chat-1").get_all()) == [text]
             MnemicChatMemory(memory=memory, session_id="chat-1").reset()
     with Memory(folder, user="ana", embedder="hashing") as memory:  # as another process
-        chat = MnemicChatMemory(memory=memory, session_id="chat-1")
+        chat = MnemicChatMemory(memory=memory, session_id="chat-1", min_evidence="none")
         assert chat.get_all() == []
         chat.put(user("My bicycle is old."))
         assert texts(MnemicChatMemory(memory=memory, session_id="chat-1").get_all()) == ["My bicycle is old."]
@@ -58,7 +58,22 @@ def test_a_copy_of_a_reset_session_goes_on_in_it(memory):
     chat = MnemicChatMemory(memory=memory, session_id="now")
     chat.reset()
     chat.put(user("Hi."))
-    copy = MnemicChatMemory.from_dict(chat.to_dict(), memory=memory)
+    copy = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
     assert (copy.session_id, copy.memory.scope) == ("now", chat.memory.scope)
     copy.reset()
     assert MnemicChatMemory(memory=memory, session_id="now").get_all() == []
+
+
+def test_no_name_leads_to_another_conversation(memory, said):
+    """A name that somebody chose may look like that of a session after a reset."""
+    chat = MnemicChatMemory(memory=memory, session_id="chat")
+    chat.reset()
+    chat.put(user("My bicycle is red."))
+    for name in ("chat#reset1", "chat#reset0", "chat#reset1#reset0"):
+        other = MnemicChatMemory(memory=memory, session_id=name)
+        assert other.get_all() == []
+        other.put(user(f"I am {name}."))
+        other.reset()
+        other.put(user("My bicycle is blue."))
+        assert texts(MnemicChatMemory(memory=memory, session_id=name).get_all()) == ["My bicycle is blue."]
+    assert texts(MnemicChatMemory(memory=memory, session_id="chat").get_all()) == ["My bicycle is red."]

@@ -122,3 +122,9 @@ async def test_in_a_chat_engine_beside_the_chat_memory(known, scripted, said, wa
     assert answer == "In Lisbon."
     assert any("Lisbon" in (m.content or "") for m in llm.shown[0])
     assert said(known) == [*before, "Where did I move?", "In Lisbon."]
+
+
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"k": "x"}, {"kinds": ["dream"]}])
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        MnemicRetriever(memory, **wrong)

@@ -140,3 +140,8 @@ def test_what_is_not_trusted_says_so_and_passes_for_nothing_else(memory):
     (node,) = MnemicRetriever(memory).retrieve("bank account")
     assert node.text.startswith("[unverified, tool_external] ")
     assert (node.metadata["source"], node.metadata["trust"]) == ("tool_external", 0.3)
+
+
+def test_a_number_of_results_that_is_none_is_refused(memory):
+    with pytest.raises(ConfigurationError, match="max_results"):
+        MnemicToolSpec(memory, max_results=0)

@@ -168,11 +168,13 @@ async def test_the_project_is_that_of_the_working_directory(spoken, repository, 
         assert (project["name"], project["id"], project["description"]) == (
             "Atlas",
             "acme/atlas",
-            "Maps of everything.",
+            "[unverified, document] Maps of everything.",
         )
         assert Path(project["root"]) == repository
         prompt = await call.client.get_prompt("session_start", {})
-        assert prompt.messages[0].content.text.startswith("Project: Atlas: Maps of everything.\n\n")
+        assert prompt.messages[0].content.text.startswith(
+            "Project: Atlas: [unverified, document] Maps of everything.\n\n"
+        )
     async with spoken("--project", "acme/atlas", cwd=repository) as call:
         start = await call("context")
         assert start["project"]["name"] == "Atlas"

@@ -24,9 +24,9 @@ def test_recalls_and_stores(memory, scripted, said):
     agent = Agent(model, instructions="Be brief.", capabilities=[MnemicCapability(memory)])
     agent.run_sync("I moved to Lisbon.", conversation_id="monday")
     result = agent.run_sync("Where did I move?", conversation_id="friday")
-    assert "I moved to Lisbon." not in model.instructions(0)
-    assert model.instructions().startswith("Be brief.")
-    assert "- user: I moved to Lisbon." in model.instructions()
+    assert model.prompts(0) == ["I moved to Lisbon."]
+    assert model.instructions() == "Be brief."  # recalled text has the user's authority, not the program's
+    assert "- user: I moved to Lisbon." in model.prompts()[-1]
     assert result.output == "In Lisbon."
     assert said(session="monday") == ["I moved to Lisbon.", "Lovely!"]
     assert said(session="friday") == ["Where did I move?", "In Lisbon."]
@@ -47,13 +47,23 @@ def test_recalls_once_a_run_however_many_requests(memory, scripted, monkeypatch)
     agent.run_sync("Where does Ana live?")
     assert len(model.seen) == 3
     assert len(calls) == 1
-    assert all("Ana lives in Lisbon." in model.instructions(n) for n in range(3))
+    assert all("Ana lives in Lisbon." in model.prompts(n)[-1] for n in range(3))
 
 
-def test_in_the_prompt_instead_of_the_instructions(memory, scripted, said):
+def test_in_the_instructions_when_asked_for(memory, scripted):
+    memory.remember("Ana lives in Lisbon.")
+    model = scripted("Lisbon.")
+    capability = MnemicCapability(memory, inject="instructions")
+    Agent(model, instructions="Be brief.", capabilities=[capability]).run_sync("Where does Ana live?")
+    assert model.instructions().startswith("Be brief.")
+    assert "Ana lives in Lisbon." in model.instructions()
+    assert model.prompts() == ["Where does Ana live?"]
+
+
+def test_in_the_prompt_of_every_request_and_of_no_history(memory, scripted, said):
     memory.remember("Ana lives in Lisbon.")
     model = scripted(ToolCallPart("recall", {"query": "home"}), "Lisbon.")
-    agent = Agent(model, instructions="Be brief.", capabilities=[MnemicCapability(memory, inject="user")])
+    agent = Agent(model, instructions="Be brief.", capabilities=[MnemicCapability(memory)])
     result = agent.run_sync("Where does Ana live?")
     assert [model.instructions(n) for n in range(2)] == ["Be brief.", "Be brief."]
     for request in range(2):
@@ -67,7 +77,7 @@ def test_in_the_prompt_instead_of_the_instructions(memory, scripted, said):
 def test_a_prompt_with_an_image_keeps_it(memory, scripted, said):
     memory.remember("Ana paints the sea.")
     model = scripted("The sea.")
-    agent = Agent(model, capabilities=[MnemicCapability(memory, inject="user")])
+    agent = Agent(model, capabilities=[MnemicCapability(memory)])
     agent.run_sync(["What does Ana paint here?", ImageUrl("https://example.org/a.png")])
     content = model.seen[0][0].parts[0].content
     assert "Ana paints the sea." in content[0]
@@ -91,9 +101,9 @@ def test_what_the_history_shows_is_not_recalled_again(memory, scripted):
     agent = Agent(model, capabilities=[MnemicCapability(memory)])
     first = agent.run_sync("My cat is called Miso.")
     agent.run_sync("What is my cat called?", message_history=first.all_messages())
-    assert "My cat is called Miso." not in model.instructions()
+    assert "My cat is called Miso." not in model.prompts()[-1]
     agent.run_sync("What is my cat called?")
-    assert "My cat is called Miso." in model.instructions()
+    assert "My cat is called Miso." in model.prompts()[-1]
 
 
 def test_a_prompt_that_ends_the_history_is_stored(memory, scripted, said):
@@ -139,9 +149,9 @@ def test_two_users_in_one_process(memory, scripted, said):
     agent = Agent(model, deps_type=Deps, capabilities=[capability])
     agent.run_sync("My cat is called Miso.", deps=Deps("bea"))
     agent.run_sync("What is my cat called?", deps=Deps("bob"))
-    assert "Miso" not in model.instructions()
+    assert "Miso" not in model.prompts()[-1]
     agent.run_sync("What is my cat called?", deps=Deps("bea"))
-    assert "Miso" in model.instructions()
+    assert "Miso" in model.prompts()[-1]
     assert (len(said("bea")), len(said("bob")), len(said("ana"))) == (4, 2, 0)
 
 
@@ -150,7 +160,7 @@ async def test_concurrent_runs_of_two_users_stay_apart(memory):
         memory.scoped(user=user).remember(f"The secret of {user} is {user * 3}.")
 
     def answer(messages, info):
-        return ModelResponse([TextPart(messages[-1].instructions or "")])
+        return ModelResponse([TextPart(str(messages[0].parts[-1].content))])
 
     from pydantic_ai.models.function import FunctionModel
 
@@ -179,7 +189,7 @@ async def test_streaming(memory, scripted, said):
     assert [text.strip() for text in said()] == ["I moved to Lisbon.", "In the old town."]
     async with agent.run_stream("Where did I move?") as run:
         await run.get_output()
-    assert "I moved to Lisbon." in model.instructions()
+    assert "I moved to Lisbon." in model.prompts()[-1]
     assert len(said()) == 4
 
 
@@ -200,7 +210,7 @@ async def test_an_asynchronous_handle(scripted):
         agent = Agent(model, capabilities=[MnemicCapability(memory)])
         await agent.run("I moved to Lisbon.")
         await agent.run("Where did I move?")
-        assert "I moved to Lisbon." in model.instructions()
+        assert "I moved to Lisbon." in model.prompts()[-1]
         assert len(await memory.messages()) == 4
 
 
@@ -259,10 +269,10 @@ def test_only_tools_or_only_recall(memory, scripted, said):
     model = scripted("a", "b")
     memory.remember("Ana lives in Lisbon.")
     Agent(model, capabilities=[MnemicCapability(memory, max_tokens=0, store=False)]).run_sync("Where is Lisbon?")
-    assert model.instructions() == ""
+    assert model.prompts() == ["Where is Lisbon?"]
     assert {*model.tools[-1]} == {"remember", "recall", "forget"}
     Agent(model, capabilities=[MnemicCapability(memory, tools=False, store=False)]).run_sync("Where does Ana live?")
-    assert "Lisbon" in model.instructions()
+    assert "Lisbon" in model.prompts()[-1]
     assert model.tools[-1] == {}
     assert said() == []
 
@@ -299,7 +309,7 @@ def test_the_budget_holds(memory, scripted):
         memory.remember(f"Ana visited town number {number} and liked it.")
     model = scripted("many")
     Agent(model, capabilities=[MnemicCapability(memory, max_tokens=100)]).run_sync("Which towns did Ana visit?")
-    assert 0 < len(model.instructions()) < 600
+    assert 0 < len(model.prompts()[-1]) < 600
 
 
 def test_test_model_calls_every_tool(memory):
@@ -312,3 +322,27 @@ def test_test_model_calls_every_tool(memory):
 def test_wrong_arguments_are_refused(memory, wrong):
     with pytest.raises(ConfigurationError):
         MnemicCapability(memory, **wrong)
+
+
+def test_what_has_nothing_to_do_with_the_prompt_is_not_shown(memory, scripted):
+    memory.remember("Ana moved to Lisbon in March.")
+    model = scripted("Hello!", "Hello!")
+    for options in ({}, {"min_evidence": "none"}):
+        Agent(model, capabilities=[MnemicCapability(memory, store=False, **options)]).run_sync("hi")
+    assert model.prompts(0) == ["hi"]
+    assert "Evidence: none" in model.prompts(1)[0]
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"max_tokens": "x"}, {"max_tokens": -1}, {"min_evidence": "much"}, {"kinds": ["dream"]}, {"nonsense": 1}]
+)
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
+    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+        MnemicCapability(memory, **wrong)
+
+
+def test_a_scope_without_what_it_reads_is_told_so(memory, scripted, said):
+    capability = MnemicCapability(memory, scope=lambda ctx: {"user": ctx.deps.user_id})
+    with pytest.raises(InvalidInput, match="whose memory this is"):
+        Agent(scripted("?"), capabilities=[capability]).run_sync("hello")
+    assert said() == []

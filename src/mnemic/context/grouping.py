@@ -12,7 +12,7 @@ from mnemic.context.rendering import date_of, day_of, fenced, heading_of, line_o
 from mnemic.protocols import TokenCounter
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, Hit, MemoryRecord
+from mnemic.types import Episode, Evidence, Hit, MemoryRecord
 
 __all__ = ["Grouped", "Replaced", "covers", "group"]
 
@@ -76,6 +76,7 @@ def group(
     max_tokens: int,
     count: TokenCounter,
     fence: str,
+    evidence: Evidence | None = None,
 ) -> Grouped:
     """Render hits under the episodes they come from, and what belongs to none under its day.
 
@@ -86,12 +87,13 @@ def group(
         max_tokens: the budget, at least 1; the text never exceeds it by ``count``.
         count: the tokenizer.
         fence: see ``pack``.
+        evidence: see ``pack``.
 
     Returns:
         The text, empty when nothing fits. The story of an episode is left out where the lines below it say the same.
     """
     sections: dict[tuple[str, ...], _Section] = {}
-    used = count(fenced([], fence)) + 1
+    used = count(fenced([], fence, evidence)) + 1
     for hit in hits:
         episode = stories.get(hit.episode or "")
         key = ("episode", episode.id) if episode else ("day", day_of(_moment(hit, known)))
@@ -111,13 +113,13 @@ def group(
             sections[key] = section
             section.lines += [(hit, line) for line in lines]
             used += cost
-    text = _rendered(sections, fence)
+    text = _rendered(sections, fence, evidence)
     while sections and count(text) > max_tokens:  # tokens of a whole are not always the sum of its parts
         last = next(reversed(sections))
         sections[last].lines.pop()
         if not sections[last].lines:
             del sections[last]
-        text = _rendered(sections, fence)
+        text = _rendered(sections, fence, evidence)
     shown = {hit.id for section in sections.values() for hit, _ in section.lines}
     return Grouped(text, tuple(hit.id for hit in hits if hit.id in shown)) if sections else Grouped()
 
@@ -195,11 +197,12 @@ def _from(fact: MemoryRecord) -> datetime:
     return fact.valid_at or fact.said_at or fact.created_at
 
 
-def _rendered(sections: Mapping[tuple[str, ...], _Section], fence: str) -> str:
+def _rendered(sections: Mapping[tuple[str, ...], _Section], fence: str, evidence: Evidence | None) -> str:
     """Episodes and days in the order they began."""
 
     def began(key: tuple[str, ...]) -> tuple[bool, float, tuple[str, ...]]:
         moment = sections[key].began
         return (moment is None, moment.timestamp() if moment else 0.0, key)
 
-    return fenced([line for key in sorted(sections, key=began) for line in sections[key].rendered()], fence)
+    lines = [line for key in sorted(sections, key=began) for line in sections[key].rendered()]
+    return fenced(lines, fence, evidence)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mnemic.context.fitting import hopeless, roomy
 from mnemic.context.rendering import day_of, fenced, line_of
 from mnemic.protocols import TokenCounter
-from mnemic.types import Hit, MemoryContext, MemorySummary
+from mnemic.types import Evidence, Hit, MemoryContext, MemorySummary
 
 __all__ = ["pack"]
 
@@ -19,7 +19,7 @@ def _order(hit: Hit) -> tuple[bool, float, str, str]:
     return (moment is None, moment.timestamp() if moment else 0.0, hit.session or "", hit.id)
 
 
-def _render(lines: Sequence[tuple[Hit, str]], fence: str) -> str:
+def _render(lines: Sequence[tuple[Hit, str]], fence: str, evidence: Evidence | None) -> str:
     """Lines in the order of time under the day they belong to, inside the fence."""
     parts: list[str] = []
     day: str | None = None
@@ -28,14 +28,16 @@ def _render(lines: Sequence[tuple[Hit, str]], fence: str) -> str:
             day = day_of(hit.sent_at)
             parts.append(f"{day}:")
         parts.append(line)
-    return fenced(parts, fence)
+    return fenced(parts, fence, evidence)
 
 
-def _choose(hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str) -> list[tuple[Hit, str]]:
+def _choose(
+    hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str, evidence: Evidence | None
+) -> list[tuple[Hit, str]]:
     """Greedy by rank, so that a worse hit more never drops a better one; a hit that does not fit is passed over."""
     chosen: list[tuple[Hit, str]] = []
     days: set[str] = set()
-    used = count(_render([], fence)) + 1
+    used = count(_render([], fence, evidence)) + 1
     for hit in hits:
         header = 0 if day_of(hit.sent_at) in days else count(f"{day_of(hit.sent_at)}:\n")
         for text in (hit.text, hit.summary):
@@ -51,11 +53,11 @@ def _choose(hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str) -
     return chosen
 
 
-def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str) -> list[tuple[Hit, str]]:
+def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str, evidence: Evidence | None) -> list[tuple[Hit, str]]:
     """The beginning of the best hit, when not even that fits whole."""
 
     def fits(size: int) -> bool:
-        return count(_render([(hit, line_of(hit, fence, hit.text[:size] + " ..."))], fence)) <= budget
+        return count(_render([(hit, line_of(hit, fence, hit.text[:size] + " ..."))], fence, evidence)) <= budget
 
     low, high = 0, len(hit.text)
     if hopeless(hit.text, budget, count, fence):
@@ -68,7 +70,9 @@ def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str) -> list[tuple[H
     return [(hit, line_of(hit, fence, whole_words + " ..."))] if low else []
 
 
-def pack(hits: Sequence[Hit], *, max_tokens: int, count: TokenCounter, fence: str) -> MemoryContext:
+def pack(
+    hits: Sequence[Hit], *, max_tokens: int, count: TokenCounter, fence: str, evidence: Evidence | None = None
+) -> MemoryContext:
     """Choose hits for a budget and render them.
 
     Args:
@@ -76,18 +80,19 @@ def pack(hits: Sequence[Hit], *, max_tokens: int, count: TokenCounter, fence: st
         max_tokens: the budget, at least 1. The rendered text never exceeds it by ``count``.
         count: the tokenizer.
         fence: a word that marks the fence; occurrences inside the texts are blotted out.
+        evidence: the grade that the text states; None states none.
 
     Returns:
         The context; empty text when nothing fits. ``truncated`` tells that a hit was left out or cut.
     """
-    chosen = _choose(hits, max_tokens, count, fence)
+    chosen = _choose(hits, max_tokens, count, fence, evidence)
     cut = not chosen and bool(hits)
     if cut:
-        chosen = _cut(hits[0], max_tokens, count, fence)
-    text = _render(chosen, fence) if chosen else ""
+        chosen = _cut(hits[0], max_tokens, count, fence, evidence)
+    text = _render(chosen, fence, evidence) if chosen else ""
     while chosen and count(text) > max_tokens:  # tokens of a whole are not always the sum of its parts
         chosen = chosen[:-1]
-        text = _render(chosen, fence) if chosen else ""
+        text = _render(chosen, fence, evidence) if chosen else ""
     taken = tuple(hit for hit, _ in chosen)
     return MemoryContext(
         text=text,

@@ -15,9 +15,11 @@ from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
 
-__all__ = ["MAX_DEPTH", "filters", "identifier", "kinds", "query", "whole"]
+__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters", "identifier", "kinds", "query", "whole"]
 
 MAX_QUERY = 100_000
+MAX_TOKENS = 10_000_000
+"""The largest budget of a context."""
 MAX_DEPTH = 10
 """Links followed one after the other."""
 

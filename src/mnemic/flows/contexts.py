@@ -14,7 +14,19 @@ from mnemic.flows.recalling import search
 from mnemic.retrieval import hit_from
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, Filters, Hit, MemoryContext, MemoryRecord, Message, Query, Scope, SearchResult, Stored
+from mnemic.types import (
+    Episode,
+    Evidence,
+    Filters,
+    Hit,
+    MemoryContext,
+    MemoryRecord,
+    Message,
+    Query,
+    Scope,
+    SearchResult,
+    Stored,
+)
 from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["hits_for", "recall"]
@@ -46,11 +58,12 @@ def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filter
     else:
         result = _with_preferences(engine, scope, query, search(engine, scope, query))
     hits = result.hits if query is None else context.excerpted(result.hits, query.text, max_tokens)
-    packed = context.pack(hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence)
+    grade = None if query is None else result.evidence  # where nothing was asked nothing can bear on it
+    packed = context.pack(hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence, evidence=grade)
     more = hits_for(max_tokens, SHORT)
     if query is not None and not packed.truncated and query.k <= len(result.hits) and query.k < more:
         return recall(engine, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
-    told = _grouped(engine, scope, hits, max_tokens) if packed.hits else Grouped()
+    told = _grouped(engine, scope, hits, max_tokens, grade) if packed.hits else Grouped()
     taken = [hit.id for hit in packed.hits]
     engine.given.note(scope, [*taken, *told.shown])
     evidence = result.evidence if packed.hits else "none"
@@ -107,7 +120,7 @@ def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
     return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
 
 
-def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int) -> Grouped:
+def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int, evidence: Evidence | None) -> Grouped:
     """The hits under their episodes; empty where nothing was processed yet."""
     ids = {hit.episode for hit in hits if hit.episode}
     memories = {id_ for hit in hits for id_ in (*hit.via, *hit.superseded_by)}
@@ -122,7 +135,7 @@ def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int)
         hits,
         {id_: record for id_, record in found.items() if isinstance(record, Episode)},
         Replaced({id_: record for id_, record in found.items() if isinstance(record, MemoryRecord)}, before),
-        max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence,
+        max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence, evidence=evidence,
     )  # fmt: skip
 
 

@@ -27,10 +27,15 @@ if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["open_engine", "time_zone"]
+__all__ = ["IN_MEMORY", "is_address", "open_engine", "time_zone"]
 
 IN_MEMORY = ":memory:"
 POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_address(location: str | Path) -> bool:
+    """Whether a location is the address of a database."""
+    return str(location).startswith(POSTGRES)
 
 
 def time_zone(value: str | tzinfo | None) -> tzinfo:
@@ -63,7 +68,7 @@ def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
 def _store(location: str | Path, durability: Durability, vectors: object) -> tuple[Store, VectorIndex | None]:
     """The record at a location, and the index over its vectors where it has one."""
     index = index_from(vectors)
-    if not str(location).startswith(POSTGRES):
+    if not is_address(location):
         held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
         return held, None if index is None else _opened(held, index)
     try:
@@ -88,6 +93,19 @@ def _opened(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorInd
     return index
 
 
+def _check(location: object) -> None:
+    if not isinstance(location, (str, Path)) or not str(location):
+        raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
+    if isinstance(location, Path) and str(location).startswith(("postgresql:/", "postgres:/")):
+        raise ConfigurationError(
+            "A Path cannot hold the address of a database: it drops one of the slashes. Give the address as a string."
+        )
+    if "://" in str(location) and not is_address(location):
+        raise ConfigurationError(
+            f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder, ":memory:" or postgresql://...'
+        )
+
+
 def open_engine(
     location: str | Path,
     *,
@@ -109,12 +127,7 @@ def open_engine(
         ConfigurationError: an argument is not understood.
         StoreError: the record cannot be opened.
     """
-    if not isinstance(location, (str, Path)) or not str(location):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
-    if "://" in str(location) and not str(location).startswith(POSTGRES):
-        raise ConfigurationError(
-            f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder, ":memory:" or postgresql://...'
-        )
+    _check(location)
     if durability not in ("FULL", "NORMAL"):
         raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {shown(durability)}.')
     if reranker is not None and not isinstance(reranker, Reranker):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -16,6 +16,7 @@ from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least
 from mnemic.services.ids import minted
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import aware, now, to_micros
+from mnemic.text.parts import joined
 from mnemic.text.showing import shown
 from mnemic.text.terms import clean
 from mnemic.types import (
@@ -127,6 +128,11 @@ def _as_message(value: Message | Mapping[str, Any]) -> Message:
     return Message(**value)
 
 
+def _said(content: object) -> object:
+    """The text of a message that comes in parts; anything else as it is."""
+    return joined(cast("list[object]", content), "content")[0] if isinstance(content, (list, tuple)) else content
+
+
 def _complete(
     value: Message | Mapping[str, Any], scope: Scope, session: str | None, zone: tzinfo, moment: datetime
 ) -> Message:
@@ -142,7 +148,7 @@ def _complete(
     return replace(
         m,
         role=role,
-        content=_text("content", m.content, limit=MAX_CONTENT),
+        content=_text("content", _said(m.content), limit=MAX_CONTENT),
         name=_optional("name", m.name) or None,
         sent_at=_moment("sent_at", m.sent_at, zone) or moment,
         id=id_ or minted(MINTED),

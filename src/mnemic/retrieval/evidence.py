@@ -66,7 +66,7 @@ def _assisted(pool: Pool, order: NDArray[np.intp], searched: int) -> Grade:
     first = order[: max(1, min(_FIRST, searched // _PER_HIT))]
     weights = CONVERSATION.assisted
     merit = plain_sum({name: SIGNALS[name](pool) for name in weights}, weights)[first]
-    said = (pool.counts[first, HERE] > 0).any(axis=0)
+    said: NDArray[np.bool_] = np.any(pool.counts[first, HERE] > 0, axis=0)
     together = float(dot(said, pool.idf)) / float(pool.idf.sum() + 1e-9)
     near, apart = float(pool.dense[first].mean()), float(merit.max() - merit.min())
     sum_ = _ASSISTED_INTERCEPT + _NEAR * near + _APART * apart + _TOGETHER * together

@@ -135,7 +135,7 @@ def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32], *, quality: boo
         quality: whether importance, recency, tier and level take part.
     """
     boost: Mapping[str, float] = recipe.quality if quality else {}
-    assisted = recipe.assisted if pool.assisted.any() else {}
+    assisted: Mapping[str, float] = recipe.assisted if pool.assisted.any() else {}
     named = dict.fromkeys((*_ALWAYS, *recipe.weights, *assisted, *boost))
     values = {name: SIGNALS[name](pool) for name in named}
     match recipe.fusion:

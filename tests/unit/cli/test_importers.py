@@ -138,7 +138,7 @@ class TestMessages:
     def test_parts_that_are_not_text_are_told(self):
         parts = ["See", {"type": "text", "text": "this"}, {"type": "image_url", "image_url": {"url": "x"}}]
         (message,) = read_messages([{"role": "user", "content": parts}])
-        assert message.content == "See\nthis"
+        assert message.content == "See\nthis\n[image: x]"
         assert message.metadata[LEFT_OUT] == ["image_url"]
 
     def test_a_call_of_a_tool_is_told(self):
@@ -278,7 +278,7 @@ class TestLlamaIndex:
             {"block_type": "text", "text": "here"},
         ]
         (message,) = read_messages([{"role": "user", "blocks": blocks, "additional_kwargs": {}}], session="file")
-        assert (message.role, message.content, message.session) == ("user", "Look\nhere", "file")
+        assert (message.role, message.content, message.session) == ("user", "Look\n[image: x]\nhere", "file")
         assert message.metadata == {LEFT_OUT: ["image"]}
 
     def test_what_stands_beside_a_message(self):

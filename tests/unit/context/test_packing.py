@@ -177,6 +177,16 @@ def test_the_layout():
     assert [hit.id for hit in packed.hits] == [hit.id for hit in found]
 
 
+@pytest.mark.parametrize("evidence", ["strong", "weak", "none"])
+def test_the_text_states_what_it_is_worth_within_its_budget(evidence):
+    hits = [at(f"Lisbon {number}", None) for number in range(30)]
+    for budget in (200, 300, 400):
+        packed = pack(hits, max_tokens=budget, count=len, fence=FENCE, evidence=evidence)
+        assert packed.hits
+        assert f"Evidence: {evidence}" in packed.text.split("\n")[1]
+        assert packed.token_count <= budget
+
+
 def test_a_hit_too_long_is_passed_over_or_told_by_its_summary():
     long = at("Lisbon " * 50, None)
     short = at("short", None)

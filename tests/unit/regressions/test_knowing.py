@@ -268,3 +268,17 @@ def test_what_the_prompt_shows_is_named(memory):
     assert all(records[id_].split()[-1].rstrip(".") in context.to_prompt() for id_ in context.shown)
     lines = [line for line in context.to_prompt().split("\n") if line.startswith("- ")]
     assert len(lines) == len(context.shown)
+
+
+@pytest.mark.parametrize("processed", [False, True])
+def test_a_context_says_what_it_is_worth(memory, processed):
+    memory.add_exchange("I moved to Lisbon in March.", "How do you like it?")
+    if processed:
+        memory.process()
+    for query in ("When did I move to Lisbon?", "hi"):
+        context = memory.get_memory_context(query, max_tokens=300)
+        assert context.hits
+        for text in (context.text, context.to_prompt()):
+            assert f"Evidence: {context.evidence}" in text.split("\n")[1]
+    assert context.evidence == "none"
+    assert "Evidence:" not in memory.get_memory_context().to_prompt()  # nothing was asked

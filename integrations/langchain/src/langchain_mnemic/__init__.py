@@ -6,6 +6,7 @@ Names are loaded when they are first used; ``MnemicMemory`` alone needs ``langch
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,13 +33,14 @@ __version__ = "0.1.0"
 __all__ = [
     "IdleConsolidation",
     "MnemicChatMessageHistory",
-    "MnemicMemory",
     "MnemicMiddleware",
     "MnemicRetriever",
     "MnemicStore",
     "__version__",
     "mnemic_tools",
 ]
+if find_spec("langchain_classic") is not None:  # "import *" takes what there is; the name alone says what to install
+    __all__ += ["MnemicMemory"]
 
 
 def __getattr__(name: str) -> object:
@@ -50,4 +52,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *globals()})
+    return sorted({*_MODULE_OF, *globals()})

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import Field, PrivateAttr, SkipValidation
 
-from langchain_mnemic.binding import checked, unknown_options
+from langchain_mnemic.binding import checked
 from langchain_mnemic.history import MnemicChatMessageHistory
 from langchain_mnemic.messages import restored, text_of
-from mnemic import ConfigurationError, InvalidInput, Memory, MissingExtra
+from mnemic import InvalidInput, Memory, MissingExtra, checked_options
 
 try:
     from langchain_classic.base_memory import BaseMemory
@@ -80,27 +80,32 @@ class MnemicMemory(BaseMemory):
     max_tokens: int = 1000
     """Most tokens that recalled text may take; the last messages come on top."""
 
-    k_recent: int = 10
+    min_evidence: Literal["strong", "weak", "none"] = "weak"
+    """What is graded lower is not given: with ``"weak"`` nothing where nothing bears on the input."""
+
+    k_recent: int = Field(default=10, ge=0)
     """How many of the last messages are given verbatim, and so are not recalled; 0 for none."""
 
     recall_kwargs: dict[str, Any] = Field(default_factory=dict)
     """Further arguments of ``Memory.get_memory_context``."""
 
     _history: MnemicChatMessageHistory = PrivateAttr()
+    _options: dict[str, Any] = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the conversation.
 
         Raises:
-            ConfigurationError: ``memory`` is not a ``Memory``, or ``recall_kwargs`` names something
-                ``Memory.get_memory_context`` does not know.
+            ConfigurationError: ``memory`` is not a ``Memory``, or ``Memory.get_memory_context`` would not take
+                ``max_tokens`` or ``recall_kwargs``.
         """
         super().model_post_init(context)
         checked(self.memory)
-        if wrong := unknown_options(
-            Memory.get_memory_context, self.recall_kwargs, reserved=("query", "max_tokens", "exclude")
-        ):
-            raise ConfigurationError(f"recall_kwargs: {wrong}")
+        self._options = checked_options(
+            Memory.get_memory_context, self.recall_kwargs,
+            own={"max_tokens": self.max_tokens, "min_evidence": self.min_evidence}, reserved=("query", "exclude"),
+            what="recall_kwargs",
+        )  # fmt: skip
         name = self.session or self.memory.scope.session or f"session_{uuid.uuid4().hex}"
         self._history = MnemicChatMessageHistory(self.memory, name)
 
@@ -127,8 +132,7 @@ class MnemicMemory(BaseMemory):
         query = self._input(inputs).strip() if inputs else ""
         latest = self._history.records(self.k_recent)
         shown = [message.id for message in latest if message.id is not None]
-        options: dict[str, Any] = {**self.recall_kwargs, "max_tokens": self.max_tokens, "exclude": shown}
-        recalled = self.memory.get_memory_context(query or None, **options).to_prompt()
+        recalled = self.memory.get_memory_context(query or None, exclude=shown, **self._options).to_prompt()
         recent = [restored(message) for message in latest]
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Sequence
 
@@ -13,6 +14,8 @@ from langchain_mnemic.messages import entry, id_prefix, record_id, restored
 from mnemic import InvalidInput, Memory, Message, NotFound
 
 __all__ = ["MnemicChatMessageHistory"]
+
+_SUFFIX = re.compile(r"#cleared\d+$")
 
 
 class MnemicChatMessageHistory(BaseChatMessageHistory):
@@ -41,7 +44,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         if session_id is None:  # pyright: ignore[reportUnnecessaryComparison] - callers are not all typed
             raise InvalidInput("session_id must name a conversation, and is None: that would be all of the user's.")
         self._name = str(session_id)
-        self._memory = checked(memory).scoped(session=self._name)
+        self._memory = checked(memory).scoped(session=self._session(0))
         self._limit = limit
 
     @property
@@ -94,7 +97,8 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         return self._memory.messages(session=session, reach="project", limit=limit)
 
     def _session(self, cleared: int) -> str:
-        return self._name if cleared == 0 else f"{self._name}#cleared{cleared}"
+        """What the record calls it: a name that looks like that of a cleared conversation gets a suffix as well."""
+        return f"{self._name}#cleared{cleared}" if cleared or _SUFFIX.search(self._name) else self._name
 
     # A conversation was cleared as often as it has markers: archived messages whose ids can be computed.
 

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 
-from langchain_mnemic.binding import ScopeSource, bound, checked
-from mnemic import IdleTrigger, Memory
+from langchain_mnemic.binding import checked
+from mnemic import IdleTrigger, Memory, ScopeSource, bound
 
 __all__ = ["IdleConsolidation"]
 

@@ -46,6 +46,12 @@ _NOTICE = re.compile(
 )
 """What LangChain's middleware for retries and limits says in the assistant's place."""
 
+_ANSWERS = (
+    {"evidence", "results"}, {"evidence", "found"}, {"text", "token_count", "truncated"}, {"memories", "more"},
+    {"memories", "links"},
+)  # fmt: skip
+"""The fields of what the tools of Mnemic answer that look something up, in all their vocabularies."""
+
 _ROLES = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 _TEXT_BLOCKS = ("text", "input_text", "output_text")
 _MEDIA = {
@@ -100,10 +106,24 @@ def is_notice(message: BaseMessage) -> bool:
 
 
 def is_recalled(message: BaseMessage) -> bool:
-    """Whether it is an answer of the tool ``recall``: it stands in the record already."""
-    return (
-        isinstance(message, ToolMessage) and message.name == "recall" and text_of(message).startswith('{"evidence": ')
-    )
+    """Whether it is what a tool of Mnemic found, here or behind a server: it stands in the record already.
+
+    Known by what it holds, because servers are free to name their tools.
+    """
+    text = text_of(message).strip() if isinstance(message, ToolMessage) else ""
+    if not text.startswith("{") or not any(f'"{word}"' in text for word in ("evidence", "memories", "token_count")):
+        return False
+    try:
+        answer: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    lists = [answer[name] for name in ("results", "found", "memories") if name in answer]
+    return any(keys <= answer.keys() for keys in _ANSWERS) and all(map(_are_hits, lists))
+
+
+def _are_hits(listed: object) -> bool:
+    lines = cast("list[object]", listed) if isinstance(listed, list) else [None]
+    return all(isinstance(line, dict) and "id" in line and ("text" in line or "content" in line) for line in lines)
 
 
 def _digest(text: str) -> str:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, NotRequired, cast
+from typing import Annotated, Any, Literal, NotRequired, TypeVar, cast
 
 from langchain.agents.middleware import AgentMiddleware
 from langchain.agents.middleware.types import (
@@ -19,7 +19,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables.config import ensure_config
 from langgraph.runtime import Runtime
 
-from langchain_mnemic.binding import Handle, ScopeSource, bound, checked, unknown_options
+from langchain_mnemic.binding import checked
 from langchain_mnemic.messages import (
     evidence,
     id_prefix,
@@ -43,12 +43,17 @@ from mnemic import (
     Message,
     Receipts,
     Scope,
+    ScopeSource,
     StoreError,
+    bound,
+    checked_options,
 )
 
 __all__ = ["MnemicMiddleware", "MnemicState"]
 
 logger = logging.getLogger(__name__)
+
+Handle = TypeVar("Handle", Memory, AsyncMemory)
 
 MAX_QUESTION = 8_000
 LOOKED_THROUGH = 200
@@ -162,6 +167,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             ``lambda runtime: {"user": runtime.context.user_id}``. The session is the thread's id unless given here or
             bound to ``memory``.
         max_tokens: most tokens that recalled text may take.
+        min_evidence: what is graded lower is not shown: ``"weak"`` shows nothing where nothing bears on the question,
+            ``"none"`` shows what is nearest anyway. The text states its grade.
         recall_kwargs: further arguments of ``Memory.get_memory_context``.
         inject: ``"user"`` puts the recalled text at the head of a copy of the last human message; ``"system"`` behind
             the system prompt, where it has more authority than recalled text should have.
@@ -171,7 +178,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         idle: arm ``memory.idle``: after a quiet time new messages are processed and consolidated, in a thread of its own.
 
     Raises:
-        ConfigurationError: ``memory`` is not a ``Memory``, or ``inject`` or ``recall_kwargs`` is not understood.
+        ConfigurationError: ``memory`` is not a ``Memory``, or another argument is not understood.
     """
 
     state_schema = MnemicState
@@ -182,6 +189,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         *,
         scope: ScopeSource = None,
         max_tokens: int = 1000,
+        min_evidence: Literal["strong", "weak", "none"] = "weak",
         recall_kwargs: Mapping[str, Any] | None = None,
         inject: Literal["user", "system"] = "user",
         store_tools: bool = False,
@@ -190,13 +198,15 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     ) -> None:
         super().__init__()
         self.tools = []
-        options: dict[str, Any] = {**(recall_kwargs or {})}
-        if wrong := unknown_options(Memory.get_memory_context, options, reserved=("query", "max_tokens", "exclude")):
-            raise ConfigurationError(f"recall_kwargs: {wrong}")
+        own = {"max_tokens": max_tokens, "min_evidence": min_evidence}
+        self._options = checked_options(
+            Memory.get_memory_context, recall_kwargs or {}, own=own, reserved=("query", "exclude"), what="recall_kwargs"
+        )
+        if start_tokens != 0:
+            checked_options(Memory.get_memory_context, {}, own={"max_tokens": start_tokens}, what="start_tokens")
         if inject not in ("user", "system"):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
         self._memory, self._face, self._scope = checked(memory), AsyncMemory.over(memory), scope
-        self._options: dict[str, Any] = {**options, "max_tokens": max_tokens}
         self._inject, self._store_tools, self._start, self._idle = inject, store_tools, start_tokens, idle
 
     # Before the run

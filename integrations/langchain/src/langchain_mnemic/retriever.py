@@ -11,13 +11,21 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from pydantic import Field, PrivateAttr, SkipValidation
 
-from langchain_mnemic.binding import ScopeSource, bound, checked, unknown_options
+from langchain_mnemic.binding import checked
 from langchain_mnemic.messages import KEPT
-from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, SearchResult, quoted
+from mnemic import (
+    AsyncMemory,
+    Hit,
+    InvalidInput,
+    Memory,
+    ScopeSource,
+    SearchResult,
+    bound,
+    checked_options,
+    quoted,
+)
 
 __all__ = ["MnemicRetriever"]
-
-_RESERVED = ("query", "k")
 
 
 def _document(hit: Hit) -> Document:
@@ -81,12 +89,11 @@ class MnemicRetriever(BaseRetriever):
         """Check what cannot be checked at each call without surprise.
 
         Raises:
-            ConfigurationError: ``memory`` is not a ``Memory``, or ``search_kwargs`` names something ``Memory.search``
-                does not know.
+            ConfigurationError: ``memory`` is not a ``Memory``, or ``Memory.search`` would not take ``k`` or
+                ``search_kwargs``.
         """
         super().model_post_init(context)
-        if wrong := unknown_options(Memory.search, self.search_kwargs, reserved=_RESERVED):
-            raise ConfigurationError(f"search_kwargs: {wrong}")
+        checked_options(Memory.search, self.search_kwargs, own={"k": self.k}, reserved=("query",), what="search_kwargs")
         self._face = AsyncMemory.over(checked(self.memory))
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
@@ -99,9 +106,10 @@ class MnemicRetriever(BaseRetriever):
 
     def _options(self, k: int | None, given: dict[str, Any]) -> dict[str, Any]:
         given.pop("verbose", None)  # BaseRetriever reads it from the same arguments
-        if wrong := unknown_options(Memory.search, given, reserved=_RESERVED):
-            raise InvalidInput(f"The retriever was called with {wrong}")
-        return {**self.search_kwargs, **given, "k": self.k if k is None else k}
+        return checked_options(
+            Memory.search, {**self.search_kwargs, **given}, own={"k": self.k if k is None else k}, reserved=("query",),
+            what="The retriever was called with", error=InvalidInput,
+        )  # fmt: skip
 
     def _get_relevant_documents(
         self,

@@ -5,19 +5,34 @@
 import json
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 from langchain.tools import ToolRuntime
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from langchain_mnemic.binding import Handle, ScopeSource, bound, checked
-from mnemic import AsyncMemory, Hit, InvalidInput, Memory, NotFound, Receipt, Receipts, SearchResult, quoted
+from langchain_mnemic.binding import checked
+from mnemic import (
+    AsyncMemory,
+    Hit,
+    InvalidInput,
+    Memory,
+    NotFound,
+    Receipt,
+    Receipts,
+    ScopeSource,
+    SearchResult,
+    bound,
+    checked_options,
+    quoted,
+)
 
 __all__ = ["mnemic_tools"]
 
 MAX_TEXT = 2_000
 """Characters of one hit that a model is shown."""
+
+Handle = TypeVar("Handle", Memory, AsyncMemory)
 
 Runtime = Annotated[ToolRuntime[Any, Any] | None, InjectedToolArg()]
 
@@ -143,8 +158,9 @@ def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int 
         failures of the store and an unusable scope are raised.
 
     Raises:
-        ConfigurationError: ``memory`` is not a ``Memory``.
+        ConfigurationError: ``memory`` is not a ``Memory``, or ``max_results`` no number of results.
     """
+    checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
     face = AsyncMemory.over(checked(memory))
 
     def recall(memory: Any, query: str, limit: int = 10) -> Any:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import Any, cast
 
 from mnemic import (
     AsyncMemory,
     ConsolidationReport,
+    Episode,
     Hit,
     InvalidInput,
     Link,
     MemoryRecord,
+    Message,
     Project,
     Receipt,
     Receipts,
@@ -26,6 +30,7 @@ from mnemic_mcp.answers import (
     Context,
     Counts,
     Edge,
+    Evidence,
     Found,
     GraphAnswer,
     Hub,
@@ -50,6 +55,7 @@ __all__ = [
     "graph",
     "memory_context",
     "recalled",
+    "record",
     "record_lines",
     "start",
     "stored",
@@ -63,6 +69,13 @@ LINE = 240
 CHARACTERS_PER_TOKEN = 4
 TOKENS_OF_A_FRAME = 45
 MOST_LINES = 10
+BELIEVED = 0.5
+"""What is trusted less is found when it is asked for, and no session starts with it."""
+
+_FIXED = frozenset({"id", "message_ids", "source_ids", "type", "status", "source"})
+"""Fields of a record that are words of ours, or that clients hand back as they are."""
+_TEXTS = frozenset({"content", "title", "summary", "context"})
+_WORD = re.compile(r"[\w-]+")
 
 
 def _share(count: int) -> int:
@@ -70,20 +83,51 @@ def _share(count: int) -> int:
     return max(SHORTEST, ALL_TEXT // max(count, 1))
 
 
+def _said(text: str, of: Hit | Message | Episode | MemoryRecord) -> str:
+    """A text that belongs to a record, marked as the record's own words are."""
+    trust = 1.0 if of.trust is None else of.trust
+    return quoted(Hit(id="", kind="memory", text=text, score=0.0, source=of.source or "direct_user", trust=trust))
+
+
+def _label(text: str, of: Hit | Message | Episode | MemoryRecord) -> str:
+    """A tag or a name that belongs to a record; a single word needs no mark."""
+    return text if _WORD.fullmatch(text) else _said(text, of)
+
+
 def _hit_line(hit: Hit, characters: int) -> Found:
     return Found(
         id=hit.id, kind=hit.kind, text=quoted(hit, characters), date=hit.valid_at or hit.sent_at,
-        speaker=hit.speaker and quoted(hit.speaker), type=hit.type, importance=hit.importance,
-        tags=[quoted(tag) for tag in hit.tags], replaced_by=[*hit.superseded_by], cut=len(hit.text) > characters,
+        speaker=hit.speaker and _label(hit.speaker, hit), type=hit.type, importance=hit.importance,
+        tags=[_label(tag, hit) for tag in hit.tags], replaced_by=[*hit.superseded_by], cut=len(hit.text) > characters,
     )  # fmt: skip
 
 
 def _record_line(record: MemoryRecord, characters: int) -> Found:
     return Found(
         id=record.id, kind="memory", text=quoted(record, characters), date=record.said_at or record.created_at,
-        type=record.type, importance=round(record.importance, 3), tags=[quoted(tag) for tag in record.tags],
+        type=record.type, importance=round(record.importance, 3), tags=[_label(tag, record) for tag in record.tags],
         cut=len(record.content) > characters,
     )  # fmt: skip
+
+
+def record(found: Message | Episode | MemoryRecord) -> dict[str, Any]:
+    """All of a record: its texts are marked like those of a hit, and nothing in it passes for more than text."""
+    values: dict[str, Any] = {field.name: getattr(found, field.name) for field in dataclasses.fields(found)}
+    return {name: value if name in _FIXED else _quoted_within(name, value, found) for name, value in values.items()}
+
+
+def _quoted_within(name: str, value: object, of: Message | Episode | MemoryRecord) -> object:
+    """The value of a field with every text in it quoted."""
+    if isinstance(value, str):
+        return _said(value, of) if name in _TEXTS else _label(value, of)
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return {_label(key, of): _quoted_within(name, item, of) for key, item in items}
+    if isinstance(value, (list, tuple)):
+        return [_quoted_within(name, item, of) for item in cast("Sequence[object]", value)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)  # numbers
+    return value
 
 
 def record_lines(records: Sequence[MemoryRecord]) -> list[Found]:
@@ -125,17 +169,19 @@ async def recalled(
     return Recalled(evidence=result.evidence, found=[_hit_line(hit, _share(len(result))) for hit in result])
 
 
-async def context(memory: AsyncMemory, query: str, max_tokens: int) -> Context:
+async def context(memory: AsyncMemory, query: str, max_tokens: int, min_evidence: Evidence) -> Context:
     """What is found for a query, as text that fits a budget."""
-    packed = await memory.get_memory_context(query, max_tokens=max_tokens)
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens, min_evidence=min_evidence)
     return Context(
         text=packed.to_prompt(), token_count=packed.token_count, truncated=packed.truncated, evidence=packed.evidence
     )
 
 
-async def memory_context(memory: AsyncMemory, query: str, max_tokens: int) -> MemoryContextAnswer:
+async def memory_context(
+    memory: AsyncMemory, query: str, max_tokens: int, min_evidence: Evidence
+) -> MemoryContextAnswer:
     """What is found for a query: as memories, and as text that fits the budget."""
-    packed = await memory.get_memory_context(query, max_tokens=max_tokens)
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens, min_evidence=min_evidence)
     lines = [
         MemoryLine(
             id=m.id,
@@ -166,18 +212,23 @@ def _fitting(records: Iterable[MemoryRecord], max_tokens: int) -> list[Found]:
 
 def about(memory: AsyncMemory, project: Project | None) -> list[str]:
     """What the memory's project is, in a line; no line without one."""
-    if project is None:
-        return [f"Project: {memory.scope.project}"] if memory.scope.project else []
-    return [f"Project: {project.name}{': ' if project.description else ''}{project.description}"]
+    name = memory.scope.project if project is None else project.name
+    return [": ".join(["Project", quoted(name), *_description(project)])] if name else []
+
+
+def _description(project: Project | None) -> list[str]:
+    """What a file of the project says of it: whoever wrote that, it is not the user's word."""
+    if project is None or not project.description:
+        return []
+    return [quoted(Hit(id="", kind="memory", text=project.description, score=0.0, source="document", trust=0.0))]
 
 
 def _place(memory: AsyncMemory, project: Project | None, stats: Stats) -> Place:
     scope = memory.scope
-    if project is None:
-        return Place(name=scope.project, id=scope.project, user=scope.user, counts=_counts(stats))
+    name = scope.project if project is None else project.name
     return Place(
-        name=project.name, id=scope.project, description=project.description, root=str(project.root), user=scope.user,
-        counts=_counts(stats),
+        name=name and quoted(name), id=scope.project, description="".join(_description(project)),
+        root="" if project is None else str(project.root), user=scope.user, counts=_counts(stats),
     )  # fmt: skip
 
 
@@ -187,10 +238,10 @@ async def start(memory: AsyncMemory, max_tokens: int, project: Project | None = 
     A third is for what is important, a third for what came last, and the rest for the latest messages, verbatim.
     """
     stats = await memory.stats()
-    first = await memory.list(order="importance", limit=MOST_LINES)
+    first = await memory.list(order="importance", limit=MOST_LINES, min_trust=BELIEVED)
     important = _fitting(first, max_tokens // 3)
     shown = {line.id for line in important}
-    latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1)
+    latest = await memory.list(order="newest", limit=2 * MOST_LINES + 1, min_trust=BELIEVED)
     recent = _fitting([r for r in latest if r.id not in shown][:MOST_LINES], max_tokens // 3)
     listed = _tokens([*important, *recent])
     said = await memory.get_memory_context(kinds=("message",), max_tokens=max(max_tokens - listed, 1))
@@ -226,7 +277,7 @@ async def _overview(memory: AsyncMemory, records: Sequence[MemoryRecord]) -> Ove
     for record in records:
         near = await memory.graph(record.id, depth=1)
         links |= {*near.links}
-        known |= {other.id: other for other in near.memories if other.expired_at is None}
+        known |= {other.id: other for other in near.memories if other.expired_at is None and other.trust >= BELIEVED}
     ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
     central = [Hub(id=id_, text=quoted(known[id_], LINE), links=n) for id_, n in ends.most_common(5)]
     return Overview(links=dict(Counter(link.type for link in links)), central=central)
@@ -242,10 +293,8 @@ async def graph(memory: AsyncMemory, id: str, depth: int) -> GraphAnswer:
 def _edge(link: Link, known: Mapping[str, MemoryRecord]) -> Edge:
     """A link; its reason may quote both ends, and is no more to be trusted than either of them."""
     ends = [known[end] for end in (link.source, link.target) if end in known]
-    told: MemoryRecord | str = link.reason
-    if ends and link.reason:
-        told = dataclasses.replace(min(ends, key=lambda record: record.trust), content=link.reason)
-    return Edge(source=link.source, target=link.target, type=link.type, strength=link.strength, reason=quoted(told))
+    reason = _said(link.reason, min(ends, key=lambda end: end.trust)) if ends and link.reason else quoted(link.reason)
+    return Edge(source=link.source, target=link.target, type=link.type, strength=link.strength, reason=reason)
 
 
 async def consolidated(

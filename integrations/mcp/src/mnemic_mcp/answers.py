@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel
 
@@ -13,6 +13,7 @@ __all__ = [
     "Context",
     "Counts",
     "Edge",
+    "Evidence",
     "Found",
     "GraphAnswer",
     "Hub",
@@ -27,6 +28,9 @@ __all__ = [
     "Spared",
     "Stored",
 ]
+
+
+Evidence: TypeAlias = Literal["strong", "weak", "none"]
 
 
 class Stored(BaseModel):
@@ -55,7 +59,7 @@ class Found(BaseModel):
 class Recalled(BaseModel):
     """What was found, best first; ``evidence`` grades it as a whole."""
 
-    evidence: Literal["strong", "weak", "none"]
+    evidence: Evidence
     found: list[Found]
 
 
@@ -134,7 +138,7 @@ class Context(BaseModel):
     text: str
     token_count: int
     truncated: bool
-    evidence: Literal["strong", "weak", "none"]
+    evidence: Evidence
     project: Place | None = None
     important: list[Found] = []
     recent: list[Found] = []

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime
 from io import TextIOWrapper
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 from mcp import MCPError
@@ -20,6 +20,7 @@ from mcp.types import INTERNAL_ERROR, INVALID_PARAMS
 
 from mnemic import AsyncMemory, Memory, MnemicError, NotFound, Project
 from mnemic_mcp import __version__, actions
+from mnemic_mcp.answers import Evidence
 from mnemic_mcp.desk import Desk
 from mnemic_mcp.profiles import tools_of
 
@@ -68,6 +69,7 @@ def memory_server(
     consolidate: bool = True,
     on_start: Callable[[], object] | None = None,
     project: Project | None = None,
+    min_evidence: Literal["strong", "weak", "none"] = "weak",
 ) -> MemoryServer:
     """A server over a memory, for stdio, HTTP or a test.
 
@@ -77,9 +79,11 @@ def memory_server(
         consolidate: process and consolidate in quiet moments.
         on_start: called when the server begins to serve.
         project: what is told of the memory's project when a session starts; default: its id alone.
+        min_evidence: what is graded lower is left out of contexts: ``"weak"`` leaves them empty where nothing bears on the
+            question. A search always answers, with its grade.
 
     Raises:
-        ConfigurationError: there is no such profile.
+        ConfigurationError: there is no such profile, or no such grade.
     """
     face = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
     desk = Desk(face, consolidate=consolidate)
@@ -94,10 +98,10 @@ def memory_server(
         "mnemic", title="Mnemic", version=__version__, instructions=GUIDE, lifespan=lifespan, log_level="WARNING",
         **_silent(),
     )  # fmt: skip
-    for tool in tools_of(profile, face, project):
+    for tool in tools_of(profile, face, project, min_evidence):
         server.add_tool(desk.answering(tool.call), tool.name, description=tool.about, annotations=tool.hints)
     _add_resources(server, face)
-    _add_prompt(server, desk, project)
+    _add_prompt(server, desk, project, min_evidence)
     return server
 
 
@@ -118,8 +122,10 @@ def _plain(value: object) -> object:
 def _add_resources(server: MemoryServer, memory: AsyncMemory) -> None:
     @server.resource("memory://stats", name="stats", mime_type="application/json")
     async def stats() -> str:
-        """How much there is, what waits, and the size on disk."""
-        return _json(dataclasses.asdict(await memory.stats()))
+        """How much there is, what waits, and the size on disk; where that is concerns no client."""
+        counted = dataclasses.asdict(await memory.stats())
+        del counted["location"]
+        return _json(counted)
 
     @server.resource("memory://recent", name="recent", mime_type="application/json")
     async def recent() -> str:
@@ -131,23 +137,29 @@ def _add_resources(server: MemoryServer, memory: AsyncMemory) -> None:
     async def record(id: str) -> str:
         """One message, episode or memory, whole."""
         try:
-            found: Any = await memory.get(id)
+            found = await memory.get(id)
         except NotFound as error:
             raise ResourceNotFoundError(str(error)) from error
-        return _json(dataclasses.asdict(found))
+        return _json(actions.record(found))
 
     del stats, recent, record  # the server has them
 
 
-def _add_prompt(server: MemoryServer, desk: Desk, project: Project | None) -> None:
+def _add_prompt(server: MemoryServer, desk: Desk, project: Project | None, min_evidence: Evidence) -> None:
     @server.prompt(name="session_start", title="What I should know")
     async def session_start(topic: str = "") -> str:
         """What a session should begin with; with a topic, what bears on it."""
         try:
-            packed = await desk.memory.get_memory_context(topic.strip() or None)
+            packed = await desk.memory.get_memory_context(topic.strip() or None, min_evidence=min_evidence)
         except MnemicError as error:
             raise MCPError(INTERNAL_ERROR, str(error)) from error
         about = actions.about(desk.memory, project)
-        return "\n\n".join([*about, packed.to_prompt() or "Nothing is remembered yet."])
+        return "\n\n".join(
+            [
+                *about,
+                packed.to_prompt()
+                or ("Nothing is remembered of that." if topic.strip() else "Nothing is remembered yet."),
+            ]
+        )
 
     del session_start

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any, Literal
@@ -15,8 +15,17 @@ from pydantic_ai.messages import ModelMessage, ModelRequest
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
-from mnemic import AsyncMemory, ConfigurationError, EmbedderError, Memory, StoreError
-from pydantic_ai_mnemic.binding import ScopeSource, bound, face_of, unknown_options
+from mnemic import (
+    AsyncMemory,
+    ConfigurationError,
+    EmbedderError,
+    Memory,
+    ScopeSource,
+    StoreError,
+    bound,
+    checked_options,
+)
+from pydantic_ai_mnemic.binding import face_of
 from pydantic_ai_mnemic.messages import asked, evidence, id_prefix, question, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
@@ -41,8 +50,11 @@ class MnemicCapability(AbstractCapability[Any]):
         memory: where it is kept; blocking calls run on worker threads.
         scope: whose memory: a value, or a function of the ``RunContext``; names it leaves out are those of ``memory``.
         max_tokens: most tokens that recalled text may take; 0 recalls nothing.
-        inject: where the model sees it: ``instructions``, which pydantic-ai also keeps in the ``instructions`` of the run's
-            requests, or ``user``: at the head of the user's prompt, in the request only.
+        min_evidence: what is graded lower is not shown: ``weak`` shows nothing where nothing bears on the prompt, ``none``
+            shows what is nearest anyway. The text states its grade.
+        inject: where the model sees it: ``user``: at the head of the user's prompt, in the request only; or
+            ``instructions``, where it has more authority than recalled text should have, and which pydantic-ai also keeps in
+            the ``instructions`` of the run's requests.
         tools: offer ``remember``, ``recall`` and ``forget``.
         store: store what was said.
         idle: process and consolidate in quiet moments after runs.
@@ -67,7 +79,8 @@ class MnemicCapability(AbstractCapability[Any]):
         *,
         scope: ScopeSource = None,
         max_tokens: int = 1000,
-        inject: Literal["instructions", "user"] = "instructions",
+        min_evidence: Literal["strong", "weak", "none"] = "weak",
+        inject: Literal["user", "instructions"] = "user",
         tools: bool = True,
         store: bool = True,
         idle: bool = True,
@@ -75,15 +88,15 @@ class MnemicCapability(AbstractCapability[Any]):
         **options: Any,
     ) -> None:
         if inject not in ("instructions", "user"):
-            raise ConfigurationError(f'inject must be "instructions" or "user", not {inject!r:.40}.')
-        if wrong := unknown_options(
-            Memory.get_memory_context, options, reserved=("query", "max_tokens", "exclude", "session")
-        ):
-            raise ConfigurationError(wrong)
+            raise ConfigurationError(f'inject must be "user" or "instructions", not {inject!r:.40}.')
+        self._recalls = max_tokens != 0
+        own = {"max_tokens": max_tokens if self._recalls else 1, "min_evidence": min_evidence}
+        self._options = checked_options(
+            Memory.get_memory_context, options, own=own, reserved=("query", "exclude", "session")
+        )
         self.id = id
         self._face = face_of(memory)
-        self._scope, self._max_tokens, self._inject = scope, max_tokens, inject
-        self._options: Mapping[str, Any] = options
+        self._scope, self._inject = scope, inject
         self._toolset = mnemic_toolset(self._face, scope=scope) if tools else None
         self._store, self._idle = store, idle
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
@@ -103,13 +116,13 @@ class MnemicCapability(AbstractCapability[Any]):
 
     def get_instructions(self) -> Callable[[RunContext[Any]], Coroutine[Any, Any, str]] | None:
         """What is recalled; asked for at every request, recalled at the first."""
-        return self._recalled if self._inject == "instructions" and self._max_tokens else None
+        return self._recalled if self._inject == "instructions" and self._recalls else None
 
     async def before_model_request(
         self, ctx: RunContext[Any], request_context: ModelRequestContext
     ) -> ModelRequestContext:
         """Show what is recalled at the head of the user's prompt, in this request only."""
-        if self._inject == "user" and self._max_tokens and (context := await self._recalled(ctx)):
+        if self._inject == "user" and self._recalls and (context := await self._recalled(ctx)):
             request_context.messages = with_data(request_context.messages, context)
         return request_context
 
@@ -133,7 +146,7 @@ class MnemicCapability(AbstractCapability[Any]):
         places = [id_prefix(replace(handle.scope, session=session)) for session in sessions]
         shown = [m.id for prefix in places for m in evidence(ctx.messages, prefix=prefix, clean=clean) if m.id]
         try:
-            packed = await handle.get_memory_context(query, max_tokens=self._max_tokens, exclude=shown, **self._options)
+            packed = await handle.get_memory_context(query, exclude=shown, **self._options)
         except (StoreError, EmbedderError):
             logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
             return ""

@@ -10,8 +10,8 @@ from typing import Any, Literal
 from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 from typing_extensions import TypedDict  # pydantic reads no other before Python 3.12
 
-from mnemic import AsyncMemory, Hit, Memory, MnemicError, quoted
-from pydantic_ai_mnemic.binding import ScopeSource, bound, face_of
+from mnemic import AsyncMemory, Hit, Memory, MnemicError, ScopeSource, bound, quoted
+from pydantic_ai_mnemic.binding import face_of
 
 __all__ = ["mnemic_toolset"]
 

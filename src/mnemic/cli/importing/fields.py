@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import Any, cast
 
 from mnemic.errors import InvalidInput
+from mnemic.text import parts
+from mnemic.text.showing import described
 
 __all__ = ["LEFT_OUT", "Fields", "described", "fields_of", "listed", "mapping", "with_left_out"]
 
 LEFT_OUT = "left_out"
 """Key of a message's metadata that lists what of it could not be taken in."""
 
-_TEXT_PARTS = ("text", "input_text", "output_text")
 _MILLISECONDS = 100_000_000_000
 """Numbers from here on are milliseconds since 1970, those below seconds."""
 
@@ -77,7 +78,7 @@ class Fields:
         return fields_of({} if value is None else value, f"{self.place}.{field}")
 
     def said(self, field: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
-        """The text of a string or of a list of parts, and what kinds of parts are not text."""
+        """The text of a string or of a list of parts, and what kinds of parts are not text: see ``parts.joined``."""
         value = self.values.get(field)
         if value is None and field not in self.values:
             raise self.fault(field, "is missing")
@@ -85,20 +86,7 @@ class Fields:
             return value or "", ()
         if not isinstance(value, list):
             raise self.fault(field, f"must be a string or a list of parts, not {described(value)}")
-        texts: list[str] = []
-        others: list[str] = []
-        for number, item in enumerate(cast("list[object]", value)):
-            part = (
-                Fields({kind: "text", "text": item}, "")
-                if isinstance(item, str)
-                else fields_of(item, f"{self.place}.{field}[{number}]")
-            )
-            name = part.values.get(kind, "text" if "text" in part.values else "part")
-            if name in _TEXT_PARTS:
-                texts.append(part.text("text") or "")
-            else:
-                others.append(str(name))
-        return joint.join(texts), tuple(dict.fromkeys(others))
+        return parts.joined(cast("list[object]", value), f"{self.place}.{field}", kind=kind, joint=joint)
 
 
 def fields_of(value: object, place: str) -> Fields:
@@ -111,14 +99,6 @@ def fields_of(value: object, place: str) -> Fields:
 def mapping(value: object) -> Mapping[str, object]:
     """A JSON object; an empty one for anything else."""
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
-
-
-def described(value: object) -> str:
-    """What kind of JSON value it is."""
-    if isinstance(value, Mapping):
-        return f"an object with {sorted(cast('Mapping[str, object]', value))[:8]}"
-    names = {"list": "a list", "str": "a string", "bool": "a truth value", "NoneType": "null"}
-    return names.get(type(value).__name__, "a number")
 
 
 def listed(data: object, place: str = "") -> list[Fields]:

@@ -23,6 +23,8 @@ _GIVEN = re.compile(
     re.IGNORECASE,
 )
 """A password where an address or a list of parameters has one. A short one may be a piece of any word."""
+_PLAIN_HOST = re.compile(r"[\w.-]*")
+_SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,7 @@ def address_of(url: str) -> Address:
         options = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
         schema = dict(options).get("schema", SCHEMA)
         kept = urlencode([(key, value) for key, value in options if key != "schema"], quote_via=quote)
-        parameters = conninfo_to_dict(parts._replace(scheme="postgresql", query=kept).geturl())
+        parameters = conninfo_to_dict(f"postgresql://{parts.netloc}{parts.path}?{kept}")
     except (ValueError, ProgrammingError):
         # The driver quotes what it cannot read, and that may be the password.
         raise ConfigurationError(
@@ -65,8 +67,14 @@ def address_of(url: str) -> Address:
 
 
 def _name(parameters: dict[str, Any], schema: str) -> str:
-    user, host = parameters.get("user"), str(parameters.get("host") or "")
-    port, database = parameters.get("port"), parameters.get("dbname") or ""
-    where = ("" if host.startswith("/") else host) + (f":{port}" if port else "")
-    query = urlencode({**({"host": host} if host.startswith("/") else {}), "schema": schema}, safe="/")
-    return f"postgresql://{quote(str(user)) + '@' if user else ''}{where}/{quote(str(database))}?{query}"
+    """The address without its secrets; with everything else, such as ``sslmode``, so that it opens the record the same way."""
+    rest = {key: str(value) for key, value in sorted(parameters.items()) if value and key not in _SECRETS}
+    user, database = quote(rest.pop("user", ""), safe=""), quote(rest.pop("dbname", ""), safe="")
+    where = ""
+    if _PLAIN_HOST.fullmatch(
+        rest.get("host", "")
+    ):  # of several hosts, and of a socket, host and port go into the query
+        port = rest.pop("port", "")
+        where = rest.pop("host", "") + (f":{port}" if port else "")
+    query = urlencode({**rest, "schema": schema}, safe="/", quote_via=quote)
+    return f"postgresql://{f'{user}@' if user else ''}{where}/{database}?{query}"

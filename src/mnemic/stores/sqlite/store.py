@@ -28,7 +28,7 @@ def _readable(folder: str | Path) -> Path:
     """The path as this system can read it."""
     path = Path(folder)
     try:
-        path = path.expanduser()
+        path = path.expanduser().absolute()  # the program may go to another folder while connections are opened
         os.fsencode(path)
         str(path).encode()  # SQLite takes paths in UTF-8
         path.stat()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,7 +86,7 @@ class MnemicStore(BaseStore):
 
     Args:
         location: a folder, made when missing; an open ``Memory``, whose folder is taken; or ``":memory:"`` for a store that
-            is gone when closed.
+            is gone when closed. A ``Memory`` in PostgreSQL has no folder: name one.
         index: ``"local"`` for Mnemic's model on this machine; LangGraph's ``IndexConfig``; None for words only.
         ttl: as for LangGraph's other stores: ``default_ttl`` in minutes and ``refresh_on_read``. What has expired is never
             returned, and is removed with the next write or by ``sweep_ttl``: there is no sweeper to start.
@@ -396,10 +397,14 @@ class MnemicStore(BaseStore):
 def _file(location: object) -> str:
     """The file of a store."""
     if isinstance(location, Memory):
-        location = location.stats().location
-        return IN_MEMORY if location == IN_MEMORY else str(Path(location).parent / FILE)
+        location = location.location
     if not isinstance(location, (str, Path)):
         raise ConfigurationError(f"location must be a folder or a Memory, not {type(location).__name__}.")
+    if re.match(r"\w{2,}:/", str(location)):  # a Path has dropped one of the slashes; one letter is a drive
+        raise ConfigurationError(
+            f"{str(location).partition(':')[0]}:// is the address of a server, and this store keeps a file: it needs a folder "
+            'of its own. Give one, such as MnemicStore("./memory"), or use LangGraph\'s PostgresStore.'
+        )
     return IN_MEMORY if str(location) == IN_MEMORY else str(Path(location).expanduser().absolute() / FILE)
 
 

@@ -6,11 +6,10 @@ and an object restored from its serialised form finds the handle it had before.
 
 from __future__ import annotations
 
-import inspect
 import json
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,11 +17,16 @@ from weakref import WeakValueDictionary
 
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreClosed
 
-__all__ = ["Binding", "bind", "checked", "given_memory", "location_of"]
+__all__ = ["Binding", "bind", "given_memory", "location_of"]
 
 IN_MEMORY = ":memory:"
+FOLDER = "./memory"
+"""Where a user's memory is when only the user is named."""
 
 _OPEN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Handles by where their record is and how it was opened: that may hold a password, and leaves this process nowhere."""
+_KNOWN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Handles by the name under which serialised objects find them again."""
 _LOCK = threading.Lock()
 
 
@@ -55,7 +59,7 @@ def given_memory(value: object, *, folder: bool = True) -> Memory | str | Path:
 
 
 def bind(
-    memory: Memory | str | Path,
+    memory: Memory | str | Path | None,
     *,
     user: str | None = None,
     project: str | None = None,
@@ -66,7 +70,7 @@ def bind(
     """A handle for one user.
 
     Args:
-        memory: an open handle, or where the record is.
+        memory: an open handle, or where the record is; ``None`` is the usual folder, for a user who is named.
         user: whose memory; ``None`` is the user of the handle, or ``"default"`` for a location.
         project: as for ``Memory``; ``None`` keeps the handle's.
         session: the conversation the handle is bound to; ``None`` keeps the handle's.
@@ -74,52 +78,54 @@ def bind(
         record: the name of a binding made before in this process; used if that handle is still open.
 
     Raises:
-        ConfigurationError: ``memory`` is neither, or the record was in memory only and is gone.
+        ConfigurationError: ``memory`` is neither, neither memory nor user is given, or the record was in memory only and is
+            gone.
     """
-    memory = given_memory(memory)
-    if isinstance(memory, Memory):
-        root, name = memory, _remembered(memory)
-    else:
-        root, name = _opened(memory, dict(options or {}), record)
+    if memory is None and user is None:
+        raise ConfigurationError(
+            "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
+            f"of one, or user= for {FOLDER}."
+        )
+    memory = given_memory(FOLDER if memory is None else memory)
+    root = memory if isinstance(memory, Memory) else _opened(memory, dict(options or {}), record)
     names = {"user": user, "project": project, "session": session}
-    return Binding(root.scoped(**{level: given for level, given in names.items() if given is not None}), root, name)
+    handle = root.scoped(**{level: given for level, given in names.items() if given is not None})
+    return Binding(handle, root, _remembered(root))
 
 
 def _remembered(handle: Memory) -> str:
-    """The name of a handle the caller opened; a new one when it has none yet."""
+    """The name of a handle; a new one when it has none yet."""
     with _LOCK:
-        for name, known in _OPEN.items():
+        for name, known in _KNOWN.items():
             if known is handle:
                 return name
         name = uuid.uuid4().hex
-        _OPEN[name] = handle
+        _KNOWN[name] = handle
         return name
 
 
-def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> tuple[Memory, str]:
+def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> Memory:
     """The handle of a location: the one that is open already, else a new one."""
     with _LOCK:
-        if record is not None and (known := _alive(record)) is not None:
-            return known, record
+        if record is not None and (known := _alive(_KNOWN.get(record))) is not None:
+            return known
         if str(location) == IN_MEMORY:
             if record is not None:
                 raise ConfigurationError(
                     "This memory was kept in the memory of another process (or was closed) and cannot be opened again. "
                     "Use a folder, or give the handle: from_dict(data, memory=handle)."
                 )
-            name = uuid.uuid4().hex
-        else:
-            name = f"{Path(location).expanduser().absolute()} {json.dumps(options, sort_keys=True, default=repr)}"
-            if (known := _alive(name)) is not None:
-                return known, name
-        handle = Memory(location, **options)
-        _OPEN[name] = handle
-        return handle, name
+            return Memory(location, **options)
+        place = location if "://" in str(location) else Path(location).expanduser().absolute()
+        name = f"{place} {json.dumps(options, sort_keys=True, default=repr)}"
+        if (known := _alive(_OPEN.get(name))) is not None:
+            return known
+        handle = _OPEN[name] = Memory(location, **options)
+        return handle
 
 
-def _alive(name: str) -> Memory | None:
-    """The handle of that name, unless it was closed."""
-    handle = _OPEN.get(name)
+def _alive(handle: Memory | None) -> Memory | None:
+    """The handle, unless it was closed."""
     if handle is None:
         return None
     try:
@@ -130,18 +136,14 @@ def _alive(name: str) -> Memory | None:
 
 
 def location_of(memory: Memory) -> str:
-    """Where the record of a handle is, in the form its constructor takes."""
-    location = memory.stats().location
-    return location if location == IN_MEMORY else str(Path(location).parent)
-
-
-def checked(method: Callable[..., object], arguments: Mapping[str, Any], *, reserved: Iterable[str]) -> dict[str, Any]:
-    """Keyword arguments for a method of ``Memory``, known by name.
+    """Where another process finds the record of a handle.
 
     Raises:
-        ConfigurationError: one of them is unknown, or is set by this class itself.
+        ConfigurationError: nowhere, because it is in the memory of this one.
     """
-    known = set(inspect.signature(method).parameters) - {"self", *reserved}
-    if unknown := sorted(set(arguments) - known):
-        raise ConfigurationError(f"{unknown} cannot be given here; these can: {sorted(known)}.")
-    return dict(arguments)
+    if memory.location == IN_MEMORY:
+        raise ConfigurationError(
+            'This memory is in RAM (":memory:"), where no other process and no later one finds it again: it cannot be '
+            "serialised. Keep it in a folder: Memory(folder)."
+        )
+    return memory.location

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -14,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
-from mnemic import Message, pieces
+from mnemic import Memory, Message, pieces
 
 __all__ = [
     "ROLES", "Clean", "Said", "as_chat", "cleaned", "copied", "evidence", "holds", "is_call", "nameless", "news", "said",
@@ -24,8 +23,7 @@ __all__ = [
 ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant", "model": "assistant"}
 """Roles of people and models; the others (system, tool ...) are not evidence."""
 
-_RECALLED = re.compile(r"<memory (\S+)>\n.*?</memory \1>", re.DOTALL)
-_TEMPLATE = re.compile(r"<memory>\s.*</memory>", re.DOTALL)
+_TEMPLATE = ("<memory>\n", "</memory>")
 """What llama_index.core.memory.Memory puts around the content of its blocks."""
 
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
@@ -116,9 +114,9 @@ def _pieces(message: ChatMessage, clean: Clean) -> list[ChatMessage]:
     ]
 
 
-def cleaned(messages: Iterable[ChatMessage]) -> list[ChatMessage]:
+def cleaned(messages: Iterable[ChatMessage], memory: Memory) -> list[ChatMessage]:
     """Copies without injected memory; see ``without_recall``."""
-    return [clean for m in messages if (clean := without_recall(m)) is not None]
+    return [clean for m in messages if (clean := without_recall(m, memory)) is not None]
 
 
 def copied(message: ChatMessage) -> ChatMessage:
@@ -131,17 +129,19 @@ def copied(message: ChatMessage) -> ChatMessage:
     )
 
 
-def without_recall(message: ChatMessage) -> ChatMessage | None:
+def without_recall(message: ChatMessage, memory: Memory) -> ChatMessage | None:
     """A copy without the memory that was injected into it; None when nothing else was in it.
 
     The fence is the mark. It travels with the text wherever a framework puts it, whereas an entry of
     ``additional_kwargs`` is lost when messages are merged, and some providers reject fields they do not know.
     """
     clean = copied(message)
-    marked = [b for b in clean.blocks if isinstance(b, TextBlock) and "<memory " in b.text and _RECALLED.search(b.text)]
-    for block in marked:
-        whole = _TEMPLATE.fullmatch(block.text.strip())
-        block.text = "" if whole else _RECALLED.sub("", block.text).strip()
+    marked = False
+    for block in clean.blocks:
+        if isinstance(block, TextBlock) and (rest := memory.without_recalled(block.text)) != block.text:
+            begin, end = _TEMPLATE
+            whole = rest.startswith(begin) and rest.endswith(end)
+            block.text, marked = "" if whole else rest, True
     if marked:
         clean.blocks = [block for block in clean.blocks if not isinstance(block, TextBlock) or block.text]
     return None if marked and not clean.blocks else clean

@@ -7,29 +7,36 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 from mnemic import Memory, Message, NotFound
 
-__all__ = ["begin_next", "current"]
+__all__ = ["begin_next", "current", "session_of"]
+
+_SUFFIX = re.compile(r"#reset\d+$")
 
 
 def current(memory: Memory, name: str) -> str:
-    """The session a conversation is in: its name until it is reset, then ``"<name>#reset1"``, ``#reset2`` and so on."""
-    return _session(name, _resets(memory, name))
+    """The session a conversation is in: its name until it is reset, then ``"<name>#reset1"``, ``#reset2`` and so on.
+
+    A name that itself ends like that begins with ``#reset0`` behind it.
+    """
+    return session_of(name, _resets(memory, name))
 
 
 def begin_next(memory: Memory, name: str) -> Memory:
     """End the session a conversation is in, in every process and for good; returns a handle on the next one."""
     number = _resets(memory, name) + 1
-    following = memory.scoped(session=_session(name, number))
+    following = memory.scoped(session=session_of(name, number))
     mark = _mark(memory, name, number)
-    memory.add([Message(role="system", content="The conversation was reset.", id=mark, session=name)])
+    memory.add([Message(role="system", content="The conversation was reset.", id=mark, session=session_of(name, 0))])
     memory.forget(ids=[mark], reason="marks the reset of a conversation")
     return following
 
 
-def _session(name: str, resets: int) -> str:
-    return f"{name}#reset{resets}" if resets else name
+def session_of(name: str, resets: int) -> str:
+    """The session of a conversation that was reset so often. No two have one, whatever they are called."""
+    return f"{name}#reset{resets}" if resets or _SUFFIX.search(name) else name
 
 
 def _mark(memory: Memory, name: str, number: int) -> str:

@@ -21,9 +21,9 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
 
 from llama_index.memory.mnemic import _messages, _recall, _sessions
-from llama_index.memory.mnemic._binding import bind, checked, given_memory, location_of
+from llama_index.memory.mnemic._binding import bind, given_memory, location_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Memory
+from mnemic import Memory, checked_options
 
 __all__ = ["MnemicChatMemory"]
 
@@ -44,7 +44,7 @@ class MnemicChatMemory(BaseMemory):
     again, wherever it is handed back.
 
     Args:
-        memory: an open ``Memory``, or the folder of one.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user; with a
             folder ``"default"``, whom all share that name no user.
         project: a level between user and session; ``None``: the handle's.
@@ -53,6 +53,8 @@ class MnemicChatMemory(BaseMemory):
         token_limit: tokens of everything ``get`` returns together with ``initial_token_count``. The system messages it
             begins with and the last turn are kept whole, even if they alone are more.
         recall_tokens: at most this much of it, and half of what the last turn leaves, is recalled; 0: no recall.
+        min_evidence: what is graded lower is not recalled: ``weak`` recalls nothing where nothing bears on the message,
+            ``none`` what is nearest anyway. The text states its grade.
         insert_method: ``user`` or ``system``; some providers reject a second system message.
         search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
@@ -80,12 +82,13 @@ class MnemicChatMemory(BaseMemory):
 
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
-    memory: Memory | str | Path = "./memory"
+    memory: Memory | str | Path | None = None
     user: str | None = None
     project: str | None = None
     session_id: str | None = None
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
     recall_tokens: int = Field(default=2_000, ge=0)
+    min_evidence: Literal["strong", "weak", "none"] = "weak"
     insert_method: Literal["user", "system"] = "user"
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict)
@@ -97,6 +100,7 @@ class MnemicChatMemory(BaseMemory):
     _root: Memory = PrivateAttr()
     _named: bool = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
+    _options: dict[str, Any] = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
     _found: tuple[tuple[int, str, int, int], str] | None = PrivateAttr(default=None)
@@ -116,13 +120,16 @@ class MnemicChatMemory(BaseMemory):
 
     @field_validator("memory", mode="before")
     @classmethod
-    def _usable(cls, value: object) -> Memory | str | Path:
-        return given_memory(value)
+    def _usable(cls, value: object) -> Memory | str | Path | None:
+        return None if value is None else given_memory(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
-        checked(Memory.get_memory_context, self.search_kwargs, reserved=("query", "max_tokens", "exclude"))
+        self._options = checked_options(
+            Memory.get_memory_context, self.search_kwargs, own={"min_evidence": self.min_evidence},
+            reserved=("query", "max_tokens", "exclude"), what="search_kwargs",
+        )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
         bound = bind(
             self.memory, user=self.user, project=self.project, session=self.session_id, options=self.options,
@@ -146,7 +153,7 @@ class MnemicChatMemory(BaseMemory):
     @classmethod
     def from_defaults(
         cls,
-        memory: Memory | str | Path = "./memory",
+        memory: Memory | str | Path | None = None,
         *,
         chat_history: Sequence[ChatMessage] | None = None,
         llm: LLM | None = None,
@@ -156,8 +163,7 @@ class MnemicChatMemory(BaseMemory):
         """As the constructor, in the form chat engines call for ``memory_cls``.
 
         Args:
-            memory: an open ``Memory``, or the folder of one. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on
-                it: name the ``user``.
+            memory: see the class. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on it: name the ``user``.
             chat_history: how the conversation begins; stored like any other message, once.
             llm: gives the token limit, three quarters of its context window, when there is none.
             token_limit: see the class.
@@ -202,7 +208,7 @@ class MnemicChatMemory(BaseMemory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Append messages; see ``put``."""
         with self._lock:
-            mine = _messages.cleaned(messages)
+            mine = _messages.cleaned(messages, self._handle)
             self._store_said(mine)
             self._messages.extend(mine)
             self._turn += any(m.role == MessageRole.USER for m in mine)
@@ -211,7 +217,7 @@ class MnemicChatMemory(BaseMemory):
     def set(self, messages: list[ChatMessage]) -> None:
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
         with self._lock:
-            mine = _messages.cleaned(messages)
+            mine = _messages.cleaned(messages, self._handle)
             clean = self._handle.redacted
             if words := _messages.tellable(mine, clean):
                 said = _messages.spoken(words, clean)
@@ -242,14 +248,22 @@ class MnemicChatMemory(BaseMemory):
     # Serialisation: the buffer, and where to find the rest
 
     @field_serializer("memory")
-    def _dump_memory(self, value: Memory | str | Path) -> str:
-        return location_of(value) if isinstance(value, Memory) else str(value)
+    def _dump_memory(self, value: Memory | str | Path | None) -> str:
+        return value.location if isinstance(value, Memory) else str(value)
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
         """JSON values from which ``from_dict`` restores this memory: its buffer, its scope and where its record is.
 
-        ``from_dict(data, memory=handle)`` gives it another handle on the record.
+        ``from_dict(data, memory=handle)`` gives it another handle on the record. A password is not among them: whoever
+        restores a memory in PostgreSQL has it in the environment, or gives the handle.
+
+        Raises:
+            ConfigurationError: the record is in RAM.
         """
+        location_of(self._handle)
+        return self._dumped(**kwargs)
+
+    def _dumped(self, **kwargs: Any) -> dict[str, Any]:
         with self._lock:
             return super().to_dict(**{"mode": "json", **kwargs})
 
@@ -257,7 +271,7 @@ class MnemicChatMemory(BaseMemory):
         return type(self).from_dict, (self.to_dict(),)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> MnemicChatMemory:
-        return type(self).from_dict(self.to_dict(), memory=self._root, tokenizer_fn=self.tokenizer_fn)
+        return type(self).from_dict(self._dumped(), memory=self._root, tokenizer_fn=self.tokenizer_fn)
 
     # Inside
 
@@ -329,7 +343,7 @@ class MnemicChatMemory(BaseMemory):
             shown = _messages.spoken(_messages.tellable(window, clean), clean)
             known = _recall.shown_ids(self._handle, self._session, shown)
             text = _recall.recall(
-                self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self.search_kwargs
+                self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self._options
             )
             self._found = (key, text)
         return self._found[1]

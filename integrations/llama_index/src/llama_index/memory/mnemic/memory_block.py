@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import groupby, takewhile
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, field_validator
@@ -17,11 +17,11 @@ from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.memory import Memory as ChatHistory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 
-from llama_index.memory.mnemic import _messages, _recall
-from llama_index.memory.mnemic._binding import Binding, bind, checked, given_memory
+from llama_index.memory.mnemic import _messages, _recall, _sessions
+from llama_index.memory.mnemic._binding import Binding, bind, given_memory
 from llama_index.memory.mnemic._messages import Said
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
-from mnemic import Memory
+from mnemic import Memory, checked_options
 
 __all__ = ["MnemicMemoryBlock"]
 
@@ -40,10 +40,12 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     of a chat engine is not followed by such a question: ``aflush`` (or ``flush``) stores it; agents ask once more.
 
     Args:
-        memory: an open ``mnemic.Memory``, or the folder of one.
+        memory: an open ``mnemic.Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
         max_tokens: budget of the recalled text, by ``tokenizer_fn`` and by the handle's tokenizer.
+        min_evidence: what is graded lower is not recalled: ``weak`` recalls nothing where nothing bears on the message,
+            ``none`` what is nearest anyway. The text states its grade.
         search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
         options: with a folder: more arguments for ``mnemic.Memory``, such as ``{"embedder": "hashing"}``.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``.
@@ -62,10 +64,11 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     name: str = "long_term_memory"
     description: str | None = "What was said in earlier conversations."
     priority: int = 1
-    memory: Memory | str | Path = Field(default="./memory", exclude=True)
+    memory: Memory | str | Path | None = Field(default=None, exclude=True)
     user: str | None = None
     project: str | None = None
     max_tokens: int = Field(default=2_000, gt=0)
+    min_evidence: Literal["strong", "weak", "none"] = "weak"
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
     options: dict[str, Any] = Field(default_factory=dict, exclude=True)
     idle: bool = True
@@ -73,6 +76,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     _bound: Binding = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
+    _options: dict[str, Any] = PrivateAttr()
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
     _fed: OrderedDict[str, list[Said]] = PrivateAttr(default_factory=OrderedDict)
     _found: tuple[tuple[str, str, list[Said]], str] | None = PrivateAttr(default=None)
@@ -80,13 +84,16 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     @field_validator("memory", mode="before")
     @classmethod
-    def _usable(cls, value: object) -> Memory | str | Path:
-        return given_memory(value)
+    def _usable(cls, value: object) -> Memory | str | Path | None:
+        return None if value is None else given_memory(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""
         super().model_post_init(context)
-        checked(Memory.get_memory_context, self.search_kwargs, reserved=("query", "max_tokens", "exclude"))
+        self._options = checked_options(
+            Memory.get_memory_context, self.search_kwargs, own={"min_evidence": self.min_evidence},
+            reserved=("query", "max_tokens", "exclude"), what="search_kwargs",
+        )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
         self._bound = bind(self.memory, user=self.user, project=self.project, options=self.options)
         self.memory = self._bound.memory
@@ -137,12 +144,12 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
             self._feed(messages, self._session(session_id))
 
     def _session(self, name: str | None) -> str:
-        return name or self._bound.memory.scope.session or NO_SESSION
+        return _sessions.session_of(name or self._bound.memory.scope.session or NO_SESSION, 0)
 
     def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
         """Store what of the history is not stored yet, and was not stored here before: it may be erased since."""
         clean = self._bound.memory.redacted
-        history = _messages.tellable(_messages.cleaned(messages), clean)
+        history = _messages.tellable(_messages.cleaned(messages, self._bound.memory), clean)
         words, fed = _messages.spoken(history, clean), self._fed.get(session, [])
         if not words or (not ejected and fed == words):
             return
@@ -173,9 +180,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         if self._found is None or self._found[0] != key:
             memory = self._bound.memory.scoped(session=session)
             known = _recall.shown_ids(memory, session, shown)
-            again = partial(
-                _recall.recall, memory, query, count=self._count, exclude=known, arguments=self.search_kwargs
-            )
+            again = partial(_recall.recall, memory, query, count=self._count, exclude=known, arguments=self._options)
             text = again(self.max_tokens)
             self._found, self._shown[text] = (key, text), again
             while len(self._shown) > SHOWN:

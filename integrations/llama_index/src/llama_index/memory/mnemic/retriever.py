@@ -9,8 +9,8 @@ from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from llama_index.memory.mnemic._binding import bind, checked
-from mnemic import AsyncMemory, Hit, Memory, quoted
+from llama_index.memory.mnemic._binding import bind
+from mnemic import AsyncMemory, Hit, Memory, checked_options, quoted
 
 __all__ = ["MnemicRetriever"]
 
@@ -29,7 +29,7 @@ class MnemicRetriever(BaseRetriever):
     ``sent_at`` only; none of it is embedded.
 
     Args:
-        memory: an open ``Memory``, or the folder of one.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         k: at most how many nodes.
         user: whose memory this is; ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
@@ -44,7 +44,7 @@ class MnemicRetriever(BaseRetriever):
 
     def __init__(
         self,
-        memory: Memory | str | Path = "./memory",
+        memory: Memory | str | Path | None = None,
         *,
         k: int = 10,
         user: str | None = None,
@@ -54,7 +54,8 @@ class MnemicRetriever(BaseRetriever):
         **search_kwargs: Any,
     ) -> None:
         self.k = k
-        self._search_kwargs = checked(Memory.search, search_kwargs, reserved=("query", "k"))
+        checked_options(Memory.search, search_kwargs, own={"k": k}, reserved=("query",))
+        self._search_kwargs = search_kwargs
         self._bound = bind(memory, user=user, project=project, options=options)
         self._memory = self._bound.memory
         self._async_memory = AsyncMemory.over(self._memory)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
 from llama_index.memory.mnemic._binding import bind
-from mnemic import AsyncMemory, Hit, Memory, Receipt, Receipts, SearchResult, quoted
+from mnemic import AsyncMemory, Hit, Memory, Receipt, Receipts, SearchResult, checked_options, quoted
 
 __all__ = ["MnemicToolSpec"]
 
@@ -25,7 +25,7 @@ class MnemicToolSpec(BaseToolSpec):
     which the agents of LlamaIndex tell to the model.
 
     Args:
-        memory: an open ``Memory``, or the folder of one.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
         user: whose memory this is; ``None``: the handle's user.
         project: a level between user and session; ``None``: the handle's.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``.
@@ -44,13 +44,14 @@ class MnemicToolSpec(BaseToolSpec):
 
     def __init__(
         self,
-        memory: Memory | str | Path = "./memory",
+        memory: Memory | str | Path | None = None,
         *,
         user: str | None = None,
         project: str | None = None,
         options: dict[str, Any] | None = None,
         max_results: int = 50,
     ) -> None:
+        checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
         self._bound = bind(memory, user=user, project=project, options=options)
         self._memory, self._face = self._bound.memory, AsyncMemory.over(self._bound.memory)
         self._most = max_results

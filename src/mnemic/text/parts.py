@@ -1,0 +1,123 @@
+"""Messages in parts, as chat APIs have them: what was said, and what of it is no text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from mnemic.errors import InvalidInput
+from mnemic.text.showing import described
+
+__all__ = ["joined"]
+
+_TEXTS = ("text", "input_text", "output_text")
+_MEDIA = {
+    "audio": "audio", "audio_url": "audio", "document": "file", "file": "file", "image": "image", "image_url": "image",
+    "input_audio": "audio", "input_file": "file", "input_image": "image", "media": "file", "video": "video",
+    "video_url": "video",
+}  # fmt: skip
+_UNSAID = frozenset(
+    {
+        "function_call",
+        "reasoning",
+        "redacted_thinking",
+        "server_tool_use",
+        "thinking",
+        "tool_call",
+        "tool_result",
+        "tool_use",
+    }
+)
+"""Kinds of parts that are nobody's words."""
+
+_ADDRESS = ("url", "uri", "image_url", "audio_url", "video_url", "file_url")
+_NAME = ("filename", "file_name", "name", "path", "file_id")
+_DATA = ("data", "base64", "file_data", "image")
+_TYPE = ("media_type", "mime_type", "image_mimetype", "format")
+_CAPTION = ("caption", "alt", "alt_text", "description")
+LONGEST = 500
+"""Characters of a reference that are kept."""
+
+
+def joined(
+    parts: Iterable[object], place: str, *, kind: str = "type", joint: str = "\n"
+) -> tuple[str, tuple[str, ...]]:
+    """The text of a message in parts, and the kinds of its parts that are not text.
+
+    An image, a recording or a file is told by its reference and its caption, such as ``[image: https://...]``; one that
+    comes with its data by what it is, such as ``[image: image/png, 34 kB]``. Reasoning and calls of tools are nobody's
+    words, and give nothing; a part of another kind is told by its kind.
+
+    Args:
+        parts: strings, and objects with a kind.
+        place: of the list, for errors.
+        kind: the field that tells the kind.
+        joint: what stands between two texts; what is no text stands on a line of its own.
+
+    Raises:
+        InvalidInput: a part is neither a string nor an object, or a text has none.
+    """
+    said = ""
+    others: dict[str, None] = {}
+    broken = False
+    for number, item in enumerate(parts):
+        part = _part(item, f"{place}[{number}]", kind)
+        name = str(part.get(kind, "text" if "text" in part else "part"))
+        is_text = name in _TEXTS
+        if is_text:
+            text = _words(part, f"{place}[{number}]")
+        else:
+            others[name] = None
+            text = "" if name in _UNSAID else _told(name, part)
+        if text or is_text:
+            between = "\n" if broken or not is_text else joint
+            said, broken = (f"{said}{between}{text}" if said else text), not is_text
+    return said, tuple(others)
+
+
+def _part(item: object, place: str, kind: str) -> Mapping[str, object]:
+    if isinstance(item, str):
+        return {kind: "text", "text": item}
+    if not isinstance(item, Mapping):
+        raise InvalidInput(f"{place} must be an object, not {described(item)}.")
+    return cast("Mapping[str, object]", item)
+
+
+def _words(part: Mapping[str, object], place: str) -> str:
+    text = part.get("text")
+    if not isinstance(text, str):
+        raise InvalidInput(
+            f"{place}.text is missing." if text is None else f"{place}.text must be a string, not {described(text)}."
+        )
+    return text
+
+
+def _told(name: str, part: Mapping[str, object]) -> str:
+    """What stands for a part that is no text."""
+    values = [part, *(cast("Mapping[str, object]", value) for value in part.values() if isinstance(value, Mapping))]
+    reference, caption = _reference(values) if name in _MEDIA else "", _first(values, _CAPTION)
+    told = f"[{_MEDIA.get(name, name[:LONGEST])}{f': {reference}' if reference else ''}]"
+    return f"{told} {caption}" if caption else told
+
+
+def _reference(values: Sequence[Mapping[str, object]]) -> str:
+    address = _first(values, _ADDRESS)
+    if address.startswith("data:"):
+        head, _, data = address.partition(",")
+        return _sized(head.removeprefix("data:").partition(";")[0], data)
+    data = next((value[key] for value in values for key in _DATA if isinstance(value.get(key), (str, bytes))), None)
+    if not address and isinstance(data, (str, bytes)):
+        return _sized(_first(values, _TYPE), data)
+    return (address or _first(values, _NAME))[:LONGEST]
+
+
+def _first(values: Sequence[Mapping[str, object]], keys: Sequence[str]) -> str:
+    """The first text under one of the keys."""
+    found = (value.get(key) for key in keys for value in values)
+    return next((text for text in found if isinstance(text, str) and text), "")
+
+
+def _sized(media_type: str, data: str | bytes) -> str:
+    """What data is, and how much: text is base64, of which four characters are three bytes."""
+    size = len(data) if isinstance(data, bytes) else len(data) * 3 // 4
+    return ", ".join(filter(None, (media_type[:LONGEST], f"{-(-size // 1000):,} kB")))

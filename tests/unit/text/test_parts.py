@@ -1,0 +1,60 @@
+"""Messages in parts: what was said, and what of it is no text."""
+
+import pytest
+
+from mnemic import InvalidInput, Memory
+from mnemic.text.parts import joined
+
+PIXELS = "A" * 45_000
+
+PARTS = [
+    (["Look", {"type": "text", "text": "at this"}], "Look\nat this", ()),
+    ([{"type": "image_url", "image_url": {"url": "https://x.example/a.png", "detail": "low"}}], "[image: https://x.example/a.png]", ("image_url",)),
+    ([{"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}}], "[image: image/png, 34 kB]", ("image_url",)),
+    ([{"type": "input_image", "image_url": f"data:image/png;base64,{PIXELS}"}], "[image: image/png, 34 kB]", ("input_image",)),
+    ([{"type": "image", "source": {"type": "base64", "media_type": "image/webp", "data": PIXELS}}], "[image: image/webp, 34 kB]", ("image",)),
+    ([{"type": "image", "source": {"type": "url", "url": "https://x.example/b"}, "caption": "a lake"}], "[image: https://x.example/b] a lake", ("image",)),
+    ([{"type": "image", "base64": PIXELS, "mime_type": "image/png"}], "[image: image/png, 34 kB]", ("image",)),
+    ([{"type": "image", "data": b"x" * 1_001}], "[image: 2 kB]", ("image",)),
+    ([{"type": "input_audio", "input_audio": {"data": PIXELS, "format": "wav"}}], "[audio: wav, 34 kB]", ("input_audio",)),
+    ([{"type": "file", "file": {"filename": "plan.pdf", "file_id": "f1"}}], "[file: plan.pdf]", ("file",)),
+    ([{"type": "image"}, {"type": "hologram", "url": "x"}], "[image]\n[hologram]", ("image", "hologram")),
+    ([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Yes."}, {"type": "tool_use", "name": "f"}], "Yes.", ("thinking", "tool_use")),
+    ([], "", ()),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("parts", "text", "others"), PARTS)
+def test_what_is_said_in_parts(parts, text, others):
+    assert joined(parts, "content") == (text, others)
+
+
+def test_a_sentence_over_several_parts_is_one_and_an_image_stands_on_its_own_line():
+    parts = ["I live ", "in Lisbon.", {"type": "image", "url": "u"}, "See?"]
+    assert joined(parts, "content", joint="")[0] == "I live in Lisbon.\n[image: u]\nSee?"
+    assert joined([{"block_type": "image", "url": "u"}], "blocks", kind="block_type")[0] == "[image: u]"
+
+
+@pytest.mark.parametrize("parts", [[7], ["x", None], [{"type": "text"}], [{"type": "text", "text": 3}]])
+def test_a_part_that_is_none_is_named(parts):
+    with Memory(":memory:", embedder="hashing") as memory:
+        with pytest.raises(InvalidInput, match=rf"content\[{len(parts) - 1}\]"):
+            memory.add([{"role": "user", "content": parts}])
+        assert memory.messages() == []
+
+
+def test_a_memory_takes_messages_as_chat_apis_have_them():
+    said = {
+        "role": "user",
+        "content": [
+            {"type": "text", "text": "My dog Rex."},
+            {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXELS}"}},
+            {"type": "image_url", "image_url": {"url": "https://x.example/rex.png?token=ghp_" + "a1B2" * 9}},
+        ],
+    }
+    with Memory(":memory:", embedder="hashing") as memory:
+        (receipt,) = memory.add([said])
+        assert receipt.outcome == "stored"
+        text = memory.messages()[0].content
+    assert text.startswith("My dog Rex.\n[image: image/png, 34 kB]\n[image: https://x.example/rex.png?token=")
+    assert "ghp_" not in text  # an address is looked through for secrets like any text
