@@ -187,7 +187,7 @@ def _result(engine: Engine, scope: Scope, ask: _Ask, view: View, found: _Found) 
     grade = retrieval.grade(pool, first.order, model=found.model, searched=int(np.count_nonzero(found.allowed)))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.behind.instead)))
     if query.quality and query.recipe.quality:
-        first = _newest_first(engine, view, query, first)
+        first = _newest_first(engine, view, query, pool, first)
     pages = itertools.chain([first], _further(view, found.question, found.standing.shown, pool.rows))
     hits = _hits(engine, scope.user, view, query, pages, found.behind)
     return SearchResult(hits, grade.evidence, grade.probability)
@@ -288,15 +288,19 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
     )
 
 
-def _newest_first(engine: Engine, view: View, query: Query, ranked: _Ranked) -> _Ranked:
+def _newest_first(engine: Engine, view: View, query: Query, pool: Pool, ranked: _Ranked) -> _Ranked:
     """The first hits with what was said last of the matter that is asked about before what was said of it earlier."""
     order = ranked.order.copy()
     places = np.arange(min(LOOKED_AT, len(order)))
     if "echo" in ranked.signals:  # whoever asks the same again tells nothing newer
         places = places[ranked.signals["echo"][order[places]] == 0]
     first = order[places]
-    docs = ranked.docs[first].tolist()
-    again = newest_first(engine, view, query, docs, ranked.vectors[first], ranked.signals["dense"][first].tolist())
+    vectors = ranked.vectors[first]
+    if pool.assisted[first].all():
+        again = retrieval.latest_first(pool, first, ranked.scores[first], vectors)
+    else:
+        docs = ranked.docs[first].tolist()
+        again = newest_first(engine, view, query, docs, vectors, ranked.signals["dense"][first].tolist())
     order[places] = first[again]
     return replace(ranked, order=order)
 

@@ -4,6 +4,7 @@ from mnemic.retrieval.evidence import Grade, grade
 from mnemic.retrieval.folding import Folded
 from mnemic.retrieval.hits import falling, hit_from
 from mnemic.retrieval.pool import HERE, Pool, ascending, neighbours, top
+from mnemic.retrieval.recency import latest_first
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "falling",
     "grade",
     "hit_from",
+    "latest_first",
     "neighbours",
     "recipe_named",
     "score",

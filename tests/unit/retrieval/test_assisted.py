@@ -101,3 +101,18 @@ def minilm_memory():
             )
         assert np.isfinite(memory.search("budget").probability)
         yield memory
+
+
+def test_of_two_values_of_one_matter_the_later_comes_first(memory):
+    memory.add_exchange("My Zotero library has 45 sources now, can you help me sort them?", ANSWER, session="a")
+    memory.add_exchange("My Zotero library has 52 sources now, can you help me sort them?", ANSWER, session="a")
+    memory.add_exchange("How do I cook rice?", ANSWER, session="b")
+    found = memory.search("How many sources are in my Zotero library?")
+    assert "52" in found[0].text
+    assert "45" in found[1].text
+
+
+def test_what_says_little_of_the_question_stays_behind_however_late_it_came(memory):
+    memory.add_exchange("My dentist is Dr. Costa in Porto, can you note that down?", ANSWER, session="a")
+    memory.add_exchange("Porto is sunny today, what should I wear?", ANSWER, session="a")
+    assert "Costa" in memory.search("Who is my dentist in Porto?")[0].text
