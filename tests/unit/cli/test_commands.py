@@ -48,12 +48,12 @@ class TestImport:
         assert "... and 5 more" in run.out
 
     def test_what_is_no_text_is_told_and_no_failure(self, mnemic, write):
-        picture = {"role": "user", "content": [{"type": "image_url", "image_url": {}}]}
-        run = mnemic("import", write([picture, {"role": "user", "content": "Hi"}]))
+        call = {"role": "assistant", "content": [{"type": "tool_use", "name": "look"}]}
+        run = mnemic("import", write([call, {"role": "user", "content": "Hi"}]))
         assert run.code == 0
         assert "1 stored, 0 already there, 0 rejected, 1 without text" in run.out
         assert "2 have no time and are dated now" in run.out
-        assert "not text, left out: image_url (1)" in run.out
+        assert "not text, left out: tool_use (1)" in run.out
 
     def test_malformed_files_change_nothing(self, chat, mnemic, write, folder):
         run = mnemic("import", write([*chat, {"role": "user"}]))
