@@ -26,6 +26,8 @@ __all__ = ["Question", "asked", "candidates", "pooled"]
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 
+ECHO = 1
+"""Words by which a question may go beyond the query and still only ask the same."""
 NEIGHBOURS_OF = 50
 """How many of each search's best bring their neighbouring turns into the pool."""
 
@@ -104,17 +106,22 @@ def pooled(
     asked = _asked_periods(c, query)
     counts, in_session, idf = _counted(view, question, rows, at)
     dense = np.zeros(len(c) + 1, np.float32) if meaning is None else np.append(meaning, np.float32(0.0))
+    own = dense[rows]
     asks = (c.padded("traits")[before] & cues.ASKS) > 0
-    agent = c.agents[rows]
+    agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
+    more = c.length[rows] - (counts[:, HERE] > 0).sum(axis=1)
+    echo = assisted & ((c.traits[rows] & cues.QUESTION) > 0) & (more <= ECHO)
+    dense[rows[echo]] = 0.0
     other = np.where(agent, before, at[:, HERE + 1])
     return Pool(
         rows=rows,
-        dense=np.maximum(dense[rows], _placed(rows, lifted, -1.0)),
+        dense=np.maximum(own, _placed(rows, lifted, -1.0)),
         dense_before=dense[before] * asks,
         dense_session=_best_of_session(c, dense, corpus.rows, rows),
         dense_reply=np.where(c.group[rows] > 0, dense[other], dense[rows]),
         agent=agent,
-        assisted=c.assisted[c.group[rows]],
+        assisted=assisted,
+        echo=echo,
         bm25=question.words[rows],
         counts=counts,
         lengths=c.padded("length")[at],

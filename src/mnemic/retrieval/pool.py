@@ -32,6 +32,8 @@ class Pool:
             of the exchange, the answer to what a person said or the request that an agent answers.
         agent: (m,) true for what an assistant, a tool or the system said; ``assisted``: (m,) true for a turn of a
             conversation in which one of these speaks, and for other records where most conversations are such.
+        echo: (m,) true for a question of an assisted conversation that says hardly more than the query. What it is near to
+            counts neither for its conversation nor for its answer.
         bm25: (m,) BM25 of the candidate.
         counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
         lengths: (m, 7) content terms of those turns.
@@ -55,6 +57,7 @@ class Pool:
     dense_reply: Floats
     agent: NDArray[np.bool_]
     assisted: NDArray[np.bool_]
+    echo: NDArray[np.bool_]
     bm25: Floats
     counts: Floats
     lengths: Floats

@@ -81,7 +81,7 @@ CONVERSATION = Recipe(
     },
     assisted={
         "dense": 3.6, "session_dense": 5.0, "reply": 2.4, "said": 2.2, "date": 1.4, "person": 3.2, "request_length": -1.2,
-        "echo": -10.0,
+        "echo": -5.0,
     },
     spread=0.6,
     quality={"importance": 0.2, "recency": 0.1, "tier": 0.1, "level": 0.2},

@@ -25,7 +25,6 @@ Signal = Callable[[Pool], Floats]
 _CREDITS = np.array([0.3, 0.5, 0.8, 1.0, 0.5, 0.3, 0.2], np.float32)
 _IN_SESSION = 0.3
 _LONGEST = 25
-_MORE = 1
 _DAYS_AFTER, _DAYS_BEFORE, _TOLD = 10.0, 5.0, 0.4
 _HALF_LIFE_DAYS = 30.0
 _MICROSECONDS_A_DAY = 86_400_000_000
@@ -122,8 +121,7 @@ def request_length(pool: Pool) -> Floats:
 
 def echo(pool: Pool) -> Floats:
     """1 for a question that says hardly more than the query does: to have asked the same before is no answer."""
-    more = pool.words - (pool.counts[:, HERE] > 0).sum(axis=1)
-    return (((pool.traits & cues.QUESTION) > 0) & (more <= _MORE)).astype(np.float32)
+    return pool.echo.astype(np.float32)
 
 
 def question(pool: Pool) -> Floats:

@@ -31,7 +31,7 @@ def make_pool(seed, size=None, **values):
     days = rng.integers(1, 800_000, m)
     random = {
         "rows": np.sort(rng.choice(1_000, m, replace=False)).astype(np.intp), "dense": floats(-1, 1), "dense_before": floats(-1, 1),
-        "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
+        "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "echo": rng.random(m) < 0.1, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
         "lengths": rng.integers(0, 60, (m, 7)).astype(f4), "in_session": rng.random((m, terms)) < 0.5, "idf": floats(0, 1, terms),
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
         "asked_for": int(rng.integers(0, 64)), "days": days,
@@ -282,7 +282,8 @@ class TestGrade:
         order = np.random.default_rng(seed).permutation(len(pool))
         found = grade(pool, order, model=model)
         assert 0 <= found.probability <= 1 + 1e-6
-        word = "none" if found.probability < 0.17 else "weak" if found.probability < 0.6 else "strong"
+        assisted = len(pool) and model == evidence.CALIBRATED_FOR and pool.assisted[order[:10]].mean() > 0.5
+        word = "none" if found.probability < (0.3 if assisted else 0.17) else "weak" if found.probability < 0.6 else "strong"
         assert found.evidence == word
 
     @RUN
