@@ -201,13 +201,21 @@ def test_turns_go_to_those_who_came_first():
     assert order == [0, 1, 2, 3, 4, "again"]
 
 
+@pytest.fixture
+def interruptible():
+    """Interrupts as in a program: workers of pytest-xdist ignore them."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads on this system")
-def test_an_interrupt_while_waiting_lets_the_others_go_on():
+def test_an_interrupt_while_waiting_lets_the_others_go_on(interruptible):
     road, leave, order = Traffic(), threading.Event(), []
 
     def hold():
         with road.turn():
-            leave.wait()
+            leave.wait(30)
 
     def follow(last):
         queued(road, last)

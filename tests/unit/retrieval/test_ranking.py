@@ -283,7 +283,13 @@ class TestGrade:
         found = grade(pool, order, model=model)
         assert 0 <= found.probability <= 1 + 1e-6
         assisted = len(pool) and model == evidence.CALIBRATED_FOR and pool.assisted[order[:10]].mean() > 0.5
-        word = "none" if found.probability < (0.3 if assisted else 0.17) else "weak" if found.probability < 0.6 else "strong"
+        word = (
+            "none"
+            if found.probability < (0.3 if assisted else 0.17)
+            else "weak"
+            if found.probability < 0.6
+            else "strong"
+        )
         assert found.evidence == word
 
     @RUN
