@@ -24,6 +24,7 @@ from mnemic.safety.trust import Turnstile, is_trusted
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
 from mnemic.text.terms import clean
+from mnemic.text.tongues import is_english
 from mnemic.types import Emotion, Episode, Filters, Hit, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
 __all__ = ["search"]
@@ -38,6 +39,9 @@ PAGE = 1_000
 
 LINKED = 3.0
 """Weight of nearness over links with ``expand_links``, in recipes that do not weigh it themselves."""
+
+READ = 1_000
+"""Characters of a hit by which its language is told."""
 
 RERANKED = 50
 """How many of the first hits a reranker reads, whatever k is."""
@@ -95,9 +99,17 @@ def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     vectors = [vector for one in (query.text, *wordings) if (vector := engine.embed_query(one, view)) is not None]
     ask = _Ask(query, wordings, vectors)
     result = (_widening if query.filters.reach == "auto" else _ranked)(engine, scope, ask, view)
+    if engine.embedder.id == retrieval.CALIBRATED_FOR and not _in_english(query, result):
+        graded = retrieval.unsure(result.evidence, result.probability)
+        result = replace(result, evidence=graded.evidence, probability=graded.probability)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
     return replace(result, hits=retrieval.falling(result.hits, result.probability))
+
+
+def _in_english(query: Query, result: SearchResult) -> bool:
+    """Whether question and first hit are of the language that the default model was trained on."""
+    return is_english(query.text) and all(is_english(hit.text[:READ]) for hit in result.hits[:1])
 
 
 def _widening(engine: Engine, scope: Scope, ask: _Ask, view: View) -> SearchResult:

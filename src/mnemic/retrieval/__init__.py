@@ -1,6 +1,6 @@
 """Query to ranked hits: signals over a pool of candidates, fused by a recipe. Pure functions on arrays."""
 
-from mnemic.retrieval.evidence import Grade, grade
+from mnemic.retrieval.evidence import CALIBRATED_FOR, Grade, grade, unsure
 from mnemic.retrieval.folding import Folded
 from mnemic.retrieval.hits import falling, hit_from
 from mnemic.retrieval.pool import HERE, Pool, ascending, neighbours, top
@@ -8,6 +8,7 @@ from mnemic.retrieval.recency import latest_first
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
 __all__ = [
+    "CALIBRATED_FOR",
     "HERE",
     "RECIPES",
     "Folded",
@@ -23,4 +24,5 @@ __all__ = [
     "recipe_named",
     "score",
     "top",
+    "unsure",
 ]

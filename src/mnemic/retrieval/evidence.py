@@ -30,7 +30,7 @@ from mnemic.retrieval.signals import SIGNALS, own_coverage
 from mnemic.types import Evidence
 from mnemic.vectors import dot
 
-__all__ = ["CALIBRATED_FOR", "Grade", "grade"]
+__all__ = ["CALIBRATED_FOR", "Grade", "grade", "unsure"]
 
 CALIBRATED_FOR = "all-MiniLM-L6-v2"
 """The embedder whose cosines the coefficients were fitted on."""
@@ -71,6 +71,11 @@ def _assisted(pool: Pool, order: NDArray[np.intp], searched: int) -> Grade:
     near, apart = float(pool.dense[first].mean()), float(merit.max() - merit.min())
     sum_ = _ASSISTED_INTERCEPT + _NEAR * near + _APART * apart + _TOGETHER * together
     return _named(1.0 / (1.0 + math.exp(-sum_)), _ASSISTED_WEAK)
+
+
+def unsure(evidence: Evidence, probability: float) -> Grade:
+    """A grade that says ``weak`` at most: for languages that the embedder does not know."""
+    return Grade("weak" if evidence == "strong" else evidence, min(probability, STRONG - 0.01))
 
 
 def grade(pool: Pool, order: NDArray[np.intp], *, model: str | None, searched: int = _USUAL) -> Grade:

@@ -116,3 +116,20 @@ def test_what_says_little_of_the_question_stays_behind_however_late_it_came(memo
     memory.add_exchange("My dentist is Dr. Costa in Porto, can you note that down?", ANSWER, session="a")
     memory.add_exchange("Porto is sunny today, what should I wear?", ANSWER, session="a")
     assert "Costa" in memory.search("Who is my dentist in Porto?")[0].text
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("Vivo en Lisboa con mi hermana desde marzo.", "¿Dónde vivo con mi hermana en Lisboa?"),
+        ("我住在里斯本。", "我住在里斯本吗？"),
+        ("Ich wohne mit meiner Schwester in Lissabon.", "Where do I live with my sister, in Lissabon?"),
+    ],
+)
+def test_in_a_language_that_the_model_does_not_know_the_grade_is_weak_at_most(said, asked):
+    with Memory(":memory:", user="ana") as memory:
+        memory.add_exchange(said, "OK.", session="a")
+        found = memory.search(asked)
+        assert found[0].text == said
+        assert found.evidence in {"weak", "none"}
+        assert found.probability < 0.6
