@@ -27,8 +27,10 @@ STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
 MEMO = 32  # masks kept of one state of the records; the same filters come again and again
-AGENTS = ("assistant", "ai", "tool", "function", "system", "developer")
-"""Roles of messages that no person wrote, unless they carry a name."""
+ASSISTANTS = ("assistant", "ai")
+"""Roles of what no person wrote, unless it carries a name: two people who chat are stored as user and assistant as well."""
+PROGRAMS = ("tool", "function", "system", "developer")
+"""Roles of what no person wrote, whatever its name."""
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -174,14 +176,17 @@ class Columns:
 
     @property
     def agents(self) -> NDArray[np.bool_]:
-        """The messages of an assistant, a tool or the system. Whoever has a name is taken for a person. Not to be changed."""
+        """The messages of an assistant without a name, of a tool or of the system. Not to be changed."""
         found = self.memo.get(("agents",))
         if found is None:
-            roles = np.zeros(len(self.names.label), np.bool_)
-            roles[[code for role in AGENTS if (code := self.names.label.get(role)) >= 0]] = True
-            found = roles[self.label] & (self.speaker == 0) & (self.kind == KINDS["message"])
-            self.memo["agents",] = found
+            nameless = self._said_as(ASSISTANTS) & (self.speaker == 0)
+            found = self.memo["agents",] = (nameless | self._said_as(PROGRAMS)) & (self.kind == KINDS["message"])
         return found
+
+    def _said_as(self, roles: Sequence[str]) -> NDArray[np.bool_]:
+        table = np.zeros(len(self.names.label), np.bool_)
+        table[[code for role in roles if (code := self.names.label.get(role)) >= 0]] = True
+        return table[self.label]
 
     @property
     def assisted(self) -> NDArray[np.bool_]:

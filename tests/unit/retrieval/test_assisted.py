@@ -27,10 +27,11 @@ def test_who_speaks_is_read_off_the_roles(memory):
     memory.add_exchange("I moved to Lisbon.", "Noted.", session="a")
     memory.add([Message(role="user", content="Hi Ben", name="Ana", session="b")])
     memory.add([Message(role="assistant", content="Hi Ana", name="Ben", session="b")])
+    memory.add([Message(role="tool", content="12 degrees", name="weather", session="c")])
     memory.remember("Ana lives in Lisbon")
     agents, assisted = kinds(memory)
-    assert agents == [False, True, False, False, False]
-    assert assisted[:4] == [True, True, False, False]
+    assert agents == [False, True, False, False, True, False]
+    assert assisted[:5] == [True, True, False, False, True]
 
 
 def test_a_memory_goes_with_most_turns(memory):
