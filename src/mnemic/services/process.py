@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from threading import Lock
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import ref
 
 if TYPE_CHECKING:
@@ -30,10 +30,15 @@ def process_lock() -> Lock:
 
 
 def _free() -> None:
+    """Free every lock, as the standard library frees its own.
+
+    To release those that are locked() is not enough: a thread of the parent may have been given the lock and not yet said so,
+    because it was waiting for the interpreter that forked.
+    """
     for held in tuple(_LOCKS):
-        lock = held()
-        if lock is not None and lock.locked():
-            lock.release()
+        lock: Any = held()
+        if lock is not None:
+            lock._at_fork_reinit()  # noqa: SLF001 - see concurrent.futures.thread, which has no other way either
 
 
 if hasattr(os, "register_at_fork"):
