@@ -244,7 +244,7 @@ def test_a_fault_loses_nothing_and_the_next_run_is_whole(opened, stage, kind, ti
     found = memory.search("where does Ana live", expand_query=True)
     sound(memory)
     assert (report.messages, report.waiting) == (len(TALK), 0)
-    assert found[0].id == "m0"
+    assert "m0" in [hit.id for hit in found[:2]]
     assert any("Miso" in record.content for record in memory.list())
     assert REMEMBERED in {record.content for record in memory.list()}
     usage = memory.stats().llm

@@ -244,9 +244,9 @@ class Model:
         held = self.items[user][id]
         if not held.live:
             self.put(user, replace(held, absorbed=False))
-            return "stored" if held.absorbed else "duplicate"
+            return "forgotten" if held.absorbed else "duplicate"
         self.put(user, replace(held, status="archived", before=held.status))
-        return "stored"
+        return "forgotten"
 
     def restore(self, user: str, id: str) -> str:
         """Back to the tier it had; what had been replaced holds again once all that replaced it is forgotten."""
@@ -255,7 +255,7 @@ class Model:
             if held.kind == "memory" and held.believed and self.twin(user, held):
                 return "rejected"
             self.put(user, replace(held, status=held.before, absorbed=False))
-            return "stored"
+            return "restored"
         later = [edge for edge in links if edge[1:] == (id, "supersedes")]
         loose = not later and id not in self.unlinked[user]
         if held.believed or loose or any(self.items[user][edge[0]].live for edge in later):
@@ -266,7 +266,7 @@ class Model:
         self.put(user, item)
         for edge in later:
             del links[edge]
-        return "stored"
+        return "restored"
 
     def telling(self, user: str, name: str) -> list[Item]:
         """The episodes that tell of a message."""

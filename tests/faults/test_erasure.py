@@ -408,4 +408,4 @@ def test_a_consolidated_text_that_could_not_be_taken_back_goes_along(tmp_path, f
         nothing_tells(memory)
         assert memory.get("stays").status == ("archived" if forgotten else "short_term")
         if forgotten:
-            assert memory.restore("stays")[0].outcome == "stored"
+            assert memory.restore("stays")[0].outcome == "restored"

@@ -57,7 +57,7 @@ def done(memory, name, deed, texts):
     else:
         ((id_, text),) = texts.items()
         receipts = [memory.remember(text, id=id_) if deed == "remember" else memory.update(id_, content=text)]
-    stored = {receipt.id for receipt in receipts if receipt.outcome == "stored"}
+    stored = {receipt.id for receipt in receipts if receipt.changed}
     return {id_: text for id_, text in texts.items() if id_ in stored}
 
 

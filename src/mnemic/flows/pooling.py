@@ -109,8 +109,8 @@ def pooled(
     own = dense[rows]
     asks = (c.padded("traits")[before] & cues.ASKS) > 0
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
-    more = c.length[rows] - (counts[:, HERE] > 0).sum(axis=1)
-    echo = assisted & ((c.traits[rows] & cues.QUESTION) > 0) & (more <= ECHO)
+    shared = (counts[:, HERE] > 0).sum(axis=1)
+    echo = assisted & ((c.traits[rows] & cues.QUESTION) > 0) & (shared > 0) & (c.length[rows] - shared <= ECHO)
     dense[rows[echo]] = 0.0
     other = np.where(agent, before, at[:, HERE + 1])
     return Pool(
@@ -118,7 +118,7 @@ def pooled(
         dense=np.maximum(own, _placed(rows, lifted, -1.0)),
         dense_before=dense[before] * asks,
         dense_session=_best_of_session(c, dense, corpus.rows, rows),
-        dense_reply=np.where(c.group[rows] > 0, dense[other], dense[rows]),
+        dense_reply=np.where(c.group[rows] > 0, dense[other], np.float32(0.0)),
         agent=agent,
         assisted=assisted,
         echo=echo,

@@ -307,12 +307,10 @@ def _newest_first(engine: Engine, view: View, query: Query, pool: Pool, ranked: 
     if "echo" in ranked.signals:  # whoever asks the same again tells nothing newer
         places = places[ranked.signals["echo"][order[places]] == 0]
     first = order[places]
-    vectors = ranked.vectors[first]
-    if pool.assisted[first].all():
+    docs, vectors = ranked.docs[first].tolist(), ranked.vectors[first]
+    again = newest_first(engine, view, query, docs, vectors, ranked.signals["dense"][first].tolist())
+    if again == sorted(again) and pool.assisted[first].all():
         again = retrieval.latest_first(pool, first, ranked.scores[first], vectors)
-    else:
-        docs = ranked.docs[first].tolist()
-        again = newest_first(engine, view, query, docs, vectors, ranked.signals["dense"][first].tolist())
     order[places] = first[again]
     return replace(ranked, order=order)
 

@@ -29,7 +29,7 @@ class Pool:
         rows: (m,) row of each candidate in the catalog, ascending.
         dense: (m,) cosine with the query; ``dense_before``: (m,) that of the turn before if it asks something, else 0;
             ``dense_session``: (m,) the highest of the candidate's conversation; ``dense_reply``: (m,) that of the other half
-            of the exchange, the answer to what a person said or the request that an agent answers.
+            of the exchange, the answer to what a person said or the request that an agent answers; 0 outside of a conversation.
         agent: (m,) true for what an assistant, a tool or the system said; ``assisted``: (m,) true for a turn of a
             conversation in which one of these speaks, and for other records where most conversations are such.
         echo: (m,) true for a question of an assisted conversation that says hardly more than the query. What it is near to
