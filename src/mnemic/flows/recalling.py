@@ -43,6 +43,9 @@ LINKED = 3.0
 READ = 1_000
 """Characters of a hit by which its language is told."""
 
+STATEMENT = 10
+"""Words up to which a turn is a plain statement, compared by what it says of whom; requests are longer and say many things."""
+
 RERANKED = 50
 """How many of the first hits a reranker reads, whatever k is."""
 
@@ -307,10 +310,13 @@ def _newest_first(engine: Engine, view: View, query: Query, pool: Pool, ranked: 
     if "echo" in ranked.signals:  # whoever asks the same again tells nothing newer
         places = places[ranked.signals["echo"][order[places]] == 0]
     first = order[places]
+    if not len(first):
+        return ranked
     docs, vectors = ranked.docs[first].tolist(), ranked.vectors[first]
-    again = newest_first(engine, view, query, docs, vectors, ranked.signals["dense"][first].tolist())
-    if again == sorted(again) and pool.assisted[first].all():
+    if pool.assisted[first].all() and np.median(pool.words[first]) > STATEMENT:
         again = retrieval.latest_first(pool, first, ranked.scores[first], vectors)
+    else:
+        again = newest_first(engine, view, query, docs, vectors, ranked.signals["dense"][first].tolist())
     order[places] = first[again]
     return replace(ranked, order=order)
 

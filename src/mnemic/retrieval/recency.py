@@ -18,8 +18,6 @@ __all__ = ["latest_first"]
 
 Floats = NDArray[np.float32]
 
-SHORT = 6
-"""Words up to which a turn is a plain statement, which ``extraction.contending`` compares by what it says of whom."""
 _INTERCEPT, _AHEAD, _ALIKE, _SHARED = -2.84, -0.49, 2.04, 5.21
 
 
@@ -37,7 +35,7 @@ def latest_first(pool: Pool, first: NDArray[np.intp], scores: Floats, vectors: F
     said_at = np.argsort(
         np.lexsort((pool.rows[first], pool.times[first]))
     )  # of one moment, in the order they were stored
-    people = ~pool.agent[first] & pool.assisted[first] & (pool.words[first] > SHORT)
+    people = ~pool.agent[first] & pool.assisted[first]
     sums = (
         _INTERCEPT + _AHEAD * (scores[:, None] - scores[None, :]) + _ALIKE * dot(vectors, vectors.T) + _SHARED * shared
     )

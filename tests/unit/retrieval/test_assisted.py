@@ -134,3 +134,11 @@ def test_in_a_language_that_the_model_does_not_know_the_grade_is_weak_at_most(sa
         assert found[0].text == said
         assert found.evidence in {"weak", "none"}
         assert found.probability < 0.6
+
+
+def test_where_all_that_is_found_only_asks_the_same_it_is_what_is_found(memory):
+    memory.add([Message(role="user", content="Where do I live?", session="a")])
+    memory.add(
+        [Message(role="system", content="", session="a"), Message(role="system", content="Be brief.", session="a")]
+    )
+    assert memory.search("Where do I live?", role="user")[0].text == "Where do I live?"
