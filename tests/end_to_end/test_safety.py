@@ -223,7 +223,7 @@ class TestTrust:
         assert {episode.trust for episode in memory.episodes()} == {0.4}
         for record in memory.list():
             assert record.trust == min(memory.get(source).trust for source in record.source_ids)
-        hit = memory.search("20 % off")[0]
+        hit = next(hit for hit in memory.search("20 % off") if hit.role == "tool")
         assert (hit.source, hit.trust) == ("tool_external", 0.3)
         assert memory.verify().ok
 
