@@ -1,7 +1,8 @@
-"""LoCoMo-shaped files to messages and questions."""
+"""Files of conversations to messages and questions: LoCoMo's shape, or JSON lines of talk with an assistant."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 from mnemic import Message
 
-__all__ = ["CATEGORIES", "Conversation", "Question", "load"]
+__all__ = ["CATEGORIES", "Conversation", "Question", "lines", "load"]
 
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 _SESSION = re.compile(r"session_(\d+)")
@@ -49,9 +50,38 @@ class Conversation:
 
 
 def load(path: Path) -> list[Conversation]:
-    """Read a list of conversations, or one."""
+    """Read LoCoMo's shape, a list of conversations or one, or JSON lines (``.jsonl``, ``.jsonl.gz``) of talk with an assistant.
+
+    Of the latter those questions count that are asked at the end of their conversation.
+    """
+    if {".jsonl", ".gz"} & set(path.suffixes):
+        return [_assisted(sample) for sample in lines(path)]
     data = json.loads(path.read_text(encoding="utf-8"))
     return [_conversation(sample, number) for number, sample in enumerate(data if isinstance(data, list) else [data])]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """The objects of a file of JSON lines, gzipped or not."""
+    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def _assisted(sample: Mapping[str, Any]) -> Conversation:
+    name, at, messages = sample["id"], datetime(2024, 1, 1, tzinfo=UTC), list[Message]()
+    for session in sample["sessions"]:
+        at = datetime.fromisoformat(session["at"]).replace(tzinfo=UTC) if session["at"] else at
+        messages += [
+            Message(
+                role=turn["role"], content=turn["text"], id=f"{name}:{turn['id']}", session=f"{name}:{session['id']}",
+                sent_at=at,
+            )
+            for turn in session["turns"]
+        ]  # fmt: skip
+    asked = [q for q in sample["questions"] if q["before"] is None]
+    questions = tuple(
+        Question(q["question"], tuple(f"{name}:{id_}" for id_ in q["evidence"]), 0) for q in asked if q["evidence"]
+    )
+    return Conversation(name, tuple(messages), questions, (), len(asked) - len(questions))
 
 
 def _conversation(sample: Mapping[str, Any], number: int) -> Conversation:

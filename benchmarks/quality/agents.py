@@ -7,11 +7,9 @@ evidence grade tells answerable questions from others, and how much of the evide
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import reporting
+from benchmarks.conversations import lines
 from benchmarks.quality import metrics
 from benchmarks.vectors import default_embedder
 from mnemic import Memory, Message
@@ -54,12 +53,6 @@ class Asked:
     updated: frozenset[str] = frozenset()
     passages: float | None = None
     values: dict[str, float] = field(default_factory=dict)
-
-
-def load(path: Path) -> Iterator[dict[str, Any]]:
-    """The conversations of a file of JSON lines, gzipped or not."""
-    text = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    yield from map(json.loads, text.splitlines())
 
 
 def source_of(name: str) -> str:
@@ -198,7 +191,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
     embedder = default_embedder(options.vectors_cache)
-    talks = [talk for talk in load(options.data) if talk["id"].startswith(options.source or "")]
+    talks = [talk for talk in lines(options.data) if talk["id"].startswith(options.source or "")]
     asked = [
         one
         for talk in talks

@@ -69,7 +69,7 @@ def read_questions(folder: Path) -> tuple[list[str], np.ndarray]:
 def to_message(row: Row) -> Message:
     """The row as Mnemic takes it."""
     return Message(
-        role=row.role, name=row.speaker, content=row.text, id=row.id, session=row.session,
+        role=row.role, name=row.speaker or None, content=row.text, id=row.id, session=row.session,
         sent_at=datetime.fromisoformat(row.sent_at),
     )  # fmt: skip
 

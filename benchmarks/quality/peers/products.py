@@ -35,13 +35,14 @@ class MnemicPeer(Engine):
                 return known.matrix(texts)
 
         self._now = datetime.fromisoformat(now)
-        self._memory = self._mnemic.Memory(folder, embedder=Prepared())
+        # vectors are of the text as it is
+        self._memory = self._mnemic.Memory(folder, embedder=Prepared(), secrets="allow")
 
     def add(self, turns: Sequence[Turn]) -> None:
         of = self._mnemic.Message
         messages = [
             of(
-                role=t.role, name=t.speaker, content=t.text, id=t.id, session=t.session,
+                role=t.role, name=t.speaker or None, content=t.text, id=t.id, session=t.session,
                 sent_at=datetime.fromisoformat(t.sent_at),
             )
             for t in turns
