@@ -360,6 +360,7 @@ class AsyncMemory:
         quality: bool = True,
         expand_links: int = 0,
         expand_query: bool = False,
+        recent: Sequence[str] = (),
         mood: Emotion | None = None,
         emotion_weight: float = 0.3,
         min_similarity: float | None = None,
@@ -372,7 +373,8 @@ class AsyncMemory:
             self._memory.search, query, k=k, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata,
             status=status, since=since, until=until, at=at, known_at=known_at, include_expired=include_expired,
             session=session, role=role, exclude=exclude, now=now, recipe=recipe, quality=quality,
-            expand_links=expand_links, expand_query=expand_query, mood=mood, emotion_weight=emotion_weight,
+            expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood,
+            emotion_weight=emotion_weight,
             min_similarity=min_similarity, min_evidence=min_evidence,
             min_trust=min_trust, untrusted_share=untrusted_share,
         )  # fmt: skip
@@ -396,13 +398,15 @@ class AsyncMemory:
         min_trust: float | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
+        recent: Sequence[str] = (),
         min_evidence: Evidence = "none",
     ) -> MemoryContext:
         """See ``Memory.get_memory_context``."""
         return await self._run(
             self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types,
             tags=tags, metadata=metadata, since=since, until=until, at=at, known_at=known_at, session=session,
-            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe, min_evidence=min_evidence,
+            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe, recent=recent,
+            min_evidence=min_evidence,
         )  # fmt: skip
 
     async def list(

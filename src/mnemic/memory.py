@@ -542,6 +542,7 @@ class Memory(Handle):
         quality: bool = True,
         expand_links: int = 0,
         expand_query: bool = False,
+        recent: Sequence[str] = (),
         mood: Emotion | None = None,
         emotion_weight: float = 0.3,
         min_similarity: float | None = None,
@@ -578,6 +579,8 @@ class Memory(Handle):
             expand_links: how many links to follow from the first hits, 0 to 10; what they lead to is ranked with the rest.
             expand_query: ask the handle's ``llm`` for other wordings of the query and search for these as well; without one,
                 or when it fails, nothing is added.
+            recent: the last turns before the query, oldest first. They say what a short query is about, such as "and the
+                second step?"; the more a query says itself, the less they count.
             mood: rank what feels like this first; see ``emotion``. A query that has a mood of its own breaks ties by it.
             emotion_weight: what the mood counts beside a cosine, 0 to 1; 0 leaves it out.
             min_similarity: lowest cosine with the query, -1 to 1.
@@ -598,7 +601,7 @@ class Memory(Handle):
         asked = asking.query(
             query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
             min_similarity=min_similarity, min_evidence=min_evidence, expand_links=expand_links,
-            expand_query=expand_query, mood=mood, emotion_weight=emotion_weight,
+            expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
             untrusted_share=untrusted_share,
         )  # fmt: skip
         return recalling.search(self._engine, self._scope, asked)
@@ -622,6 +625,7 @@ class Memory(Handle):
         min_trust: float | None = None,
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
+        recent: Sequence[str] = (),
         min_evidence: Evidence = "none",
     ) -> MemoryContext:
         """What is found for a query, as text for a prompt that fits a budget.
@@ -645,8 +649,9 @@ class Memory(Handle):
         if query is not None:
             k = contexts.hits_for(budget)
             asked = asking.query(
-                query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, min_evidence=min_evidence
-            )
+                query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, recent=recent,
+                min_evidence=min_evidence,
+            )  # fmt: skip
         return contexts.recall(self._engine, self._scope, asked, filters=filters, max_tokens=budget)
 
     def list(

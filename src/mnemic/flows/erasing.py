@@ -214,7 +214,14 @@ def _needles(engine: Engine, user: str, records: Collection[Message | Episode | 
         if isinstance(record, Episode):
             texts.append(record.title)
         if isinstance(record, MemoryRecord):
-            texts += [record.summary or "", record.context or "", record.category or "", *record.tags, *record.keywords]
+            texts += [
+                record.speaker or "",
+                record.summary or "",
+                record.context or "",
+                record.category or "",
+                *record.tags,
+                *record.keywords,
+            ]
             texts += [*record.related_entities, *record.related_files]
         found += [_middle(text.encode()) for text in texts]
     vectors = engine.store.knowledge.vectors(user, [str(record.id) for record in records])

@@ -46,7 +46,7 @@ _WORDS = ("keywords", "tags", "related_files", "related_entities")
 _ITSELF: Mapping[type, tuple[str, ...]] = {
     Message: ("content", "name", "role", "metadata"),
     Episode: ("title", "content", "metadata"),
-    MemoryRecord: ("content", "category", "summary", "context", "metadata", *_WORDS),
+    MemoryRecord: ("content", "speaker", "category", "summary", "context", "metadata", *_WORDS),
 }
 """What a record says, in the order in which it is looked at."""
 

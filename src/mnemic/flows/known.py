@@ -157,17 +157,17 @@ class Known:
         self._late_matrix[count] = vector
         self._late_ids.append(id_)
 
-    def twin(self, content: str, twins: Mapping[str, str]) -> MemoryRecord | None:
+    def twin(self, spoken: str, twins: Mapping[str, str]) -> MemoryRecord | None:
         """The memory that is believed and says the same, word for word, after what was decided since the snapshot.
 
         Args:
-            content: the statement.
+            spoken: the statement, with its speaker's name.
             twins: ids of statements that the store believes, by their words.
         """
         for record, _ in self._late.values():
-            if record.content == content and record.id not in self._ended:
+            if record.spoken == spoken and record.id not in self._ended:
                 return record
-        stored = twins.get(content)
+        stored = twins.get(spoken)
         if stored is None or stored in self._ended:
             return None
         if stored in self._revised:

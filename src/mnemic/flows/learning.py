@@ -128,9 +128,9 @@ def learn(
     read = [(messages, one) for (messages, one, _), answer in zip(parts, answers, strict=True) if answer is None]
     fresh = _by_rule(read, engine.settings.statements_per_message) + [new for answer in answers for new in answer or ()]
     for new in fresh:
-        found.setdefault((new.record.content, new.record.said_at), new)
+        found.setdefault((new.record.spoken, new.record.said_at), new)
     project = told[0][1].episode.project if told else None
-    twins = engine.store.knowledge.twins(user, project, [content for content, _ in found])
+    twins = engine.store.knowledge.twins(user, project, [spoken for spoken, _ in found])
     held = engine.store.docs_of(user, [new.record.id for new in found.values()])
     new = [new for new in found.values() if new.record.id not in held]
     left = frozenset(p for p, answer in zip(places, answers, strict=True) if answer is None and consultant.there)
@@ -296,7 +296,7 @@ def resolve(engine: Engine, learned: Learned, known: Known) -> Resolved:
     moods = felt([new.record.content for new in learned.new], [i.vector for i in indexing], engine.embedder.id)
     for new, index, mood in zip(learned.new, indexing, moods, strict=True):
         new = replace(new, record=replace(new.record, emotion=mood))  # noqa: PLW2901 - the same, with its mood
-        if twin := known.twin(new.record.content, learned.twins):
+        if twin := known.twin(new.record.spoken, learned.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
                 found.count("known")
                 _said_again(engine, new.record, [twin], known, found)

@@ -23,7 +23,7 @@ from mnemic.retrieval import Pool, hit_from
 from mnemic.safety.trust import Turnstile, is_trusted
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
-from mnemic.text.terms import clean
+from mnemic.text.terms import clean, content_terms
 from mnemic.text.tongues import is_english
 from mnemic.types import Emotion, Episode, Filters, Hit, MemoryRecord, Message, Query, Scope, SearchResult, Stored
 
@@ -99,7 +99,7 @@ def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
         return SearchResult()
     query = replace(query, text=engine.secrets.redacted(text)[0])
     wordings = _other_wordings(engine, query)
-    vectors = [vector for one in (query.text, *wordings) if (vector := engine.embed_query(one, view)) is not None]
+    vectors = _vectors(engine, query, wordings, view)
     ask = _Ask(query, wordings, vectors)
     result = (_widening if query.filters.reach == "auto" else _ranked)(engine, scope, ask, view)
     if engine.embedder.id == retrieval.CALIBRATED_FOR and not _in_english(query, result):
@@ -108,6 +108,19 @@ def _searched(engine: Engine, scope: Scope, query: Query) -> SearchResult:
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
     return replace(result, hits=retrieval.falling(result.hits, result.probability))
+
+
+def _vectors(engine: Engine, query: Query, wordings: Sequence[str], view: View) -> list[Floats]:
+    """The vectors of all wordings, the first with the turns before it; none where there is no embedder."""
+
+    def embedded(texts: Iterable[str]) -> list[Floats]:
+        return [vector for text in texts if (vector := engine.embed_query(text, view)) is not None]
+
+    vectors = embedded((query.text, *wordings))
+    share = retrieval.share_of_turns(len(content_terms(query.text))) if query.recent else 0.0
+    if vectors and share and (before := embedded(text for text in query.recent[-retrieval.TURNS :] if text.strip())):
+        vectors[0] = retrieval.with_turns(vectors[0], before, share)
+    return vectors
 
 
 def _in_english(query: Query, result: SearchResult) -> bool:

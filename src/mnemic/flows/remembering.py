@@ -46,7 +46,7 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
         if change.at is None or change.at <= record.created_at:  # else the whole of it holds until then
             rest = rest_of(engine, by_id[change.id], record, slots)
             changes += [] if rest is None else [rest]
-    twins = engine.store.knowledge.twins(scope.user, record.project, [record.content], session=record.session)
+    twins = engine.store.knowledge.twins(scope.user, record.project, [record.spoken], session=record.session)
     doubted = _doubted(engine, scope, record, twins)
     if doubted:
         reason = "said by a source that is trusted"
@@ -64,7 +64,7 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
 
 def _doubted(engine: Engine, scope: Scope, record: MemoryRecord, twins: Mapping[str, str]) -> str | None:
     """The untrusted memory that says the same already: it gives way to one that is trusted."""
-    twin = twins.get(record.content)
+    twin = twins.get(record.spoken)
     if twin is None or not is_trusted(record.trust) or engine.store.docs_of(scope.user, [record.id]):
         return None
     return None if is_trusted(engine.store.get(scope.user, twin).value.trust) else twin

@@ -18,7 +18,7 @@ __all__ = ["Line", "Record", "check", "key_of", "source_ids", "vetted", "wrong"]
 
 Record = Message | Episode | MemoryRecord
 
-_SHORT = ("id", "role", "name")
+_SHORT = ("id", "role", "name", "speaker")
 _LONG = ("content", "title", "summary", "category")
 _WORDS = ("tags", "keywords", "related_entities")
 
@@ -45,7 +45,7 @@ def source_ids(value: Record) -> tuple[str, ...]:
 
 def key_of(value: MemoryRecord, content: str) -> tuple[object, ...]:
     """What no two live memories may have in common: a level, and what is said at it."""
-    return value.project, value.session, " ".join(unicodedata.normalize("NFC", content).split())
+    return value.project, value.session, value.speaker, " ".join(unicodedata.normalize("NFC", content).split())
 
 
 def vetted(value: Record, project: str | None) -> None:

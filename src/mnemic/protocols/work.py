@@ -121,9 +121,9 @@ class KnowledgeWork(Protocol):
         ...
 
     def twins(
-        self, user: str, project: str | None, contents: Sequence[str], *, session: str | None = None
+        self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
     ) -> dict[str, str]:
-        """Those of some statements that are believed at a level, word for word, with the id of each."""
+        """Those of some statements, each with its speaker's name, that are believed at a level, with the id of each."""
         ...
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:

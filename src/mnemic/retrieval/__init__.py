@@ -2,6 +2,7 @@
 
 from mnemic.retrieval.evidence import CALIBRATED_FOR, Grade, grade, unsure
 from mnemic.retrieval.folding import Folded
+from mnemic.retrieval.followup import TURNS, share_of_turns, with_turns
 from mnemic.retrieval.hits import falling, hit_from
 from mnemic.retrieval.pool import HERE, Pool, ascending, neighbours, top
 from mnemic.retrieval.recency import latest_first
@@ -11,6 +12,7 @@ __all__ = [
     "CALIBRATED_FOR",
     "HERE",
     "RECIPES",
+    "TURNS",
     "Folded",
     "Grade",
     "Pool",
@@ -23,6 +25,8 @@ __all__ = [
     "neighbours",
     "recipe_named",
     "score",
+    "share_of_turns",
     "top",
     "unsure",
+    "with_turns",
 ]

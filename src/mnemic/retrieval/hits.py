@@ -34,7 +34,7 @@ def hit_from(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
         id=value.id, kind="memory", text=value.content, score=score, scores=scores, session=value.session,
         project=value.project, sent_at=value.said_at or value.created_at, valid_at=value.valid_at,
         invalid_at=value.invalid_at, status=value.status, type=value.type, importance=value.importance,
-        summary=value.summary, tags=value.tags, metadata=value.metadata, source=value.source,
+        summary=value.summary, tags=value.tags, speaker=value.speaker, metadata=value.metadata, source=value.source,
         trust=value.trust,
     )  # fmt: skip
 

@@ -314,6 +314,13 @@ class BeliefPromises:
         assert twins("ana", None, ["Porto"], session="s") == {}
         assert twins("bob", None, ["Porto"]) == twins("ana", None, []) == {}
 
+    def test_the_same_words_of_two_people_are_two_memories(self, store: Store) -> None:
+        said = [add_memory("I love tea", id=name, speaker=name) for name in ("Ana", "Rob")]
+        assert [r.outcome for r in store.apply("ana", said)] == ["stored", "stored"]
+        assert store.apply("ana", [add_memory("I love tea", id="again", speaker="Rob")])[0].outcome == "duplicate"
+        assert store.knowledge.twins("ana", None, ["Ana: I love tea", "I love tea"]) == {"Ana: I love tea": "Ana"}
+        assert store.verify().ok
+
     def test_caches_are_told_of_clocks_origins_and_successors(self, store: Store) -> None:
         store.apply("ana", [add_message("m"), add_memory("Lisbon", id="old", source_ids=("m",), valid_at=MOMENT)])
         number = number_of(store)

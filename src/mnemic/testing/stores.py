@@ -65,7 +65,7 @@ class _Writing:
 
     def test_a_memory_comes_back_as_it_was(self, store: Store) -> None:
         change = add_memory(
-            "Prefers tea", id="r1", type="procedural", category="preference", importance=0.75, confidence=0.5,
+            "Prefers tea", id="r1", speaker="Rob", type="procedural", category="preference", importance=0.75, confidence=0.5,
             pinned=True, summary="tea", context="breakfast", keywords=("tea", "cup"), tags=("x", "y"),
             metadata={"k": 1.5},
             emotion=Emotion(valence=0.25, arousal=-0.5, confidence=0.75), related_files=("a.py",),

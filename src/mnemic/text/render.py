@@ -17,5 +17,5 @@ def searchable(record: Message | Episode | MemoryRecord) -> str:
         return f"{record.name}: {record.content}" if record.name else record.content
     if isinstance(record, Episode):
         return f"{record.title}\n{record.content}"
-    parts = [record.content, record.summary or "", " ".join(record.keywords), " ".join(record.tags)]
+    parts = [record.spoken, record.summary or "", " ".join(record.keywords), " ".join(record.tags)]
     return "\n".join(part for part in parts if part)

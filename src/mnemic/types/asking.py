@@ -57,6 +57,7 @@ class Query:
     min_evidence: Evidence = "none"
     expand_links: int = 0
     expand_query: bool = False
+    recent: tuple[str, ...] = ()
     mood: Emotion | None = None
     emotion_weight: float = 0.3
     untrusted_share: float = 0.3

@@ -78,11 +78,13 @@ class MemoryRecord:
     ``valid_at``/``invalid_at`` say when it is true in the world; ``created_at``/``expired_at`` when it was believed.
     ``salience`` is what it was worth when it was made; ``importance`` starts there and moves with use, feeling and time.
     ``said_at`` is when its source said it (``None``: when it was made). ``source_ids`` names the records it was made from.
-    ``project`` is the level it lives at (``None``: the user's own).
+    ``project`` is the level it lives at (``None``: the user's own). ``speaker`` is the name of who said it (``None``: the user,
+    or somebody without a name).
     """
 
     id: str
     content: str
+    speaker: str | None = None
     type: MemoryType = "semantic"
     status: Status = "short_term"
     category: str | None = None
@@ -111,6 +113,11 @@ class MemoryRecord:
     updated_at: datetime
     expired_at: datetime | None = None
     delete_after: datetime | None = None
+
+    @property
+    def spoken(self) -> str:
+        """The content after the name of who said it, as in ``Ana: I moved to Lisbon``."""
+        return f"{self.speaker}: {self.content}" if self.speaker else self.content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -62,7 +62,7 @@ class Hit:
         score: 0 to 1, falling down the list: the result's ``probability`` times the hit's share of the best sum of signals.
         scores: the value of every stage by name (``dense`` is a cosine, ``bm25`` is unbounded).
         message_ids: the evidence: messages whose text this hit carries.
-        speaker: the name, else the role, of who said it (messages only).
+        speaker: the name, else the role, of who said it; of a memory the name only.
         similar: ids of restatements folded into this hit.
         via: ids of memories made from this hit that bear on the query.
         superseded_by: ids of the memories that replaced what this hit says; empty while it is current.

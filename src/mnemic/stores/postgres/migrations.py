@@ -135,4 +135,9 @@ def m001_record(db: Connection) -> None:
     db.execute("INSERT INTO header VALUES('fence', ?)", (secrets.token_hex(4),))
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_record,)
+def m002_speakers(db: Connection) -> None:
+    """Who said what became a memory."""
+    db.execute(f"ALTER TABLE memories ADD COLUMN speaker {TEXT}")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_record, m002_speakers)

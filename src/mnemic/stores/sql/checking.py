@@ -25,9 +25,13 @@ LONGEST = 65_536
 
 def _hashes(db: Connection) -> Generator[str]:
     """Records whose text is not the text that was stored."""
-    digests = (("messages", rows.message_hash), ("memories", rows.content_hash), ("episodes", rows.content_hash))
-    for table, digest in digests:
-        for id_, content, held in db.execute(f"SELECT id, content, hash FROM {table}"):
+    said = "CASE WHEN speaker IS NULL THEN content ELSE speaker || ': ' || content END"
+    digests = (
+        ("messages", "content", rows.message_hash), ("memories", said, rows.content_hash),
+        ("episodes", "content", rows.content_hash),
+    )  # fmt: skip
+    for table, text, digest in digests:
+        for id_, content, held in db.execute(f"SELECT id, {text}, hash FROM {table}"):
             if digest(content) != bytes(held):
                 yield f"the text of {id_} does not match its hash"
 

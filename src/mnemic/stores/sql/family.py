@@ -93,6 +93,6 @@ def _before(db: Connection, user: int, doc: int, promotions: Sequence[dict[str, 
     if held is None:
         return None
     old = json.loads(held[0])
-    record = rows.memory_from([old[name] for name in rows.MEMORY_COLUMNS.split(", ")])
+    record = rows.memory_from([old.get(name) for name in rows.MEMORY_COLUMNS.split(", ")])
     first = promotions[0]
     return replace(record, version=row[0] + 1, status=first["status"], importance=first["importance"])

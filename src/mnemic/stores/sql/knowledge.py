@@ -115,18 +115,18 @@ class Knowledge:
             )
 
     def twins(
-        self, user: str, project: str | None, contents: Sequence[str], *, session: str | None = None
+        self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
     ) -> dict[str, str]:
-        """Those of some statements that are believed at a level, word for word, with the id of each."""
+        """Those of some statements, each with its speaker's name, that are believed at a level, with the id of each."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             sql = """SELECT id FROM memories WHERE user = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ?
                 AND hash = ? AND status != 'archived' AND expired_at IS NULL"""
             found: dict[str, str] = {}
-            for content in contents:
-                level = (number, project or "", session or "", rows.content_hash(content))
+            for text in spoken:
+                level = (number, project or "", session or "", rows.content_hash(text))
                 if row := db.execute(sql, level).fetchone():
-                    found[content] = row[0]
+                    found[text] = row[0]
             return found
 
     def messages_of(self, user: str, episode: Episode) -> list[Message]:

@@ -48,7 +48,7 @@ class Lifecycle:
                     WHERE m.doc = ? AND m.version = ? AND m.status != 'archived' AND m.expired_at IS NULL"""
                 for (row,) in db.execute(sql, (held["doc"], held["revised"])).fetchall():
                     old = json.loads(row)
-                    record = rows.memory_from([old[name] for name in rows.MEMORY_COLUMNS.split(", ")])
+                    record = rows.memory_from([old.get(name) for name in rows.MEMORY_COLUMNS.split(", ")])
                     found.append(
                         replace(
                             record, status=held["status"], importance=held["importance"], version=held["revised"] + 1

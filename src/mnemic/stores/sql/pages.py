@@ -27,7 +27,7 @@ RECORDS: Mapping[str, str] = {
     "episodes": _COMMON + "title, started_at, ended_at, status",
     "memories": _COMMON
     + "type, category, status, importance, salience, confidence, pinned, summary, context, keywords, "
-    "tags, related_files, related_entities, said_at, valid_at, invalid_at, expired_at, updated_at",
+    "tags, related_files, related_entities, said_at, valid_at, invalid_at, expired_at, updated_at, speaker",
 }
 """The columns of the tables of records."""
 BESIDE: Mapping[str, tuple[str, str]] = {

@@ -38,7 +38,7 @@ MEMORY_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
     "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, "
     "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
-    "traits, told, said_at, salience"
+    "traits, told, said_at, salience, speaker"
 )
 
 
@@ -110,13 +110,13 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
     """The values of MEMORY_COLUMNS."""
     r, e = record, record.emotion
     return (
-        doc, user, r.id, r.session, r.project, r.content, content_hash(r.content), indexing.length,
+        doc, user, r.id, r.session, r.project, r.content, content_hash(r.spoken), indexing.length,
         to_json(dict(r.metadata)), r.source, r.trust, r.version, offset_minutes(r.created_at),
         to_micros(r.created_at), _micros(r.delete_after), e.valence if e else None, e.arousal if e else None,
         e.confidence if e else None, r.type, r.category, r.status, r.importance, r.confidence, int(r.pinned),
         r.summary, r.context, to_json(r.keywords), to_json(r.tags), to_json(r.related_files),
         to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at), _micros(r.expired_at),
-        to_micros(r.updated_at), indexing.traits, _told(indexing), _micros(r.said_at), r.salience,
+        to_micros(r.updated_at), indexing.traits, _told(indexing), _micros(r.said_at), r.salience, r.speaker,
     )  # fmt: skip
 
 
@@ -133,5 +133,5 @@ def memory_from(row: Sequence[Any], source_ids: Sequence[str] = ()) -> MemoryRec
         tags=tuple(json.loads(row[27])), related_files=tuple(json.loads(row[28])),
         related_entities=tuple(json.loads(row[29])), valid_at=_time(row[30], offset), invalid_at=_time(row[31],
         offset), expired_at=_time(row[32], offset), said_at=_time(row[36], offset), salience=row[37],
-        source_ids=tuple(source_ids),
+        speaker=row[38], source_ids=tuple(source_ids),
     )  # fmt: skip

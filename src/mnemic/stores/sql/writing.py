@@ -57,7 +57,11 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
             "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
         )
         return Receipt(id=record.id, outcome="rejected", reason=reason)
-    same = (record.id,) if held else _live_twin(t, record.project, record.session, record.content, record.expired_at)
+    same = (
+        (record.id,)
+        if held
+        else _live_twin(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)
+    )
     if same:
         t.is_told_by(record.id, str(same[0]))
         reason = "the same statement is already remembered at this level"
@@ -80,19 +84,19 @@ def _is(t: Transaction, record: MemoryRecord, held: tuple[str, int, str, int]) -
     """Whether a stored record is this very memory, live and at the same level."""
     table, doc, status, _ = held
     sql = "SELECT hash, project, session FROM memories WHERE doc = ?"
-    level = (rows.content_hash(record.content), record.project, record.session)
+    level = (rows.content_hash(record.spoken), record.project, record.session)
     return table == "memories" and status != "archived" and t.db.execute(sql, (doc,)).fetchone() == level
 
 
 def _live_twin(
-    t: Transaction, project: str | None, session: str | None, content: str, expired: datetime | None = None
+    t: Transaction, project: str | None, session: str | None, digest: bytes, expired: datetime | None = None
 ) -> tuple[Any, ...] | None:
     """The memory that says the same at the same level: one that is believed, or for an expired one another of those."""
     believed = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
     return t.db.execute(
         "SELECT id FROM memories WHERE user = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
         f"AND hash = ? AND status != 'archived' AND {believed}",
-        (t.user, project or "", session or "", rows.content_hash(content)),
+        (t.user, project or "", session or "", digest),
     ).fetchone()
 
 
@@ -113,7 +117,7 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     if version != record.version - 1 or status == "archived" or not believed or erased:
         reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
         return Receipt(id=record.id, outcome="rejected", reason=reason)
-    twin = _live_twin(t, record.project, record.session, record.content, record.expired_at)
+    twin = _live_twin(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)
     if twin and twin[0] != record.id:
         return Receipt(id=record.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
     importance = record.importance if change.weighs else importance
@@ -181,10 +185,10 @@ def restore(t: Transaction, change: Restore) -> Receipt:
         reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
         return Receipt(id=change.id, outcome="rejected", reason=reason)
     if table == "memories":
-        project, session, content, expired = t.db.execute(
-            "SELECT project, session, content, expired_at FROM memories WHERE doc = ?", (doc,)
+        project, session, digest, expired = t.db.execute(
+            "SELECT project, session, hash, expired_at FROM memories WHERE doc = ?", (doc,)
         ).fetchone()
-        if expired is None and (twin := _live_twin(t, project, session, content)):
+        if expired is None and (twin := _live_twin(t, project, session, digest)):
             return Receipt(id=change.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
     sql = f"UPDATE {table} SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
     t.db.execute(sql, (doc,))
@@ -201,13 +205,13 @@ def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
         WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
     later = t.db.execute(sql, (doc,)).fetchall()
-    sql = "SELECT project, session, content, expired_at FROM memories WHERE doc = ?"
-    project, session, content, expired = t.db.execute(sql, (doc,)).fetchone()
+    sql = "SELECT project, session, hash, expired_at FROM memories WHERE doc = ?"
+    project, session, digest, expired = t.db.execute(sql, (doc,)).fetchone()
     if expired is None or (not later and not _unlinked(t, doc)):
         return _not_archived(id)
     if held := [name for name, status in later if status != "archived"]:
         return Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
-    if twin := _live_twin(t, project, session, content):
+    if twin := _live_twin(t, project, session, digest):
         return Receipt(id=id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
     t.db.execute("UPDATE memories SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))

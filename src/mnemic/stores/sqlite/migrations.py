@@ -138,4 +138,9 @@ def m001_record(db: SqliteConnection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_record,)
+def m002_speakers(db: SqliteConnection) -> None:
+    """Who said what became a memory."""
+    db.execute("ALTER TABLE memories ADD COLUMN speaker TEXT")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_record, m002_speakers)
