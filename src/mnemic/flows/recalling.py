@@ -41,7 +41,7 @@ LINKED = 3.0
 """Weight of nearness over links with ``expand_links``, in recipes that do not weigh it themselves."""
 
 READ = 1_000
-"""Characters of a hit by which its language is told."""
+"""Characters of a hit by which its language is told, and of a turn before the query that are read."""
 
 STATEMENT = 10
 """Words up to which a turn is a plain statement, compared by what it says of whom; requests are longer and say many things."""
@@ -118,7 +118,7 @@ def _vectors(engine: Engine, query: Query, wordings: Sequence[str], view: View) 
 
     vectors = embedded((query.text, *wordings))
     share = retrieval.share_of_turns(len(content_terms(query.text))) if query.recent else 0.0
-    if vectors and share and (before := embedded(text for text in query.recent[-retrieval.TURNS :] if text.strip())):
+    if vectors and share and (before := embedded(text[:READ] for text in query.recent[-retrieval.TURNS :] if text.strip())):
         vectors[0] = retrieval.with_turns(vectors[0], before, share)
     return vectors
 

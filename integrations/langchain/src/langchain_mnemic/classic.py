@@ -103,8 +103,8 @@ class MnemicMemory(BaseMemory):
         checked(self.memory)
         self._options = checked_options(
             Memory.get_memory_context, self.recall_kwargs,
-            own={"max_tokens": self.max_tokens, "min_evidence": self.min_evidence}, reserved=("query", "exclude"),
-            what="recall_kwargs",
+            own={"max_tokens": self.max_tokens, "min_evidence": self.min_evidence},
+            reserved=("query", "exclude", "recent"), what="recall_kwargs",
         )  # fmt: skip
         name = self.session or self.memory.scope.session or f"session_{uuid.uuid4().hex}"
         self._history = MnemicChatMessageHistory(self.memory, name)
@@ -132,7 +132,10 @@ class MnemicMemory(BaseMemory):
         query = self._input(inputs).strip() if inputs else ""
         latest = self._history.records(self.k_recent)
         shown = [message.id for message in latest if message.id is not None]
-        recalled = self.memory.get_memory_context(query or None, exclude=shown, **self._options).to_prompt()
+        said = [message.content for message in latest]
+        recalled = self.memory.get_memory_context(
+            query or None, exclude=shown, recent=said, **self._options
+        ).to_prompt()
         recent = [restored(message) for message in latest]
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}

@@ -56,6 +56,8 @@ logger = logging.getLogger(__name__)
 Handle = TypeVar("Handle", Memory, AsyncMemory)
 
 MAX_QUESTION = 8_000
+RECENT = 4
+"""Turns before the user's last words that say what these are about."""
 LOOKED_THROUGH = 200
 """How many of a session's messages are compared with a thread that comes without marks, beside twice its length."""
 AGAIN = timedelta(minutes=10)
@@ -78,6 +80,13 @@ def _question(messages: Sequence[AnyMessage]) -> str:
     """The last words of the user; of a very long text its beginning and its end."""
     text = next((text_of(message) for message in reversed(messages) if typed_by_user(message)), "").strip()
     return text if len(text) <= MAX_QUESTION else f"{text[: MAX_QUESTION // 2]}\n{text[-MAX_QUESTION // 2 :]}"
+
+
+def _before(messages: Sequence[AnyMessage]) -> list[str]:
+    """What was said in the last turns before the user's last words."""
+    last = next((at for at in range(len(messages) - 1, -1, -1) if typed_by_user(messages[at])), 0)
+    said = [text_of(m) for m in messages[:last] if typed_by_user(m) or isinstance(m, AIMessage)]
+    return [text for text in said if text.strip()][-RECENT:]
 
 
 def _with_user_data(messages: Sequence[AnyMessage], context: str) -> list[AnyMessage]:
@@ -200,7 +209,11 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         self.tools = []
         own = {"max_tokens": max_tokens, "min_evidence": min_evidence}
         self._options = checked_options(
-            Memory.get_memory_context, recall_kwargs or {}, own=own, reserved=("query", "exclude"), what="recall_kwargs"
+            Memory.get_memory_context,
+            recall_kwargs or {},
+            own=own,
+            reserved=("query", "exclude", "recent"),
+            what="recall_kwargs",
         )
         if start_tokens != 0:
             checked_options(Memory.get_memory_context, {}, own={"max_tokens": start_tokens}, what="start_tokens")
@@ -252,7 +265,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         if self._start and new:
             asked.append({**self._options, "max_tokens": self._start})
         if question := _question(messages):
-            asked.append({**self._options, "query": question})
+            asked.append({**self._options, "query": question, "recent": _before(messages)})
         return asked
 
     def _arm(self, handle: Memory | AsyncMemory) -> None:

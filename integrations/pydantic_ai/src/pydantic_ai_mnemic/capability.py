@@ -26,7 +26,7 @@ from mnemic import (
     checked_options,
 )
 from pydantic_ai_mnemic.binding import face_of
-from pydantic_ai_mnemic.messages import asked, evidence, id_prefix, question, unanswered, with_data
+from pydantic_ai_mnemic.messages import asked, before, evidence, id_prefix, question, unanswered, with_data
 from pydantic_ai_mnemic.toolset import mnemic_toolset
 
 __all__ = ["MnemicCapability"]
@@ -92,7 +92,7 @@ class MnemicCapability(AbstractCapability[Any]):
         self._recalls = max_tokens != 0
         own = {"max_tokens": max_tokens if self._recalls else 1, "min_evidence": min_evidence}
         self._options = checked_options(
-            Memory.get_memory_context, options, own=own, reserved=("query", "exclude", "session")
+            Memory.get_memory_context, options, own=own, reserved=("query", "exclude", "recent", "session")
         )
         self.id = id
         self._face = face_of(memory)
@@ -146,7 +146,9 @@ class MnemicCapability(AbstractCapability[Any]):
         places = [id_prefix(replace(handle.scope, session=session)) for session in sessions]
         shown = [m.id for prefix in places for m in evidence(ctx.messages, prefix=prefix, clean=clean) if m.id]
         try:
-            packed = await handle.get_memory_context(query, exclude=shown, **self._options)
+            packed = await handle.get_memory_context(
+                query, exclude=shown, recent=before(query, ctx.messages), **self._options
+            )
         except (StoreError, EmbedderError):
             logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
             return ""

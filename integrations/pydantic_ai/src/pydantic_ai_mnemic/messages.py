@@ -28,10 +28,12 @@ from pydantic_ai.messages import (
 
 from mnemic import Message, Scope, pieces
 
-__all__ = ["asked", "evidence", "id_prefix", "question", "unanswered", "with_data"]
+__all__ = ["asked", "before", "evidence", "id_prefix", "question", "unanswered", "with_data"]
 
 MAX_ID = 1_000
 MAX_QUESTION = 8_000
+RECENT = 4
+"""Turns before the user's last words that say what these are about."""
 
 OUTPUT_TOOL = "final_result"
 OUTPUT_TAKEN = "Final result processed."
@@ -161,6 +163,13 @@ def question(prompt: str | Sequence[UserContent] | None, messages: Sequence[Mode
         said = (text for message in reversed(messages) for role, text, _ in reversed(_said(message)) if role == "user")
         text = next(said, "").strip()
     return text if len(text) <= MAX_QUESTION else f"{text[: MAX_QUESTION // 2]}\n{text[-MAX_QUESTION // 2 :]}"
+
+
+def before(query: str, messages: Sequence[ModelMessage]) -> list[str]:
+    """What was said in the last turns before the user's last words."""
+    said = [(role, text.strip()) for message in messages for role, text, _ in _said(message)]
+    last = next((at for at in range(len(said) - 1, -1, -1) if said[at] == ("user", query)), len(said))
+    return [text for _, text in said[:last] if text][-RECENT:]
 
 
 def with_data(messages: Sequence[ModelMessage], context: str) -> list[ModelMessage]:

@@ -9,13 +9,16 @@ from typing import Any
 from llama_index.memory.mnemic._messages import Said, spoken
 from mnemic import Memory, Message
 
-__all__ = ["latest", "recall", "shown_ids"]
+__all__ = ["before", "latest", "recall", "shown_ids"]
 
 COMPARED = 2_000
 """How many of the latest messages of a session a history is compared with."""
 
 MAX_QUESTION = 8_000
 """Characters that are asked; of a longer text its beginning and its end."""
+
+RECENT = 4
+"""Turns before a message that say what it is about."""
 
 Count = Callable[[str], int]
 
@@ -38,8 +41,21 @@ def shown_ids(memory: Memory, session: str, shown: Iterable[Said]) -> list[str]:
     ]
 
 
+def before(query: str, shown: Sequence[Said]) -> list[str]:
+    """What was said in the last turns before a message of the user."""
+    last = next((at for at in range(len(shown) - 1, -1, -1) if shown[at] == ("user", query)), len(shown))
+    return [said.text for said in shown[:last]][-RECENT:]
+
+
 def recall(
-    memory: Memory, query: str, max_tokens: int, *, count: Count, exclude: Sequence[str], arguments: Mapping[str, Any]
+    memory: Memory,
+    query: str,
+    max_tokens: int,
+    *,
+    count: Count,
+    exclude: Sequence[str],
+    recent: Sequence[str],
+    arguments: Mapping[str, Any],
 ) -> str:
     """Fenced text for a prompt; empty when nothing is found or nothing fits.
 
@@ -49,13 +65,14 @@ def recall(
         max_tokens: the budget, by ``count`` and by the handle's own tokenizer.
         count: text in, number of tokens out.
         exclude: ids to leave out.
+        recent: the last turns before the query.
         arguments: more arguments of ``Memory.get_memory_context``.
     """
     if len(query) > MAX_QUESTION:
         query = f"{query[: MAX_QUESTION // 2]}\n{query[-MAX_QUESTION // 2 :]}"
     budget = max_tokens
     while budget > 0:
-        found = memory.get_memory_context(query, max_tokens=budget, exclude=exclude, **arguments)
+        found = memory.get_memory_context(query, max_tokens=budget, exclude=exclude, recent=recent, **arguments)
         tokens = count(found.text)
         if tokens <= max_tokens:
             return found.text

@@ -128,7 +128,7 @@ class MnemicChatMemory(BaseMemory):
         super().model_post_init(context)
         self._options = checked_options(
             Memory.get_memory_context, self.search_kwargs, own={"min_evidence": self.min_evidence},
-            reserved=("query", "max_tokens", "exclude"), what="search_kwargs",
+            reserved=("query", "max_tokens", "exclude", "recent"), what="search_kwargs",
         )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
         bound = bind(
@@ -343,8 +343,9 @@ class MnemicChatMemory(BaseMemory):
             shown = _messages.spoken(_messages.tellable(window, clean), clean)
             known = _recall.shown_ids(self._handle, self._session, shown)
             text = _recall.recall(
-                self._handle, query, max_tokens, count=self._count, exclude=known, arguments=self._options
-            )
+                self._handle, query, max_tokens, count=self._count, exclude=known, recent=_recall.before(query, shown),
+                arguments=self._options,
+            )  # fmt: skip
             self._found = (key, text)
         return self._found[1]
 

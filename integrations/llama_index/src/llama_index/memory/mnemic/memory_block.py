@@ -92,7 +92,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         super().model_post_init(context)
         self._options = checked_options(
             Memory.get_memory_context, self.search_kwargs, own={"min_evidence": self.min_evidence},
-            reserved=("query", "max_tokens", "exclude"), what="search_kwargs",
+            reserved=("query", "max_tokens", "exclude", "recent"), what="search_kwargs",
         )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
         self._bound = bind(self.memory, user=self.user, project=self.project, options=self.options)
@@ -180,7 +180,10 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         if self._found is None or self._found[0] != key:
             memory = self._bound.memory.scoped(session=session)
             known = _recall.shown_ids(memory, session, shown)
-            again = partial(_recall.recall, memory, query, count=self._count, exclude=known, arguments=self._options)
+            again = partial(
+                _recall.recall, memory, query, count=self._count, exclude=known, recent=_recall.before(query, shown),
+                arguments=self._options,
+            )  # fmt: skip
             text = again(self.max_tokens)
             self._found, self._shown[text] = (key, text), again
             while len(self._shown) > SHOWN:
