@@ -54,8 +54,8 @@ def test_the_first_hit_of_either_decides(hits, right):
 
 
 def test_only_what_stands_beside_a_text_says_that_it_has_ended():
-    pair = ("I no longer eat meat", "I eat fish")
-    assert not talk.told_as_ended("- user: I no longer eat meat\n- user: I eat fish", pair)
+    pair = ("My old bike was replaced", "I eat fish")
+    assert not talk.told_as_ended("- user: My old bike was replaced\n- user: I eat fish", pair)
     assert talk.told_as_ended("- user: I eat fish [no longer current]", pair)
 
 
