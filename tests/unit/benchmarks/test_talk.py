@@ -129,7 +129,7 @@ def test_a_folder_is_measured_by_the_files_it_holds(tmp_path, monkeypatch, capsy
     found = result["figures"]["conversations"]
     assert found["notes"] == {"count": 1, "of": 2, "percent": 50.0}
     assert found["small_talk"]["messages"] == 1
-    assert found["before"]["found_10"]["percent"] == 100.0
+    assert found["before"]["found_10"] == {"count": talk.RECORDS, "of": talk.RECORDS, "percent": 100.0}
     assert json.loads((tmp_path / "out.json").read_text())["figures"] == result["figures"]
     assert "both_stay_true" in capsys.readouterr().out
 
