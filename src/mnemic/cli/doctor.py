@@ -117,8 +117,8 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
 def _default_weights() -> tuple[str, bool]:
     from mnemic.embedders.onnx.cache import kept
     from mnemic.embedders.onnx.convert import CONVERTER
-    from mnemic.embedders.onnx.hub import hub_files
     from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, WHEEL
+    from mnemic.onnx.hub import hub_files
 
     cache = paths.cache_dir("models", MODEL_NAME)
     if kept(cache, CONVERTER) is not None:

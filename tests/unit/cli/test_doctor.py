@@ -176,7 +176,7 @@ class TestWeights:
             assert not missing
 
     def test_the_copy_of_the_hub(self, monkeypatch):
-        import mnemic.embedders.onnx.hub as hub
+        import mnemic.onnx.hub as hub
 
         monkeypatch.setattr(hub, "hub_files", lambda *_, **__: [Path("hub/model.onnx"), Path("hub/tokenizer.json")])
         assert weights_of(None) == ("the copy of the model hub in hub", False)
