@@ -59,11 +59,12 @@ def _default() -> Embedder:
 
 def _from_text(spec: str) -> Embedder:
     from mnemic.embedders.hashing import HashingEmbedder
+    from mnemic.onnx.folder import is_folder
 
     provider, _, model = spec.partition(":")
     if spec == "hashing":
         return HashingEmbedder()
-    if spec and _is_folder(spec):  # before the colon is looked at: Windows paths have one
+    if is_folder(spec):  # before the colon is looked at: Windows paths have one
         return _from_folder(Path(spec))
     if provider == "onnx" and model:
         return _from_onnx(model)
@@ -86,13 +87,6 @@ def _from_onnx(model: str) -> Embedder:
     if not is_hub_name(model):
         return _from_folder(Path(model))
     return CachedEmbedder(OnnxEmbedder(model), max_items=QUERIES_KEPT, kinds=("query",))
-
-
-def _is_folder(spec: str) -> bool:
-    try:
-        return Path(spec).expanduser().is_dir()
-    except (OSError, ValueError, RuntimeError):  # too long, or otherwise no name of a file; nobody's home
-        return False
 
 
 def _from_folder(folder: Path) -> Embedder:

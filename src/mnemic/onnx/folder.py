@@ -16,7 +16,7 @@ from mnemic.onnx.hub import hub_folder
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ModelFolder", "is_hub_name", "model_folder"]
+__all__ = ["ModelFolder", "is_folder", "is_hub_name", "model_folder"]
 
 MODELS = ("model.onnx", "onnx/model.onnx")
 TOKENIZERS = ("tokenizer.json", "onnx/tokenizer.json")
@@ -110,7 +110,15 @@ def model_folder(source: str | PathLike[str], *, offline: bool, progress: bool |
 
 def is_hub_name(source: str | PathLike[str]) -> bool:
     """Whether a model is named as on the hub, and no folder is."""
-    return isinstance(source, str) and bool(_HUB_NAME.fullmatch(source)) and not Path(source).is_dir()
+    return isinstance(source, str) and bool(_HUB_NAME.fullmatch(source)) and not is_folder(source)
+
+
+def is_folder(source: str | PathLike[str]) -> bool:
+    """Whether there is a folder of this name; the empty name is none."""
+    try:
+        return bool(fspath(source)) and Path(source).expanduser().is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, or otherwise no name of a file; nobody's home
+        return False
 
 
 def _first_file(folder: Path, names: tuple[str, ...]) -> Path | None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 from typing import cast
 
 from mnemic.errors import ConfigurationError
-from mnemic.onnx.folder import is_hub_name
+from mnemic.onnx.folder import is_folder, is_hub_name
 from mnemic.protocols import Reranker
 from mnemic.rerankers.onnx import OnnxReranker
 
@@ -27,7 +26,7 @@ def reranker_from(spec: object) -> Reranker | None:
     if isinstance(spec, (str, PathLike)):
         source = cast("str | PathLike[str]", spec)
         name = source.removeprefix("onnx:") if isinstance(source, str) else source
-        if Path(name).expanduser().is_dir() or (name != source and is_hub_name(name)):
+        if is_folder(name) or (name != source and is_hub_name(name)):
             return OnnxReranker(name)
     elif spec is None or (isinstance(spec, Reranker) and not isinstance(spec, type)):
         return spec

@@ -62,6 +62,16 @@ def test_cosines_have_the_spread_of_texts_that_have_nothing_to_do_with_each_othe
     assert raw.std() < centred.std() / 3
 
 
+def test_it_is_the_cosine_of_what_is_left():
+    matrix, query = cone(), cone(1, seed=4)[0]
+    centre = centre_of(matrix)
+    truth = unit(matrix - centre.mean) @ unit(query - centre.mean)
+    np.testing.assert_allclose(HeldRows(matrix, None, centre).cosines([query]).values, truth, atol=1e-5)
+    both = HeldRows(matrix, None, centre).cosines([query, -query]).values
+    other = unit(matrix - centre.mean) @ unit(-query - centre.mean)
+    np.testing.assert_allclose(both, np.maximum(truth, other), atol=1e-5)
+
+
 def test_a_row_without_a_vector_is_unlike_everything_and_none_is_nearer_than_one():
     matrix = cone()
     matrix[3] = 0
@@ -69,7 +79,7 @@ def test_a_row_without_a_vector_is_unlike_everything_and_none_is_nearer_than_one
     for query in matrix[[0, 1, 2, 4]]:
         values = rows.cosines([query]).values
         assert values[3] == 0
-        assert np.abs(values).max() <= 1
+        assert np.abs(values).max() <= 1 + 1e-5
     assert values[4] > 0.7
     apart = rows.centre.apart(matrix)
     assert not apart[3].any()
@@ -130,6 +140,13 @@ def test_signs_tell_the_nearest_only_without_the_mean(monkeypatch):
     assert shared["centred"] > 1.5 * shared["raw"]
 
 
+def sharp(rows, query):
+    """The cosines of all rows, exact."""
+    found = rows.cosines([query])
+    found.sharpen(np.arange(len(found.values)))
+    return found.values
+
+
 class Delta:
     """What an index takes in, as a store tells it."""
 
@@ -159,8 +176,16 @@ def test_the_mean_is_frozen_until_the_record_has_doubled_and_follows_what_change
     lent = index.rows(centred=True)
     np.testing.assert_allclose(lent.centre.mean, matrix[:256].mean(axis=0), atol=1e-6)
     np.testing.assert_array_equal(index.signs(), cosines.signs_of(matrix, lent.centre.mean))
+    asked = cone(1, seed=6)[0]
+    before = sharp(lent, asked)
     index.apply(Delta([5], cone(1, seed=8)), Rows(300))
-    assert not np.array_equal(index.rows(centred=True).centre.mean, lent.centre.mean)
+    now = index.rows(centred=True)
+    assert not np.array_equal(now.centre.mean, lent.centre.mean)
+    index.apply(Delta([280], cone(1, seed=7)), Rows(300))  # beyond the sample: the mean stays
+    later = index.rows(centred=True)
+    assert later.centre is now.centre
+    np.testing.assert_allclose(sharp(later, asked), sharp(HeldRows(index.matrix(), None, now.centre), asked), atol=1e-6)
+    np.testing.assert_array_equal(sharp(lent, asked), before)  # who searches meanwhile sees what was there
     np.testing.assert_array_equal(index.signs(), cosines.signs_of(index.matrix(), index.rows(centred=True).centre.mean))
     index.apply(Delta(range(300), matrix, reembedded=True), Rows(300))
     assert index.rows().centre is None

@@ -27,31 +27,24 @@ NOWHERE = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
-    """A query as it is compared with stored vectors: ``cosines(vectors @ direction)``.
+    """A query as it is compared with stored vectors: ``cosines(vectors @ direction, inverse)``.
 
     Attributes:
-        direction: (d,) unit vector; what is nearest to it is nearest to the query.
+        direction: (d,) unit vector.
         shift: what the mean itself has in common with it.
-        stretch: one over the length of what is left of a vector without the mean; 1 where nothing is taken away.
     """
 
     direction: Floats
     shift: float = 0.0
-    stretch: float = 1.0
 
-    def cosines(self, dots: Floats) -> Floats:
-        """Cosines without the mean from products with ``direction``; 0 stays 0, where there is no vector."""
-        if self.stretch == 1.0:
-            return dots
-        return np.where(dots == 0, dots, np.clip((dots - self.shift) * self.stretch, -1, 1))
+    def cosines(self, dots: Floats, inverse: Floats | None) -> Floats:
+        """Cosines of what is left without the mean, from products with ``direction`` and ``Centre.inverse``; None: as is."""
+        return dots if inverse is None else (dots - self.shift) * inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centre:
     """A mean that is long enough to be taken away.
-
-    What is left of the single vectors is divided by its usual length (the root of one minus the squared mean) and not by the
-    length of each: as good on LoCoMo, and the nearest are then those that an index finds for ``Probe.direction``.
 
     Attributes:
         mean: (d,), shorter than 1.
@@ -64,13 +57,18 @@ class Centre:
         rest = query - self.mean
         length = float(np.sqrt(dot(rest, rest)))
         direction = rest / length if length > NOWHERE else np.zeros_like(rest)
-        left = 1.0 - float(dot(self.mean, self.mean))
-        return Probe(direction, float(dot(self.mean, direction)), left**-0.5)
+        return Probe(direction, float(dot(self.mean, direction)))
+
+    def inverse(self, vectors: Floats) -> Floats:
+        """One over the length of what is left of each of (n, d) vectors; 0 for rows of zeros, which are none."""
+        with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
+            squares = np.vecdot(vectors, vectors)
+            left = squares - 2 * np.vecdot(vectors, self.mean) + np.vecdot(self.mean, self.mean)
+        return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(NOWHERE))), np.float32(0))
 
     def apart(self, vectors: Floats) -> Floats:
         """Unit vectors without the mean, to be compared with each other; shape (n, d), rows of zeros stay so."""
-        rest = np.where(vectors.any(axis=1, keepdims=True), vectors - self.mean, np.float32(0))
-        return rest / np.maximum(np.linalg.norm(rest, axis=1, keepdims=True), np.float32(NOWHERE))
+        return (vectors - self.mean) * self.inverse(vectors)[:, None]
 
 
 def sample_size(rows: int) -> int:

@@ -77,13 +77,18 @@ class HeldCosines:
         matrix: (n, d) unit rows, zeros where there is no vector.
         signs: (words, n) of the same rows less the mean, or None to multiply all.
         wordings: of the query; a row counts by the nearest of them.
+        inverse: see ``Centre.inverse``; None where no mean is taken away.
     """
 
-    def __init__(self, matrix: Floats, signs: Signs | None, wordings: Sequence[Probe]) -> None:
-        self._matrix, self._wordings = matrix, wordings
+    def __init__(
+        self, matrix: Floats, signs: Signs | None, wordings: Sequence[Probe], inverse: Floats | None = None
+    ) -> None:
+        self._matrix, self._wordings, self._inverse = matrix, wordings, inverse
         self._exact: NDArray[np.bool_] | None = None
         if signs is None:
-            self.values = nearest_wording([one.cosines(similarities(matrix, one.direction)) for one in wordings])
+            self.values = nearest_wording(
+                [one.cosines(similarities(matrix, one.direction), inverse) for one in wordings]
+            )
             return
         self.values = nearest_wording([_by_angle(signs, one.direction) for one in wordings])
         self._exact = np.zeros(len(matrix), np.bool_)
@@ -104,7 +109,10 @@ class HeldCosines:
         for start in range(0, len(rows), BLOCK):
             some = rows[start : start + BLOCK]
             chosen = self._matrix.take(some, axis=0)
-            self.values[some] = nearest_wording([one.cosines(dot(chosen, one.direction)) for one in self._wordings])
+            inverse = None if self._inverse is None else self._inverse[some]
+            self.values[some] = nearest_wording(
+                [one.cosines(dot(chosen, one.direction), inverse) for one in self._wordings]
+            )
         self._exact[rows] = True
 
 

@@ -33,6 +33,7 @@ class ExactIndex:
         self._signed = 0
         self._searched = False
         self._centre: Centre | None = None
+        self._inverse: NDArray[np.float32] = np.empty(0, np.float32)
         self._sampled = 0
         self._lent: WeakSet[HeldRows] = WeakSet()
 
@@ -64,6 +65,9 @@ class ExactIndex:
             self._matrix[rows[held]] = values[held]
         if len(changed) and changed.min() < self._sampled:
             self._sampled = 0
+        if self._centre is not None and len(replaced := changed[changed < len(self._inverse)]):
+            self._inverse = self._inverse.copy()
+            self._inverse[replaced] = self._centre.inverse(self._matrix[replaced])
         signed = changed[changed < self._signed]
         if self._signs is not None and len(signed):
             self._signs[:, signed] = self._signs_of(self._matrix[signed])
@@ -77,7 +81,11 @@ class ExactIndex:
         if centred and (size := sample_size(self._size)) != self._sampled:
             self._centre, self._sampled = centre_of(self._matrix[:size]), size
             self._signs, self._signed = None, 0
-        lent = HeldRows(self.matrix(), self.signs(), self._centre)
+            self._inverse = self._inverse[:0]
+        if self._centre is not None and (known := len(self._inverse)) < self._size:
+            self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[known : self._size])])
+        inverse = None if self._centre is None else self._inverse
+        lent = HeldRows(self.matrix(), self.signs(), self._centre, inverse)
         self._lent.add(lent)
         return lent
 

@@ -74,10 +74,18 @@ class HeldRows:
         matrix: (rows, dimension) float32.
         signs: see ``HeldCosines``.
         centre: what is taken away before they are compared.
+        inverse: its ``inverse`` of them, made here if it is not given.
     """
 
-    def __init__(self, matrix: Floats, signs: NDArray[np.uint64] | None, centre: Centre | None = None) -> None:
+    def __init__(
+        self,
+        matrix: Floats,
+        signs: NDArray[np.uint64] | None,
+        centre: Centre | None = None,
+        inverse: Floats | None = None,
+    ) -> None:
         self.held, self._signs, self.centre = matrix, signs, centre
+        self._inverse = centre.inverse(matrix) if centre is not None and inverse is None else inverse
 
     @property
     def dimension(self) -> int:
@@ -92,7 +100,7 @@ class HeldRows:
         """The cosine of every row."""
         if plain and self.centre is not None:
             return HeldCosines(self.held, None, _probes(wordings, None))
-        return HeldCosines(self.held, self._signs, _probes(wordings, self.centre))
+        return HeldCosines(self.held, self._signs, _probes(wordings, self.centre), self._inverse)
 
 
 class DistantRows:
@@ -152,7 +160,7 @@ class DistantRows:
 
     def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> FoundCosines:
         """Nothing yet: ``settle`` looks up which rows matter."""
-        return FoundCosines(self, len(self._docs), _probes(wordings, None if plain else self.centre))
+        return FoundCosines(self, len(self._docs), wordings, None if plain else self.centre)
 
 
 class FoundCosines:
@@ -162,8 +170,8 @@ class FoundCosines:
     damaged can miss a row but never place one wrongly.
     """
 
-    def __init__(self, vectors: DistantRows, size: int, wordings: Sequence[Probe]) -> None:
-        self._vectors, self._wordings = vectors, wordings
+    def __init__(self, vectors: DistantRows, size: int, wordings: Sequence[Floats], centre: Centre | None) -> None:
+        self._vectors, self._wordings, self._centre = vectors, _probes(wordings, centre), centre
         self.values = np.zeros(size, np.float32)
         self._exact = np.zeros(size, np.bool_)
 
@@ -193,5 +201,8 @@ class FoundCosines:
         rows = np.unique(rows[~self._exact[rows]])
         if len(rows):
             chosen = self._vectors.of(rows)
-            self.values[rows] = nearest_wording([one.cosines(dot(chosen, one.direction)) for one in self._wordings])
+            inverse = None if self._centre is None else self._centre.inverse(chosen)
+            self.values[rows] = nearest_wording(
+                [one.cosines(dot(chosen, one.direction), inverse) for one in self._wordings]
+            )
             self._exact[rows] = True
