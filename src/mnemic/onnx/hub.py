@@ -16,7 +16,7 @@ from mnemic.errors import EmbedderUnavailable
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-__all__ = ["hub_files", "hub_folder"]
+__all__ = ["hub_files", "hub_folder", "kept_folder"]
 
 TIMEOUT = 5.0  # seconds to wait for the hub's first answer
 
@@ -47,24 +47,35 @@ def hub_folder(name: str, *, offline: bool, progress: bool | None) -> Path:
     Raises:
         EmbedderUnavailable: it is not in the cache, and the hub is not asked, does not answer or has no ONNX model there.
     """
-    repository, _, revision = name.partition("@")
-    home = paths.cache_dir("models", "hub", repository.replace("/", "--"))
-    known = _revisions(home)
-    commit = known.get(revision or "main")
-    if commit is not None and _has_model(
-        {path.relative_to(home / commit).as_posix() for path in _files(home / commit)}
-    ):
-        return home / commit
+    if (folder := kept_folder(name)) is not None:
+        return folder
+    repository, revision, home = _place(name)
     if offline:
         reason = "the model hub is not asked (offline), and it is not in the cache"
         raise EmbedderUnavailable(f"The model {name} cannot be had: {reason} folder {home}.\n{WAYS_OUT}")
+    known = _revisions(home)
     try:
-        commit = _fetched(repository, commit or revision or "main", home, progress=progress)
-        _note(home, {**known, (revision or "main"): commit})
+        commit = _fetched(repository, known.get(revision, revision), home, progress=progress)
+        _note(home, {**known, revision: commit})
     except Exception as error:  # the hub client raises its own errors, its HTTP client's and those of the system
         reason = f"{type(error).__name__}: {str(error).strip()}"
         raise EmbedderUnavailable(f"The model {name} cannot be had. {reason}\n{WAYS_OUT}") from error
     return home / commit
+
+
+def kept_folder(name: str) -> Path | None:
+    """The folder of a model that was downloaded whole, or None."""
+    _, revision, home = _place(name)
+    commit = _revisions(home).get(revision)
+    if commit is None or not _has_model({path.relative_to(home / commit).as_posix() for path in _files(home / commit)}):
+        return None
+    return home / commit
+
+
+def _place(name: str) -> tuple[str, str, Path]:
+    """Repository, revision, and where both are kept."""
+    repository, _, revision = name.partition("@")
+    return repository, revision or "main", paths.cache_dir("models", "hub", repository.replace("/", "--"))
 
 
 def _fetched(repository: str, revision: str, home: Path, *, progress: bool | None) -> str:
