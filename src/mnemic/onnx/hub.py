@@ -82,6 +82,7 @@ def _fetched(repository: str, revision: str, home: Path, *, progress: bool | Non
     """Download a model into the folder of its commit, and name that."""
     client = _client()
     info = client.HfApi().model_info(repository, revision=revision, timeout=TIMEOUT)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     names = [one.rfilename for one in info.siblings if WANTED.fullmatch(one.rfilename)]
     if not _has_model(names):
         raise EmbedderUnavailable("The repository holds no ONNX model with a tokeniser.")
