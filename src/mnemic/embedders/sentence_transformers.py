@@ -50,7 +50,8 @@ class SentenceTransformerEmbedder:
         model: a model's name on the hub, a folder, or a `SentenceTransformer` that is already made.
         device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
         batch_size: texts of one run, 1 to 4,096.
-        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, in the place of those.
+        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, in the place of those; with
+            ``{}`` only those count that the model brings along.
         revision: branch, tag or commit on the hub.
         truncate_dim: cut vectors to this length, for models trained for it.
         max_tokens: tokens of a text that are seen; None takes the model's own limit.
@@ -75,7 +76,8 @@ class SentenceTransformerEmbedder:
         self._device = device
         self._batch_size = whole("batch_size", batch_size, 1, 4096)
         self._prompts = known_prompts(prompts)
-        self._usual = usual_prompts(*([Path(model).name] if isinstance(model, (str, PathLike)) else []))
+        named = isinstance(model, (str, PathLike))
+        self._usual = usual_prompts(*([Path(model).name] if named and prompts is None else []))
         self._revision = revision
         self._truncate_dim = None if truncate_dim is None else whole("truncate_dim", truncate_dim, 1, 65_536)
         self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 3, 1_000_000)

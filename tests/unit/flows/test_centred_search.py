@@ -81,3 +81,45 @@ def test_vectors_named_as_the_default_models_are_compared_as_they_are(tmp_path):
     with Memory(tmp_path / "m", embedder=embedder) as memory:
         memory.add(said(100))
         assert min(dense(memory).values()) > 0.7
+
+
+class Silent:
+    """An index that cannot say what is near, so that vectors are fetched from the record and compared."""
+
+    exact_below = 0
+
+    def open(self, feed): ...
+
+    def serves(self, model):
+        return True
+
+    def nearest(self, user, query, k):
+        assert np.linalg.norm(query) == pytest.approx(1, abs=1e-4)
+
+    def waiting(self, user):
+        return []
+
+    def wake(self): ...
+
+    def drain(self, seconds=None):
+        return True
+
+    def erase(self):
+        return True
+
+    def findings(self):
+        return ()
+
+    def close(self): ...
+
+
+def test_vectors_behind_an_index_are_compared_alike(tmp_path):
+    with Memory(tmp_path / "m", embedder=Alike()) as memory:
+        memory.add(said(200))
+        exact = dense(memory)
+    with Memory(tmp_path / "m", embedder=Alike(), vectors=Silent()) as memory:
+        assert dense(memory) == pytest.approx(exact, abs=2e-3)
+        memory.add(said(60, 200))
+        behind = dense(memory)
+    with Memory(tmp_path / "m", embedder=Alike()) as memory:
+        assert dense(memory) == pytest.approx(behind, abs=2e-3)  # 260 are twice 128: a new mean
