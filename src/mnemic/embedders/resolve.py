@@ -19,6 +19,7 @@ QUERIES_KEPT = 512
 ACCEPTED = """Accepted are:
 - None: all-MiniLM-L6-v2 on this machine
 - a folder with model.onnx and tokenizer.json
+- "onnx:OWNER/NAME" or "onnx:OWNER/NAME@REVISION": a model of the hub with an ONNX file, downloaded once
 - "provider:model", such as "openai:text-embedding-3-small" or "ollama:nomic-embed-text"
 - "sentence-transformers:NAME", a model of that library
 - "hashing": no model, compares words only
@@ -32,8 +33,9 @@ def embedder_from(spec: object = None) -> Embedder:
     the same thing again within a turn. Documents are not kept, because each is embedded once. Nothing is loaded here.
 
     Args:
-        spec: None, a folder, ``"provider:model"``, ``"sentence-transformers:NAME"``, ``"hashing"``, a pydantic-ai
-            embedder, a `SentenceTransformer`, or an object that is an embedder already (returned as it is).
+        spec: None, a folder, ``"onnx:OWNER/NAME"``, ``"provider:model"``, ``"sentence-transformers:NAME"``,
+            ``"hashing"``, a pydantic-ai embedder, a `SentenceTransformer`, or an object that is an embedder already
+            (returned as it is).
 
     Raises:
         ConfigurationError: something else was given; the message lists what is accepted.
@@ -57,12 +59,15 @@ def _default() -> Embedder:
 
 def _from_text(spec: str) -> Embedder:
     from mnemic.embedders.hashing import HashingEmbedder
+    from mnemic.onnx.folder import is_folder
 
     provider, _, model = spec.partition(":")
     if spec == "hashing":
         return HashingEmbedder()
-    if spec and _is_folder(spec):  # before the colon is looked at: Windows paths have one
+    if is_folder(spec):  # before the colon is looked at: Windows paths have one
         return _from_folder(Path(spec))
+    if provider == "onnx" and model:
+        return _from_onnx(model)
     if not provider or not model or "/" in provider.removeprefix("gateway/") or "\\" in spec:
         raise _not_accepted(spec)
     if provider == "sentence-transformers":
@@ -74,11 +79,14 @@ def _from_text(spec: str) -> Embedder:
     return RemoteEmbedder(spec)
 
 
-def _is_folder(spec: str) -> bool:
-    try:
-        return Path(spec).expanduser().is_dir()
-    except (OSError, ValueError, RuntimeError):  # too long, or otherwise no name of a file; nobody's home
-        return False
+def _from_onnx(model: str) -> Embedder:
+    from mnemic.embedders.cached import CachedEmbedder
+    from mnemic.embedders.onnx import OnnxEmbedder
+    from mnemic.onnx.folder import is_hub_name
+
+    if not is_hub_name(model):
+        return _from_folder(Path(model))
+    return CachedEmbedder(OnnxEmbedder(model), max_items=QUERIES_KEPT, kinds=("query",))
 
 
 def _from_folder(folder: Path) -> Embedder:

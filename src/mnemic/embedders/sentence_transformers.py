@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import checked, prepared
+from mnemic.embedders.prompts import known_prompts, own_prompts, usual_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import whole
 from mnemic.services.process import PerProcess
@@ -40,16 +41,17 @@ class SentenceTransformer(Protocol):
 class SentenceTransformerEmbedder:
     """A sentence-transformers model, loaded at first use. Needs ``pip install "mnemic[sentence-transformers]"``.
 
-    Questions go through the model's query prompt and texts to store through its document prompt, if it has them. Texts
-    are cut to their first 20,000 characters and then to what the model sees. Code that comes with a model is never
-    run. Threads may share an embedder.
+    Questions go through the model's query prompt and texts to store through its document prompt; if it brings none along,
+    through those that are known of e5, bge, nomic, mxbai and arctic models by their names. Texts are cut to their first
+    20,000 characters and then to what the model sees. Code that comes with a model is never run. Threads may share an
+    embedder.
 
     Args:
         model: a model's name on the hub, a folder, or a `SentenceTransformer` that is already made.
         device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
         batch_size: texts of one run, 1 to 4,096.
-        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, for models that need them
-            and do not bring them along.
+        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, in the place of those; with
+            ``{}`` only those count that the model brings along.
         revision: branch, tag or commit on the hub.
         truncate_dim: cut vectors to this length, for models trained for it.
         max_tokens: tokens of a text that are seen; None takes the model's own limit.
@@ -73,7 +75,9 @@ class SentenceTransformerEmbedder:
         self._source = model
         self._device = device
         self._batch_size = whole("batch_size", batch_size, 1, 4096)
-        self._prompts = _known_prompts(prompts)
+        self._prompts = known_prompts(prompts)
+        named = isinstance(model, (str, PathLike))
+        self._usual = usual_prompts(*([Path(model).name] if named and prompts is None else []))
         self._revision = revision
         self._truncate_dim = None if truncate_dim is None else whole("truncate_dim", truncate_dim, 1, 65_536)
         self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 3, 1_000_000)
@@ -129,6 +133,8 @@ class SentenceTransformerEmbedder:
             options["truncate_dim"] = self._truncate_dim
         if kind in self._prompts:
             return model.encode(texts, prompt=self._prompts[kind], **options)
+        if kind in self._usual and not own_prompts({"prompts": dict(model.prompts)}):
+            return model.encode(texts, prompt=self._usual[kind], **options)
         encode = getattr(model, f"encode_{kind}", None)  # since version 5; it knows the model's prompts
         if encode is not None:
             return encode(texts, **options)
@@ -160,16 +166,9 @@ class SentenceTransformerEmbedder:
         parts = [
             f"@{self._revision}" if self._revision else "",
             f"/{self._truncate_dim}" if self._truncate_dim else "",
-            f"#{_digest(repr(sorted(self._prompts.items())))[:8]}" if self._prompts else "",
+            f"#{_digest(repr(sorted(prompts.items())))[:8]}" if (prompts := {**self._usual, **self._prompts}) else "",
         ]
         return "".join(parts)
-
-
-def _known_prompts(prompts: Mapping[str, str] | None) -> dict[str, str]:
-    known = dict(prompts or {})
-    if not set(known) <= {"query", "document"}:
-        raise ConfigurationError(f"prompts={known!r} names more than 'query' and 'document'. Give some of these two.")
-    return known
 
 
 def _identity(source: str | PathLike[str] | SentenceTransformer) -> str:

@@ -23,8 +23,9 @@ from mnemic.flows.traffic import Traffic
 from mnemic.flows.watching import Watch
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
-from mnemic.indexes.vector import DistantRows, ExactIndex, RowVectors
+from mnemic.indexes.vector import Centre, DistantRows, ExactIndex, RowVectors, centre_of, sample_size
 from mnemic.protocols import Embedder, KeywordIndex, Reranker, Store, TokenCounter, VectorIndex
+from mnemic.retrieval import CALIBRATED_FOR
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.services.forking import renewed
 from mnemic.services.process import process_lock
@@ -78,6 +79,7 @@ class _Cache:
     dimension: int = 0
     rows: int = 0
     following: bool = False
+    centre: tuple[tuple[str | None, int], Centre | None] = ((None, 0), None)
     lock: Lock = field(default_factory=process_lock)
 
     def __post_init__(self) -> None:
@@ -125,10 +127,17 @@ class _Cache:
             return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
 
     def _rows(self, store: Store, columns: Columns) -> RowVectors:
+        centred = self.model != CALIBRATED_FOR  # whose cosines all thresholds are made for
         if self.index is None or not self.distant:
-            return self.vectors.rows()
-        fetch = partial(store.embedding.held, self.user)
-        return DistantRows(columns.doc, self.dimension, fetch, self.index, user=self.user, model=self.model)
+            return self.vectors.rows(centred=centred)
+        rows = partial(
+            DistantRows, columns.doc, self.dimension, partial(store.embedding.held, self.user), self.index, user=self.user,
+            model=self.model,
+        )  # fmt: skip
+        key = self.model, sample_size(len(columns)) if centred else 0
+        if key != self.centre[0]:
+            self.centre = key, centre_of(rows().of(np.arange(key[1])))
+        return rows(centre=self.centre[1])
 
 
 Record = Message | Episode | MemoryRecord

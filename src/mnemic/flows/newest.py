@@ -40,7 +40,7 @@ def newest_first(
         view: the user's records.
         query: what is asked.
         docs: of the first hits, best first.
-        vectors: shape (len(docs), d).
+        vectors: shape (len(docs), d), without their mean where the user's are compared without it.
         cosines: of the hits with the question.
     """
     same = list(range(len(docs)))
@@ -52,7 +52,7 @@ def newest_first(
     places = [place for place, doc in enumerate(docs) if doc in stored and not isinstance(stored[doc].value, Episode)]
     if len(places) < 2:
         return same
-    base = base_of(view)
+    base = base_of(view) if view.vectors.centre is None else 0.0
     meant = eased(np.array([cosines[place] for place in places], np.float64), base)
     said = [_said(stored[docs[place]], float(cosine)) for place, cosine in zip(places, meant, strict=True)]
     own = vectors[places]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import UTC, datetime, tzinfo
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -16,6 +17,7 @@ from mnemic.flows.retaining import RetentionPolicy
 from mnemic.flows.settings import Consolidator, Processing
 from mnemic.indexes.vector import discarded, index_from
 from mnemic.protocols import Embedder, Reranker, Store, TokenCounter, VectorIndex
+from mnemic.rerankers import reranker_from
 from mnemic.stores import InMemoryStore, SqliteStore
 from mnemic.text.showing import shown
 
@@ -111,7 +113,7 @@ def open_engine(
     *,
     embedder: str | Embedder | None,
     tokenizer: str | TokenCounter | None,
-    reranker: Reranker | None,
+    reranker: str | PathLike[str] | Reranker | None,
     llm: str | Model | LanguageModel | None,
     processing: Processing | None,
     consolidator: Consolidator | None,
@@ -130,10 +132,7 @@ def open_engine(
     _check(location)
     if durability not in ("FULL", "NORMAL"):
         raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {shown(durability)}.')
-    if reranker is not None and not isinstance(reranker, Reranker):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise ConfigurationError(
-            f"reranker must have a method scores(query, texts), {type(reranker).__name__} has none."
-        )
+    second = reranker_from(reranker)
     settings = Processing() if processing is None else processing
     if not isinstance(settings, Processing):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ConfigurationError(f"processing must be a Processing(...), not {type(processing).__name__}.")
@@ -156,7 +155,7 @@ def open_engine(
         if store.erasure.unfinished():
             store.erasure.purge()
     return Engine(
-        store, chosen, tokenizer=tokenizer, reranker=reranker, llm=model, owns_llm=model is not llm, settings=settings,
+        store, chosen, tokenizer=tokenizer, reranker=second, llm=model, owns_llm=model is not llm, settings=settings,
         consolidator=tiers, idle=quiet, retention=kept, in_memory=in_memory, index=index,
         in_turns=index is None and (in_memory or isinstance(store, SqliteStore)), secrets=secrets,
         discard=lambda: not isinstance(store, SqliteStore) or discarded(store.feed().folder),

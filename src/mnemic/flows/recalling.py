@@ -183,7 +183,12 @@ def _found(engine: Engine, scope: Scope, ask: _Ask, view: View) -> _Found | None
                 "min_similarity compares vectors, and there are none: the embedder cannot be had at present. Search "
                 "without it, or see the warning for how to get the embedder."
             )
-        allowed &= cosines.values >= query.min_similarity
+        if view.vectors.centre is not None:
+            plain = view.vectors.cosines(ask.vectors, plain=True)
+            plain.settle(allowed)
+            allowed &= plain.values >= query.min_similarity
+        else:
+            allowed &= cosines.values >= query.min_similarity
     question = asked(view, query, cosines, ask.wordings)
     standing = stand(view, allowed)
     rows = candidates(view, question, standing.shown, query.recipe.candidates)
@@ -269,7 +274,10 @@ def _ranking(view: View, question: Question, pool: Pool) -> _Ranked:
         recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
     scores, signals = retrieval.score(pool, recipe, view.columns.group[rows], quality=query.quality)
     order = np.lexsort((rows, -scores))
-    return _Ranked(view.columns.doc[rows], view.vectors.of(rows), order, scores, signals)
+    vectors, centre = view.vectors.of(rows), view.vectors.centre
+    if centre is not None:
+        vectors = centre.apart(vectors)
+    return _Ranked(view.columns.doc[rows], vectors, order, scores, signals)
 
 
 def _further(view: View, question: Question, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:

@@ -80,7 +80,7 @@ CONVERSATION = Recipe(
         "question": -0.8, "cue": 1.7,
     },
     assisted={
-        "dense": 3.0, "session_dense": 3.7, "reply": 2.6, "said": 1.6, "date": 0.7, "person": 2.0, "request_length": -0.6,
+        "dense": 3.4, "session_dense": 3.6, "reply": 2.8, "said": 1.9, "date": 0.7, "person": 2.2, "request_length": -0.6,
         "echo": -5.0,
     },
     spread=0.6,

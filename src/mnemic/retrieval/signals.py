@@ -67,9 +67,8 @@ def own_coverage(pool: Pool) -> Floats:
 
 
 def said(pool: Pool) -> Floats:
-    """How much of the query the turn itself says for its length: BM25 over the root of the query's idf mass, 0 to about 6."""
-    saturated = scoring.saturation(pool.counts[:, HERE], pool.lengths[:, HERE, None], pool.mean_length)
-    return dot(saturated, pool.idf) / np.sqrt(pool.idf.sum() + np.float32(1e-9))
+    """How much of the query the turn itself says: the idf of its terms over the root of the query's idf mass, 0 to about 3."""
+    return dot(pool.counts[:, HERE] > 0, pool.idf) / np.sqrt(pool.idf.sum() + np.float32(1e-9))
 
 
 def bm25(pool: Pool) -> Floats:

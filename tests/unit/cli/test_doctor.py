@@ -7,7 +7,7 @@ import apsw
 import pytest
 
 import mnemic.embedders.onnx.weights as weights
-from mnemic import EmbedderUnavailable, HashingEmbedder, paths
+from mnemic import EmbedderUnavailable, HashingEmbedder, Memory, paths
 from mnemic.cli.doctor import weights_of
 
 
@@ -125,6 +125,40 @@ def test_waiting_work_is_told(mnemic, write, chat, monkeypatch):
     assert run.out.endswith("Nothing is wrong.\n")
 
 
+class English(HashingEmbedder):
+    """Stands in for the default model, whose name is all that counts here."""
+
+    id = "all-MiniLM-L6-v2"
+
+
+SAID = {
+    "spanish": "Me mudé a Lisboa con mi hermana y el perro de los vecinos {}.",
+    "russian": "Я переехала в Лиссабон {}.",
+    "english": "I moved to Lisbon with my sister and the dog of the neighbours {}.",
+}
+
+
+@pytest.mark.parametrize(
+    ("said", "embedder", "told"),
+    [
+        (("spanish",), English, True),
+        (("russian",), English, True),
+        (("english",), English, False),
+        ((), English, False),
+        (("spanish",), HashingEmbedder, False),
+        (("english", "english", "spanish"), English, False),
+    ],
+)
+def test_another_language_than_the_model_knows(mnemic, folder, said, embedder, told):
+    with Memory(folder, embedder=embedder()) as memory:
+        for language in said:
+            memory.add([{"role": "user", "content": SAID[language].format(n)} for n in range(30)])
+    facts = mnemic("doctor", "--json").json
+    assert ("language" in facts) is told
+    if told:
+        assert "mnemic reembed --embedder onnx:intfloat/multilingual-e5-small" in facts["language"]
+
+
 class TestWeights:
     """Where the default model would come from, told without loading it."""
 
@@ -175,8 +209,22 @@ class TestWeights:
             assert where
             assert not missing
 
+    def test_a_model_of_the_hub(self, tmp_path, monkeypatch):
+        name = "maker/tiny"
+        assert weights_of(f"onnx:{name}") == ("not here, and HF_HUB_OFFLINE forbids to download them", True)
+        monkeypatch.delenv("HF_HUB_OFFLINE")
+        assert weights_of(f"onnx:{name}") == ("not here yet: downloaded at first use", False)
+        home = tmp_path / "cache" / "models" / "hub" / "maker--tiny"
+        (home / "abc").mkdir(parents=True)
+        (home / "revisions.json").write_text('{"main": "abc"}')
+        assert weights_of(f"onnx:{name}")[0].startswith("not here yet")
+        for file in ("model.onnx", "tokenizer.json"):
+            (home / "abc" / file).write_bytes(b"")
+        assert weights_of(f"onnx:{name}") == (f"the cache folder {home / 'abc'}", False)
+        assert weights_of(f"onnx:{tmp_path}") == (f"the folder {tmp_path}", False)
+
     def test_the_copy_of_the_hub(self, monkeypatch):
-        import mnemic.embedders.onnx.hub as hub
+        import mnemic.onnx.hub as hub
 
         monkeypatch.setattr(hub, "hub_files", lambda *_, **__: [Path("hub/model.onnx"), Path("hub/tokenizer.json")])
         assert weights_of(None) == ("the copy of the model hub in hub", False)

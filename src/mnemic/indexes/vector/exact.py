@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import Columns
+from mnemic.indexes.vector.centre import Centre, centre_of, sample_size
 from mnemic.indexes.vector.cosines import LARGE, signs_of
 from mnemic.indexes.vector.rows import HeldRows
 from mnemic.types import CatalogDelta
@@ -31,6 +32,9 @@ class ExactIndex:
         self._signs: NDArray[np.uint64] | None = None
         self._signed = 0
         self._searched = False
+        self._centre: Centre | None = None
+        self._inverse: NDArray[np.float32] = np.empty(0, np.float32)
+        self._sampled = 0
         self._lent: WeakSet[HeldRows] = WeakSet()
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
@@ -40,6 +44,7 @@ class ExactIndex:
         if delta.reembedded or dimension != self._matrix.shape[1]:
             self._matrix, known = np.zeros((size, dimension), np.float32), 0
             self._signs, self._signed = None, 0
+            self._centre, self._sampled = None, 0
         if size > len(self._matrix):
             grown = np.zeros((max(size, len(self._matrix) + len(self._matrix) // 4), dimension), np.float32)
             grown[:known] = self._matrix[:known]
@@ -58,13 +63,29 @@ class ExactIndex:
             self._matrix = values
         else:
             self._matrix[rows[held]] = values[held]
+        if len(changed) and changed.min() < self._sampled:
+            self._sampled = 0
+        if self._centre is not None and len(replaced := changed[changed < len(self._inverse)]):
+            self._inverse = self._inverse.copy()
+            self._inverse[replaced] = self._centre.inverse(self._matrix[replaced])
         signed = changed[changed < self._signed]
         if self._signs is not None and len(signed):
-            self._signs[:, signed] = signs_of(self._matrix[signed])
+            self._signs[:, signed] = self._signs_of(self._matrix[signed])
 
-    def rows(self) -> HeldRows:
-        """The vectors as they are now, ready to search; they stay so for whoever holds on to what is returned."""
-        lent = HeldRows(self.matrix(), self.signs())
+    def rows(self, *, centred: bool = False) -> HeldRows:
+        """The vectors as they are now, ready to search; they stay so for whoever holds on to what is returned.
+
+        Args:
+            centred: whether their mean is taken away where it is long; the same for all calls with vectors of one model.
+        """
+        if centred and (size := sample_size(self._size)) != self._sampled:
+            self._centre, self._sampled = centre_of(self._matrix[:size]), size
+            self._signs, self._signed = None, 0
+            self._inverse = self._inverse[:0]
+        if self._centre is not None and (known := len(self._inverse)) < self._size:
+            self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[known : self._size])])
+        inverse = None if self._centre is None else self._inverse
+        lent = HeldRows(self.matrix(), self.signs(), self._centre, inverse)
         self._lent.add(lent)
         return lent
 
@@ -81,9 +102,12 @@ class ExactIndex:
             if self._signs is not None:
                 grown[:, : self._signed] = self._signs[:, : self._signed]
             self._signs = grown
-        self._signs[:, self._signed : self._size] = signs_of(self._matrix[self._signed : self._size])
+        self._signs[:, self._signed : self._size] = self._signs_of(self._matrix[self._signed : self._size])
         self._signed = self._size
         return self._signs[:, : self._size]
+
+    def _signs_of(self, vectors: NDArray[np.float32]) -> NDArray[np.uint64]:
+        return signs_of(vectors) if self._centre is None else signs_of(vectors, self._centre.mean)
 
     def matrix(self) -> NDArray[np.float32]:
         """The vectors as they are now: shape (rows, dimension)."""

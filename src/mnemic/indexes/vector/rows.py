@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.indexes.vector.centre import Centre, Probe
 from mnemic.indexes.vector.cosines import Cosines, HeldCosines, nearest_wording
 from mnemic.protocols import VectorIndex
 from mnemic.vectors import dot, unpacked
@@ -47,9 +48,23 @@ class RowVectors(Protocol):
         """Those of some rows, by number or by mask: shape (len(rows), dimension)."""
         ...
 
-    def cosines(self, wordings: Sequence[Floats]) -> Cosines:
-        """What one question, in one or several wordings (unit vectors), has in common with every row."""
+    @property
+    def centre(self) -> Centre | None:
+        """The mean that is taken away before they are compared; None where they are compared as they are."""
         ...
+
+    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> Cosines:
+        """What one question, in one or several wordings (unit vectors), has in common with every row.
+
+        Args:
+            wordings: at least one.
+            plain: of the vectors as the embedder gave them, whatever the mean.
+        """
+        ...
+
+
+def _probes(wordings: Sequence[Floats], centre: Centre | None) -> list[Probe]:
+    return [Probe(one) if centre is None else centre.probe(one) for one in wordings]
 
 
 class HeldRows:
@@ -58,10 +73,19 @@ class HeldRows:
     Args:
         matrix: (rows, dimension) float32.
         signs: see ``HeldCosines``.
+        centre: what is taken away before they are compared.
+        inverse: its ``inverse`` of them, made here if it is not given.
     """
 
-    def __init__(self, matrix: Floats, signs: NDArray[np.uint64] | None) -> None:
-        self.held, self._signs = matrix, signs
+    def __init__(
+        self,
+        matrix: Floats,
+        signs: NDArray[np.uint64] | None,
+        centre: Centre | None = None,
+        inverse: Floats | None = None,
+    ) -> None:
+        self.held, self._signs, self.centre = matrix, signs, centre
+        self._inverse = centre.inverse(matrix) if centre is not None and inverse is None else inverse
 
     @property
     def dimension(self) -> int:
@@ -72,9 +96,11 @@ class HeldRows:
         """Those of some rows."""
         return self.held[rows]
 
-    def cosines(self, wordings: Sequence[Floats]) -> HeldCosines:
+    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> HeldCosines:
         """The cosine of every row."""
-        return HeldCosines(self.held, self._signs, wordings)
+        if plain and self.centre is not None:
+            return HeldCosines(self.held, None, _probes(wordings, None))
+        return HeldCosines(self.held, self._signs, _probes(wordings, self.centre), self._inverse)
 
 
 class DistantRows:
@@ -87,6 +113,7 @@ class DistantRows:
         index: says which are near.
         user: whose they are.
         model: whose vectors they are.
+        centre: what is taken away before they are compared.
     """
 
     held = None
@@ -100,9 +127,10 @@ class DistantRows:
         *,
         user: int,
         model: str | None,
+        centre: Centre | None = None,
     ) -> None:
         self._docs, self.dimension, self._fetch = docs, dimension, fetch
-        self._index, self._user, self._model = index, user, model
+        self._index, self._user, self._model, self.centre = index, user, model, centre
 
     def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
         """Those of some rows."""
@@ -130,9 +158,9 @@ class DistantRows:
         at = at[(at < len(self._docs)) & (self._docs[np.minimum(at, len(self._docs) - 1)] == docs)]
         return np.unique(at)
 
-    def cosines(self, wordings: Sequence[Floats]) -> FoundCosines:
+    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> FoundCosines:
         """Nothing yet: ``settle`` looks up which rows matter."""
-        return FoundCosines(self, len(self._docs), wordings)
+        return FoundCosines(self, len(self._docs), wordings, None if plain else self.centre)
 
 
 class FoundCosines:
@@ -142,8 +170,8 @@ class FoundCosines:
     damaged can miss a row but never place one wrongly.
     """
 
-    def __init__(self, vectors: DistantRows, size: int, wordings: Sequence[Floats]) -> None:
-        self._vectors, self._wordings = vectors, wordings
+    def __init__(self, vectors: DistantRows, size: int, wordings: Sequence[Floats], centre: Centre | None) -> None:
+        self._vectors, self._wordings, self._centre = vectors, _probes(wordings, centre), centre
         self.values = np.zeros(size, np.float32)
         self._exact = np.zeros(size, np.bool_)
 
@@ -153,7 +181,7 @@ class FoundCosines:
         asked = max(ASKED, math.ceil(SPARE * ENOUGH * len(allowed) / max(many, 1)))
         filtered = many < len(allowed) / 2
         while many and not (filtered and many <= max(FETCHED, asked * COSTS)):
-            found = [self._vectors.nearest(one, asked) for one in self._wordings]
+            found = [self._vectors.nearest(one.direction, asked) for one in self._wordings]
             near = [rows for rows in found if rows is not None]
             if len(near) < len(found):
                 break
@@ -173,5 +201,8 @@ class FoundCosines:
         rows = np.unique(rows[~self._exact[rows]])
         if len(rows):
             chosen = self._vectors.of(rows)
-            self.values[rows] = nearest_wording([dot(chosen, one) for one in self._wordings])
+            inverse = None if self._centre is None else self._centre.inverse(chosen)
+            self.values[rows] = nearest_wording(
+                [one.cosines(dot(chosen, one.direction), inverse) for one in self._wordings]
+            )
             self._exact[rows] = True

@@ -1,4 +1,4 @@
-"""Rerankers: a slower, closer look at the first hits. Off unless a handle is given one."""
+"""A cross-encoder of the sentence-transformers library."""
 
 from __future__ import annotations
 

@@ -1,0 +1,125 @@
+"""A folder with an ONNX model: its files, and what those say that stand beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from mnemic import paths
+from mnemic.errors import ConfigurationError, EmbedderUnavailable
+from mnemic.onnx.hub import hub_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ModelFolder", "is_folder", "is_hub_name", "model_folder"]
+
+MODELS = ("model.onnx", "onnx/model.onnx")
+TOKENIZERS = ("tokenizer.json", "onnx/tokenizer.json")
+USUAL, DEAREST = 256, 512
+"""Tokens that are read where a folder does not say how many, and at most where it does and nobody asks for more: what twice
+as many tokens cost is more than twice as much."""
+
+_HUB_NAME = re.compile(r"[\w][\w.-]*/[\w][\w.-]*(?:@[\w][\w./-]*)?")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model and its tokeniser.
+
+    Attributes:
+        path: the folder.
+        model: the ONNX file.
+        tokenizer: the file of the tokeniser.
+    """
+
+    path: Path
+    model: Path
+    tokenizer: Path
+
+    @classmethod
+    def at(cls, path: Path) -> ModelFolder:
+        """The model in a folder: ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``.
+
+        Raises:
+            EmbedderUnavailable: a file is missing.
+        """
+        model, tokenizer = _first_file(path, MODELS), _first_file(path, TOKENIZERS)
+        if model is None or tokenizer is None:
+            raise EmbedderUnavailable(
+                f"There is no ONNX model in {path}. It must hold model.onnx or onnx/model.onnx, and tokenizer.json. "
+                "Correct the path, or leave it out to use the default model."
+            )
+        return cls(path, model, tokenizer)
+
+    def settings(self, name: str) -> Mapping[str, Any]:
+        """What a JSON file in the folder says; nothing where it is not there.
+
+        Raises:
+            ConfigurationError: it cannot be read.
+        """
+        found = self.read(name)
+        if not isinstance(found, dict):
+            raise ConfigurationError(f"{self.path / name} is not an object of JSON. Restore it, or remove it.")
+        return cast("dict[str, Any]", found)
+
+    def read(self, name: str) -> object:
+        """The content of a JSON file in the folder; an empty object where it is not there.
+
+        Raises:
+            ConfigurationError: it cannot be read.
+        """
+        path = self.path / name
+        if not path.is_file():
+            return {}
+        try:
+            return json.loads(path.read_text("utf-8"))
+        except (OSError, ValueError) as error:
+            raise ConfigurationError(f"{path} cannot be read: {error}. Restore it, or remove it.") from error
+
+    def max_tokens(self) -> int:
+        """How many tokens of a text the model reads by its own account, 512 at most; 256 where it does not say."""
+        limits = (
+            self.settings("sentence_bert_config.json").get("max_seq_length"),
+            self.settings("tokenizer_config.json").get("model_max_length"),
+            self.settings("config.json").get("max_position_embeddings"),
+        )
+        known = next((int(limit) for limit in limits if isinstance(limit, (int, float)) and limit > 0), USUAL)
+        return min(known, DEAREST)
+
+
+def model_folder(source: str | PathLike[str], *, offline: bool, progress: bool | None) -> ModelFolder:
+    """The model in a folder, or of the hub by its name.
+
+    Args:
+        source: a folder, or ``owner/name`` or ``owner/name@revision`` on the hub; the folder counts where there are both.
+        offline: never touch the network.
+        progress: show a bar while downloading; None shows it on a terminal.
+
+    Raises:
+        EmbedderUnavailable: it cannot be had; the message says what helps.
+    """
+    if is_hub_name(source):
+        return ModelFolder.at(hub_folder(fspath(source), offline=offline or paths.hub_offline(), progress=progress))
+    return ModelFolder.at(Path(source).expanduser())
+
+
+def is_hub_name(source: str | PathLike[str]) -> bool:
+    """Whether a model is named as on the hub, and no folder is."""
+    return isinstance(source, str) and bool(_HUB_NAME.fullmatch(source)) and not is_folder(source)
+
+
+def is_folder(source: str | PathLike[str]) -> bool:
+    """Whether there is a folder of this name; the empty name is none."""
+    try:
+        return bool(fspath(source)) and Path(source).expanduser().is_dir()
+    except (OSError, ValueError, RuntimeError):  # too long, or otherwise no name of a file; nobody's home
+        return False
+
+
+def _first_file(folder: Path, names: tuple[str, ...]) -> Path | None:
+    return next((folder / name for name in names if (folder / name).is_file()), None)

@@ -1,0 +1,128 @@
+"""A tokeniser and an onnxruntime session that run together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import numpy as np
+
+from mnemic.errors import EmbedderUnavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+    from tokenizers import Encoding, Tokenizer
+
+__all__ = ["Network"]
+
+TOKENS_PER_RUN = 1024
+"""Long texts run in smaller batches: above this a batch falls out of the processor's cache and gains nothing."""
+
+ERRORS_ONLY = 3  # onnxruntime's log level
+
+
+class _Value(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def shape(self) -> Sequence[int | str | None]: ...
+
+
+class _Session(Protocol):
+    def get_inputs(self) -> Sequence[_Value]: ...
+    def get_outputs(self) -> Sequence[_Value]: ...
+    def run(self, names: Sequence[str], inputs: dict[str, NDArray[Any]]) -> Sequence[NDArray[np.float32]]: ...
+
+
+class Network:
+    """A model in memory. Threads may share it.
+
+    Args:
+        model: an ONNX file or its content.
+        tokenizer: the file of its tokeniser.
+        threads: how many threads one run uses.
+        max_tokens: texts are cut to this many word pieces, the special ones included.
+
+    Attributes:
+        outputs: the names of its outputs, each with its last dimension; None where that is free.
+
+    Raises:
+        EmbedderUnavailable: the files cannot be loaded.
+    """
+
+    outputs: Mapping[str, int | None]
+
+    def __init__(self, model: Path | bytes, tokenizer: Path, *, threads: int, max_tokens: int) -> None:
+        try:
+            self._tokenizer = _tokenizer(tokenizer, max_tokens)
+            self._session = _session(model, threads)
+        except Exception as error:  # both packages raise errors of many kinds for a file they cannot read
+            raise EmbedderUnavailable(f"The model cannot be loaded: {error}. Replace its files.") from error
+        self._inputs = {value.name for value in self._session.get_inputs()}
+        self.outputs = {value.name: _last(value.shape) for value in self._session.get_outputs()}
+
+    def run(
+        self, texts: Sequence[str] | Sequence[tuple[str, str]], output: str, batch_size: int
+    ) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.int64]]]:
+        """Run texts, or pairs of them, those of similar length together, so that little is spent on padding.
+
+        Yields:
+            Which of the texts these are, the output for them, and which of their tokens are there, shape (n, tokens).
+        """
+        encodings = [
+            self._tokenizer.encode(text) if isinstance(text, str) else self._tokenizer.encode(*text) for text in texts
+        ]
+        for batch in _batches([len(encoding.ids) for encoding in encodings], batch_size):
+            feeds = _feeds([encodings[place] for place in batch])
+            used = {name: feed for name, feed in feeds.items() if name in self._inputs}
+            yield batch, self._session.run([output], used)[0], feeds["attention_mask"]
+
+
+def _last(shape: Sequence[int | str | None]) -> int | None:
+    return shape[-1] if shape and isinstance(shape[-1], int) else None
+
+
+def _feeds(encodings: Sequence[Encoding]) -> dict[str, NDArray[np.int64]]:
+    ids = np.zeros((len(encodings), max(len(encoding.ids) for encoding in encodings)), dtype=np.int64)
+    mask, segments = np.zeros_like(ids), np.zeros_like(ids)
+    for row, encoding in enumerate(encodings):
+        length = len(encoding.ids)
+        ids[row, :length], mask[row, :length], segments[row, :length] = encoding.ids, 1, encoding.type_ids
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": segments}
+
+
+def _tokenizer(file: Path, max_tokens: int) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(file))
+    tokenizer.no_padding()
+    cast("Any", tokenizer).enable_truncation(max_length=max_tokens)  # half typed
+    return tokenizer
+
+
+def _session(model: Path | bytes, threads: int) -> _Session:
+    import onnxruntime
+
+    runtime = cast("Any", onnxruntime)  # the package carries no types
+    options = runtime.SessionOptions()
+    options.log_severity_level = ERRORS_ONLY
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    # Threads that wait by spinning burn the processor that the rest of the program needs.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+    source = model if isinstance(model, bytes) else str(model)
+    return cast("_Session", runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"]))
+
+
+def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Groups of places, longest first: at most `batch_size` texts and about `TOKENS_PER_RUN` padded tokens each."""
+    order = sorted(range(len(lengths)), key=lambda place: lengths[place], reverse=True)
+    start = 0
+    while start < len(order):
+        longest = lengths[order[start]]
+        size = max(1, min(batch_size, TOKENS_PER_RUN // max(1, longest)))
+        yield order[start : start + size]
+        start += size

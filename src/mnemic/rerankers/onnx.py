@@ -1,0 +1,126 @@
+"""A cross-encoder in onnxruntime, without torch."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mnemic.errors import EmbedderError, EmbedderUnavailable
+from mnemic.onnx import Network, model_folder
+from mnemic.services.arguments import whole
+from mnemic.services.process import PerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from mnemic.protocols import Floats
+
+__all__ = ["OnnxReranker"]
+
+OUTPUTS = ("logits", "scores")
+LONGEST = 32_768
+MAX_CHARACTERS = 20_000
+
+
+class OnnxReranker:
+    """A cross-encoder in onnxruntime, loaded at first use: it reads query and text together.
+
+    That is closer than any two vectors, and costs several to some hundred ms of CPU a text: measure on your own
+    conversations whether it is a gain. Threads may share a reranker, and it goes on working after a fork.
+
+    Args:
+        model: a repository of the model hub with an ONNX file, ``owner/name`` or ``owner/name@revision``, downloaded into
+            the cache once; or a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``. Its output
+            ``logits`` holds one number for a pair, or two of which the second speaks for the text.
+        threads: processor threads of one run, 1 to 256.
+        batch_size: pairs of one run at most, 1 to 4,096.
+        max_tokens: word pieces of a pair that are seen, 8 to 32,768; of the longer of the two the end is cut. None is what
+            the model's files say, 512 at most.
+        offline: never use the network.
+        progress: show a bar while the model is downloaded; None shows it on a terminal only.
+    """
+
+    def __init__(
+        self,
+        model: str | PathLike[str] = "cross-encoder/ms-marco-MiniLM-L6-v2",
+        *,
+        threads: int = 1,
+        batch_size: int = 32,
+        max_tokens: int | None = None,
+        offline: bool = False,
+        progress: bool | None = None,
+    ) -> None:
+        self._source = model
+        self._threads = whole("threads", threads, 1, 256)
+        self._batch_size = whole("batch_size", batch_size, 1, 4096)
+        self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 8, LONGEST)
+        self._offline = offline
+        self._progress = progress
+        self._network = PerProcess(self._load)
+
+    def __repr__(self) -> str:
+        return f"OnnxReranker({fspath(self._source)!r})"
+
+    def load(self) -> None:
+        """Load the model now instead of at first use.
+
+        Raises:
+            EmbedderUnavailable: it cannot be had, or it is no cross-encoder.
+        """
+        self._network.get()
+
+    def scores(self, query: str, texts: Sequence[str]) -> Floats:
+        """How well each text answers the query, shape (len(texts),): the model's logits, higher is better.
+
+        Raises:
+            EmbedderUnavailable: the model cannot be had, or it is no cross-encoder.
+            EmbedderError: it failed on these texts, or gave something else than finite numbers.
+        """
+        scores = np.zeros(len(texts), np.float32)
+        if not texts:
+            return scores
+        network = self._network.get()
+        pairs = [(query[:MAX_CHARACTERS], text[:MAX_CHARACTERS]) for text in texts]
+        try:
+            for places, values, _ in network.run(pairs, _output(network), self._batch_size):
+                scores[places] = _logits(values, len(places))
+        except Exception as error:
+            raise EmbedderError(
+                f"The reranker failed on this input: {error}. Check its files, or shorten it."
+            ) from error
+        if not np.isfinite(scores).all():
+            raise EmbedderError("The reranker gave NaN or infinity. Check its weights.")
+        return scores
+
+    def _load(self) -> Network:
+        folder = model_folder(self._source, offline=self._offline, progress=self._progress)
+        length = self._max_tokens or folder.max_tokens()
+        network = Network(folder.model, folder.tokenizer, threads=self._threads, max_tokens=length)
+        _output(network)
+        return network
+
+
+def _output(network: Network) -> str:
+    """The output that scores a pair."""
+    name = next((name for name in OUTPUTS if name in network.outputs), None)
+    if name is None or network.outputs[name] not in (None, 1, 2):
+        found = ", ".join(f"{name} ({size or 'any'})" for name, size in network.outputs.items())
+        raise EmbedderUnavailable(
+            f"The model is no cross-encoder with one score for a pair: its outputs are {found}, and logits of 1 or 2 classes "
+            "are needed. Take another, such as cross-encoder/ms-marco-MiniLM-L6-v2."
+        )
+    return name
+
+
+def _logits(values: NDArray[np.float32], count: int) -> NDArray[np.float32]:
+    """One number a pair: of two classes how much more the second has."""
+    rows = values.reshape(count, -1)
+    if rows.shape[1] == 2:
+        return rows[:, 1] - rows[:, 0]
+    if rows.shape[1] == 1:
+        return rows[:, 0]
+    raise ValueError(f"{rows.shape[1]} numbers for a pair, not 1 or 2")
