@@ -12,8 +12,8 @@ stretched by the logarithm of how many are missing. Fitted on windows of one to 
 Talk with an assistant has a grade of its own, because there a single hit that stands out is a subject that was touched once:
 how near the first ten are on average, how far the first stands out of them, how much of the question they say together, and
 how much there is to search: among more records more are near by chance. Fitted on BEAM, RealMem and small records written for
-the purpose against BEAM's unanswerable questions (AUROC .74 and .64, held out by conversation) and against questions asked of
-a stranger's memory (.90 to .99).
+the purpose against BEAM's unanswerable questions (AUROC .70 and .61, held out by conversation) and against questions asked of
+a stranger's memory (.91 to .99).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _INTERCEPT, _BEST, _LEAD, _COSINE, _OWN, _CUE, _NOBODY = -7.06, 0.29, 0.39, 2.24
 _USUAL, _FEWER, _STRETCHED = 300, 1.36, 0.136
 _PRIORS = {"length", "question"}  # they speak for a turn whatever is asked
 _ASSISTED_WEAK = 0.3
-_ASSISTED_INTERCEPT, _NEAR, _APART, _TOGETHER, _SEARCHED = 0.23, 5.8, -0.31, 2.9, -0.6
+_ASSISTED_INTERCEPT, _NEAR, _APART, _TOGETHER, _SEARCHED = 0.23, 5.6, -0.25, 2.6, -0.6
 _FIRST, _PER_HIT = 10, 8
 """Hits that are looked at, fewer where there are fewer than so many rows for each: most of a short talk is beside the point."""
 
