@@ -95,7 +95,7 @@ def main() -> None:
         assert (report.messages, report.waiting, report.fallbacks) == (6, 0, 0)
         assert "walnuts" in known
         assert "fish" not in known  # the assistant supposed it
-        assert memory.stats().llm == {}
+        assert memory.stats().llm is None
 
     model = ScriptedModel(SCRIPT)
     with Memory(":memory:", user="ana", embedder="hashing", llm=model) as memory:
@@ -109,7 +109,7 @@ def main() -> None:
         kitchen = memory.search("kitchen", kinds=["memory"], k=1)[0]
         assert memory.get(kitchen.id).source_ids == ("m5",)  # every fact names its evidence
 
-        usage = memory.stats().llm
+        usage = memory.stats().llm.stages
         calls = sum(stage.calls for stage in usage.values())
         tokens = sum(stage.input_tokens + stage.output_tokens for stage in usage.values())
         print(f"{calls} questions and {tokens} tokens for 6 messages: {', '.join(usage)}")
