@@ -149,7 +149,7 @@ def _stories(
 ) -> list[tuple[str, str, bool]]:
     """Title, story and whether the model failed, for each group; without a model an excerpt stands for the story."""
     if not consultant.there:
-        return [(extracts.title(group, against), extracts.excerpt(group, against), False) for group in groups]
+        return [(*extracts.describe(group, against), False) for group in groups]
     from mnemic.llm import narrating
 
     found = {place: record for place, record in enumerate(records) if record is not None}
@@ -165,8 +165,10 @@ def _stories(
     for place, messages in enumerate(groups):
         one = found.get(place)
         title, story = (None, None) if one is None else (one.title, one.story)
-        title = title or extracts.title(messages, against)
-        told.append((title, story or extracts.excerpt(messages, against), one is None))
+        if not (title and story):
+            own = extracts.describe(messages, against)
+            title, story = title or own[0], story or own[1]
+        told.append((title, story, one is None))
     return told
 
 

@@ -15,11 +15,11 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Message
 
-__all__ = ["excerpt", "frequencies", "title"]
+__all__ = ["describe", "excerpt", "frequencies", "title"]
 
 TITLE, SENTENCE, EXCERPT = 64, 200, 300
 """Characters of a title, of a sentence of an excerpt, and of an excerpt."""
-LOOKED_AT, MOST_SENTENCES = 2_000, 16
+LOOKED_AT, MOST_SENTENCES = 1_000, 12
 """Characters and sentences of a message that are looked at."""
 CLAUSES = 12
 """Clauses of a sentence in which titles begin."""
@@ -47,30 +47,24 @@ def frequencies(messages: Iterable[Message]) -> Counter[str]:
     return found
 
 
+def describe(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> tuple[str, str]:
+    """The title and the excerpt of an episode; see ``title`` and ``excerpt``."""
+    weights, said = _weights(messages, background), _said(messages)
+    return _title(messages, weights, said), _excerpt(messages, weights, said)
+
+
 def title(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> str:
     """The clause that tells most of an episode, as it was said; deterministic.
 
     Args:
         messages: of the episode, in the order of time.
-        background: the ``frequencies`` of the conversation it is part of; without it, of the episode alone.
+        background: the ``frequencies`` of what it stands out against; without it, of the episode alone.
 
     Returns:
         At most 64 characters of one message, cut at a word and ended with an ellipsis where the clause is longer, its first
         letter a capital. Of messages without words who spoke. Empty for no messages.
     """
-    weights = _weights(messages, background)
-    best, chosen = 0.0, ""
-    for at, message in enumerate(messages):
-        first = FIRST if at == 0 else 1.0
-        for sentence in _sentences(message):
-            share = first * _share(message, sentence)
-            for clause, opens in _clauses(sentence):
-                form = (OPENING if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE)
-                worth = share * form * _told(clause, weights) / (4 + len(clause.split())) ** 0.5
-                if worth > best:
-                    best, chosen = worth, clause
-    chosen = chosen or _anything(messages, TITLE)
-    return chosen[:1].upper() + chosen[1:]
+    return _title(messages, _weights(messages, background), _said(messages))
 
 
 def excerpt(messages: Sequence[Message], background: Mapping[str, int] | None = None) -> str:
@@ -83,22 +77,42 @@ def excerpt(messages: Sequence[Message], background: Mapping[str, int] | None = 
     Returns:
         Some 300 characters of sentences as they were said, long ones cut at a word. Empty for no messages.
     """
-    weights = _weights(messages, background)
-    found = [(at, s, content_terms(s)) for at, message in enumerate(messages) for s in _sentences(message)]
+    return _excerpt(messages, _weights(messages, background), _said(messages))
+
+
+def _title(messages: Sequence[Message], weights: Mapping[str, float], said: Sequence[tuple[int, str]]) -> str:
+    best, chosen = 0.0, ""
+    for at, sentence in said:
+        share = (FIRST if at == 0 else 1.0) * _share(messages[at], sentence)
+        for clause, opens in _clauses(sentence):
+            form = (OPENING if opens else 1.0) * (1.0 if clause.endswith("\u2026") else WHOLE)
+            told = sum(weights.get(term, 0.0) for term in dict.fromkeys(content_terms(clause)))
+            worth = share * form * told / (4 + len(clause.split())) ** 0.5
+            if worth > best:
+                best, chosen = worth, clause
+    chosen = chosen or _anything(messages, TITLE)
+    return chosen[:1].upper() + chosen[1:]
+
+
+def _excerpt(messages: Sequence[Message], weights: Mapping[str, float], said: Sequence[tuple[int, str]]) -> str:
+    waiting = {
+        place: (_share(messages[at], sentence) / (60 + len(sentence)) ** 0.5, dict.fromkeys(content_terms(sentence)))
+        for place, (at, sentence) in enumerate(said)
+    }
     chosen: dict[int, str] = {}
     told, length, least = set[str](), 0, 0.0
-    while length < EXCERPT:
-        worth = [
-            _share(messages[at], s) * sum(weights.get(t, 0.0) for t in sorted({*terms} - told)) / (60 + len(s)) ** 0.5
-            for at, s, terms in found
-        ]
-        place = max(range(len(found)), key=worth.__getitem__, default=-1)
-        if place < 0 or worth[place] <= least:
+    while waiting and length < EXCERPT:
+        worth = {
+            place: share * sum(weights.get(term, 0.0) for term in terms if term not in told)
+            for place, (share, terms) in waiting.items()
+        }
+        place = max(worth, key=worth.__getitem__)  # of equals the first
+        if worth[place] <= least:
             break
         least = least or worth[place] / LITTLE
-        at, sentence, terms = found[place]
+        told.update(waiting.pop(place)[1])
+        at, sentence = said[place]
         line = f"{_speaker(messages[at])}: {_cut(sentence, SENTENCE)}"
-        told.update(terms)
         if not chosen or length + len(line) <= EXCERPT:
             chosen[place] = line
         length += len(line)
@@ -126,14 +140,13 @@ def _share(message: Message, sentence: str) -> float:
     return (ASSISTANT if message.role == "assistant" and not message.name else 1.0) * (QUESTION if asks else 1.0)
 
 
-def _told(text: str, weights: Mapping[str, float]) -> float:
-    return sum(weights.get(term, 0.0) for term in dict.fromkeys(content_terms(text)))
-
-
-def _sentences(message: Message) -> list[str]:
-    """The sentences of a message in one line each, without code and markup."""
-    text = _MARKUP.sub("", message.content[:LOOKED_AT])
-    return [" ".join(sentence.split()) for sentence in sentences(text)[:MOST_SENTENCES]]
+def _said(messages: Sequence[Message]) -> list[tuple[int, str]]:
+    """The sentences of messages in one line each, without code and markup, with the place of their message."""
+    return [
+        (at, " ".join(sentence.split()))
+        for at, message in enumerate(messages)
+        for sentence in sentences(_MARKUP.sub("", message.content[:LOOKED_AT]))[:MOST_SENTENCES]
+    ]
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str, bool]]:
