@@ -6,6 +6,7 @@ No model is asked and nothing leaves this machine: the model is a script that an
 Install: pip install "mnemic[llm]" pytest
 """
 
+import warnings
 from datetime import UTC, datetime, timedelta
 
 from mnemic import LanguageModel, Memory, Message
@@ -126,7 +127,11 @@ def main() -> None:
     broken = FaultyModel("500", ANSWERS_TO_ONE, times=None)
     with Memory(":memory:", user="ana", embedder="hashing", llm=LanguageModel(broken, retries=0)) as memory:
         memory.add(messages()[:1], session="s1")
-        report = memory.process()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            report = memory.process()
+        assert "Without the language model for now" in str(told[0].message)  # said once
+        assert memory.stats().llm.state == "unreachable"
         print(f"\nWhile it is down: told by rule: {memory.episodes()[0].title}")
         assert (report.messages, report.waiting) == (1, 0)
         assert report.fallbacks > 0
