@@ -6,6 +6,7 @@ No model is asked and nothing leaves this machine: the model is a script that an
 Install: pip install "mnemic[llm]" pytest
 """
 
+import warnings
 from datetime import UTC, datetime, timedelta
 
 from mnemic import LanguageModel, Memory, Message
@@ -95,7 +96,7 @@ def main() -> None:
         assert (report.messages, report.waiting, report.fallbacks) == (6, 0, 0)
         assert "walnuts" in known
         assert "fish" not in known  # the assistant supposed it
-        assert memory.stats().llm == {}
+        assert memory.stats().llm is None
 
     model = ScriptedModel(SCRIPT)
     with Memory(":memory:", user="ana", embedder="hashing", llm=model) as memory:
@@ -109,7 +110,7 @@ def main() -> None:
         kitchen = memory.search("kitchen", kinds=["memory"], k=1)[0]
         assert memory.get(kitchen.id).source_ids == ("m5",)  # every fact names its evidence
 
-        usage = memory.stats().llm
+        usage = memory.stats().llm.stages
         calls = sum(stage.calls for stage in usage.values())
         tokens = sum(stage.input_tokens + stage.output_tokens for stage in usage.values())
         print(f"{calls} questions and {tokens} tokens for 6 messages: {', '.join(usage)}")
@@ -126,7 +127,11 @@ def main() -> None:
     broken = FaultyModel("500", ANSWERS_TO_ONE, times=None)
     with Memory(":memory:", user="ana", embedder="hashing", llm=LanguageModel(broken, retries=0)) as memory:
         memory.add(messages()[:1], session="s1")
-        report = memory.process()
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            report = memory.process()
+        assert "Without the language model for now" in str(told[0].message)  # said once
+        assert memory.stats().llm.state == "unreachable"
         print(f"\nWhile it is down: told by rule: {memory.episodes()[0].title}")
         assert (report.messages, report.waiting) == (1, 0)
         assert report.fallbacks > 0

@@ -143,7 +143,7 @@ def main() -> None:
                 print(f"{episode.title}: {episode.content}")
             for known in memory.list(order="oldest"):
                 print(f"- {known.content}  {', '.join(known.keywords)}")
-            used = memory.stats().llm
+            used = memory.stats().llm.stages
             for stage, usage in used.items():
                 print(f"{stage}: {usage.calls} calls, {usage.input_tokens} + {usage.output_tokens} tokens")
 

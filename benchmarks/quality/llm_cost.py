@@ -171,7 +171,7 @@ def measured(messages: Sequence[Message], episode: int, embedder: Any) -> dict[s
     with Memory(":memory:", user="one", embedder=embedder, llm=LanguageModel(model), secrets="allow") as memory:
         memory.add(messages)
         report = memory.process()
-        stages = memory.stats().llm
+        stages = memory.stats().llm.stages
     if report.fallbacks:
         raise RuntimeError(f"{report.fallbacks} answers of the script were refused; the count would be too low.")
     used = {name: stage.input_tokens + stage.output_tokens for name, stage in stages.items()}

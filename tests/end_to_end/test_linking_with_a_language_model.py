@@ -1,7 +1,11 @@
 """Links of memories that wait for their description: judged by the language model, by rule where it gives no answer."""
 
+import pytest
+
 from mnemic import LanguageModel, Memory
 from mnemic.testing.language_models import FaultyModel, ScriptedModel
+
+pytestmark = pytest.mark.filterwarnings("ignore:Without the language model for now:RuntimeWarning")
 
 FIRST = "The bicycle is in the cellar of the house."
 SECOND = "The bicycle in the cellar of the house is red."
@@ -33,9 +37,9 @@ def test_the_model_says_how_two_memories_are_related():
         (link,) = memory.graph(second).links
         assert (link.source, link.target, link.type, link.strength) == (second, first, "references", 0.75)
         assert link.reason == "the same bicycle"
-        assert memory.stats().llm["link"].calls == 1  # the first one has nothing before it
+        assert memory.stats().llm.stages["link"].calls == 1  # the first one has nothing before it
         assert memory.process().messages == 0
-        assert memory.stats().llm["link"].calls == 1
+        assert memory.stats().llm.stages["link"].calls == 1
 
 
 def test_what_the_model_says_is_replaced_ends():

@@ -64,6 +64,15 @@ def scanned(folder, *needles):
     ]
 
 
+def shown(context, items):
+    """Whether each hit has an item, but for memories and messages whose words another one shows."""
+    alone = [
+        hit for hit in context.hits
+        if not any(other.kind != hit.kind and hit.text.strip() in other.text for other in context.hits)
+    ]  # fmt: skip
+    return len(alone) <= len(items) <= len(context.hits)
+
+
 class TestPoison:
     @pytest.fixture
     def poisoned(self, memory):
@@ -109,7 +118,7 @@ class TestPoison:
             for item in items:
                 assert "evil" not in item.text.lower() or item.text.startswith("[unverified, ")
                 assert not re.search(r"!\[|\]\(|<img", item.text)
-        assert len(parsed(context.text, fence)) == len(context.hits)
+        assert shown(context, parsed(context.text, fence))
 
     def test_an_untrusted_source_takes_few_places(self, poisoned):
         hits = poisoned.search("evil bank account payments", k=10)
@@ -387,7 +396,7 @@ class TestFences:
             return
         items = parsed(context.text, fence)
         assert items is not None
-        assert len(items) == len(context.hits)
+        assert shown(context, items)
         assert context.text.lower().count(fence) == 2
 
     @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The whole of processing with a language model that answers, goes wrong, or is not there; scripted, and without waiting."""
 
 import re
+import warnings
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,6 +10,8 @@ from mnemic import Memory, Message
 from mnemic.flows.settings import Processing
 from mnemic.llm import LanguageModel
 from mnemic.testing.language_models import FAULTS, FaultyModel, ScriptedModel, UndeclaredCall
+
+pytestmark = pytest.mark.filterwarnings("ignore:Without the language model for now:RuntimeWarning")
 
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 TALK = (
@@ -141,7 +144,7 @@ class TestHealthy:
         memory = opened(model)
         talk(memory)
         memory.process()
-        usage = memory.stats().llm
+        usage = memory.stats().llm.stages
         assert {stage: used.calls for stage, used in usage.items()} == dict(model.calls)
         assert sum(used.input_tokens for used in usage.values()) == model.tokens[0] > 0
         assert sum(used.output_tokens for used in usage.values()) == model.tokens[1] > 0
@@ -247,7 +250,7 @@ def test_a_fault_loses_nothing_and_the_next_run_is_whole(opened, stage, kind, ti
     assert "m0" in [hit.id for hit in found[:2]]
     assert any("Miso" in record.content for record in memory.list())
     assert REMEMBERED in {record.content for record in memory.list()}
-    usage = memory.stats().llm
+    usage = memory.stats().llm.stages
     assert {name: used.calls for name, used in usage.items()} == dict(model.calls)
     assert all(used.calls <= 2 * MOST_PER_QUESTION for used in usage.values())
     lost = sum(used.fallbacks for name, used in usage.items() if name != "expand")
@@ -289,6 +292,51 @@ def test_a_model_that_is_away_is_not_asked_for_every_episode(opened):
     memory.process()
     assert memory.stats().pending == {}
     assert memory.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("llm", "said"),
+    [
+        (LanguageModel("nosuchprovider:model"), "cannot be set up"),
+        (FaultyModel("refused connection", {}, times=None), "did not answer"),
+    ],
+)
+def test_a_model_that_cannot_be_had_is_told_once(llm, said):
+    with Memory(":memory:", user="ana", embedder="hashing", llm=llm) as memory:
+        assert memory.stats().llm.state == "unasked"
+        talk(memory, TALK[:1])
+        with pytest.warns(RuntimeWarning, match=f"Without the language model for now, by rule: .*{said}") as told:
+            memory.process()
+        assert len(told) == 1
+        found = memory.stats().llm
+        assert (found.state, said in found.error, "\n" in found.error) == ("unreachable", True, False)
+        talk(memory, TALK[2:3], start=DAY + timedelta(days=3), prefix="n")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            memory.process()
+        assert memory.stats().llm.since == found.since
+        assert memory.stats().llm.model == found.model
+
+
+def test_a_model_that_is_back_answers(opened):
+    model = FaultyModel("500", SCRIPT, times=None)
+    memory = opened(model)
+    talk(memory, TALK)
+    memory.process()
+    away = memory.stats().llm
+    model.recover()
+    memory.process()
+    found = memory.stats().llm
+    assert (away.state, found.state, found.error) == ("unreachable", "answering", None)
+    assert found.since > away.since
+
+
+def test_a_pause_ends_an_episode_whatever_the_model_says(opened):
+    memory = opened(ScriptedModel(SCRIPT))
+    talk(memory, TALK[:2])
+    talk(memory, TALK[2:], start=DAY + timedelta(days=3), prefix="n")
+    memory.process()
+    assert [len(episode.message_ids) for episode in memory.episodes()] in ([2, 4], [4, 2])
 
 
 def test_what_is_merged_while_the_model_is_away_is_told_when_it_is_back(opened):
@@ -348,7 +396,7 @@ def test_a_model_that_answers_the_second_time_costs_one_more_question(opened):
     memory = opened(model)
     talk(memory)
     assert memory.process().fallbacks == 0
-    assert (memory.stats().llm["narrate"].calls, memory.stats().llm["narrate"].retries) == (2, 1)
+    assert (memory.stats().llm.stages["narrate"].calls, memory.stats().llm.stages["narrate"].retries) == (2, 1)
 
 
 def test_without_and_with_a_model_every_message_is_in_one_episode(opened):

@@ -16,7 +16,14 @@ from mnemic import paths, retrieval
 from mnemic.cli.opening import SERVERS, bytes_of_record, open_memory, record_file, require_record
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
-from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra, StoreError
+from mnemic.errors import (
+    ConfigurationError,
+    EmbedderError,
+    EmbedderUnavailable,
+    LanguageModelError,
+    MissingExtra,
+    StoreError,
+)
 from mnemic.flows import backing
 from mnemic.text.tongues import is_english
 
@@ -55,6 +62,7 @@ def doctor(arguments: Namespace) -> bool:
     _versions(health)
     embedder = _embedder(arguments, health)
     _tokenizer(health)
+    _language_model(arguments, health)
     _record(arguments, embedder, health)
     if arguments.json:
         say_json({"ok": not health.findings, **health.facts, "findings": health.findings})
@@ -110,6 +118,28 @@ def _embedder(arguments: Namespace, health: _Health) -> Embedder | None:
         health.findings.append(f"the embedder cannot be used: {error}")
         return None
     return embedder
+
+
+def _language_model(arguments: Namespace, health: _Health) -> None:
+    """Whether the language model the options name can be had; it is asked something with --deep alone."""
+    if arguments.llm is None:
+        return
+    from mnemic.llm import LanguageModel
+
+    health.facts["llm"] = arguments.llm
+    try:
+        llm = LanguageModel(arguments.llm)
+        try:
+            llm.check()
+            if arguments.deep:
+                from mnemic.llm import expanding
+
+                llm.ask(expanding.task("Is everything in order?"))
+                health.facts["llm"] = f"{llm.id} answers"
+        finally:
+            llm.close()
+    except (LanguageModelError, ConfigurationError, MissingExtra) as error:
+        health.findings.append(f"the language model cannot be used: {error}")
 
 
 def weights_of(spec: str | None) -> tuple[str, bool]:
@@ -172,6 +202,7 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
         require_record(arguments.dir)  # a file may be there and empty: nothing is begun in it
         if arguments.fix:
             _fix(arguments, health)
+        arguments.llm = None  # it was looked at
         with open_memory(arguments) as memory:
             report, stats = memory.verify(deep=arguments.deep or arguments.fix), memory.stats()
             if stats.embedding_model == ENGLISH_ONLY and not _mostly_english(memory):

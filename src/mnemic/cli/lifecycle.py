@@ -27,7 +27,7 @@ def _process(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory, progress_bar("message") as step:
         memory.flush(process=False)  # vectors that could not be made when messages were stored
         report = memory.process(limit=arguments.limit, progress=step)
-        _say_fallbacks(memory, arguments.llm)
+        _say_fallbacks(memory)
     if arguments.json:
         say_json(report)
     else:
@@ -35,13 +35,13 @@ def _process(arguments: Namespace) -> bool:
     return True
 
 
-def _say_fallbacks(memory: Memory, llm: str | None) -> None:
+def _say_fallbacks(memory: Memory) -> None:
     """Whoever names a language model wants to know when it did not answer."""
-    count = sum(usage.fallbacks for usage in memory.stats().llm.values()) if llm else 0
-    if count:
-        complain(
-            f"{llm} gave no usable answer {count} times; the rules did it. Is its key set? See mnemic keys --help."
-        )
+    llm = memory.stats().llm
+    count = sum(usage.fallbacks for usage in llm.stages.values()) if llm else 0
+    if llm and count:
+        why = f" {llm.error}" if llm.error else ""
+        complain(f"{llm.model} gave no usable answer {count} times; the rules did it.{why}")
 
 
 def _processed(report: ProcessReport) -> list[str]:
@@ -73,7 +73,7 @@ def _consolidate(arguments: Namespace) -> bool:
             importance_threshold=arguments.importance_threshold, similarity_threshold=arguments.similarity_threshold,
             min_age_hours=arguments.min_age_hours, dry_run=arguments.dry_run,
         )  # fmt: skip
-        _say_fallbacks(memory, arguments.llm)
+        _say_fallbacks(memory)
         texts = {} if arguments.json else _texts(memory, [c.promoted_id for c in report.cluster_summaries])
     if arguments.json:
         say_json(report)

@@ -1,8 +1,8 @@
-"""Hits to prompt text within a token budget: as evidence by day, or as facts by episode. Pure functions."""
+"""Hits to prompt text within a token budget: evidence by day, and beside it what there is room for. Pure functions."""
 
+from mnemic.context.annotations import Background, annotate
 from mnemic.context.excerpts import excerpted, passage
-from mnemic.context.grouping import Grouped, Replaced, covers, group
 from mnemic.context.packing import pack
 from mnemic.context.quoting import quoted
 
-__all__ = ["Grouped", "Replaced", "covers", "excerpted", "group", "pack", "passage", "quoted"]
+__all__ = ["Background", "annotate", "excerpted", "pack", "passage", "quoted"]

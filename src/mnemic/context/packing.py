@@ -2,62 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from mnemic.context.fitting import hopeless, roomy
 from mnemic.context.rendering import day_of, fenced, line_of
 from mnemic.protocols import TokenCounter
 from mnemic.types import Evidence, Hit, MemoryContext, MemorySummary
 
-__all__ = ["pack"]
+__all__ = ["Line", "Packed", "by_day", "pack"]
 
 LONGEST_WORD = 40
 
 
-def _order(hit: Hit) -> tuple[bool, float, str, str]:
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A hit and the line that shows it; no text where the line of another hit says the same.
+
+    ``whole`` tells that the line shows the text of the hit, not its summary or beginning.
+    """
+
+    hit: Hit
+    text: str
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A context, and the lines it is made of, best first."""
+
+    context: MemoryContext
+    lines: tuple[Line, ...]
+
+
+def _order(line: Line) -> tuple[bool, float, str, str]:
+    hit = line.hit
     moment = hit.sent_at
     return (moment is None, moment.timestamp() if moment else 0.0, hit.session or "", hit.id)
 
 
-def _render(lines: Sequence[tuple[Hit, str]], fence: str, evidence: Evidence | None) -> str:
-    """Lines in the order of time under the day they belong to, inside the fence."""
-    parts: list[str] = []
-    day: str | None = None
-    for hit, line in sorted(lines, key=lambda pair: _order(pair[0])):
-        if day_of(hit.sent_at) != day:
-            day = day_of(hit.sent_at)
-            parts.append(f"{day}:")
-        parts.append(line)
+def by_day(lines: Iterable[Line]) -> Iterator[tuple[str, list[Line]]]:
+    """Lines in the order of time, with the day they belong to."""
+    shown = sorted((line for line in lines if line.text), key=_order)
+    for day, told in groupby(shown, key=lambda line: day_of(line.hit.sent_at)):
+        yield day, list(told)
+
+
+def _render(lines: Iterable[Line], fence: str, evidence: Evidence | None) -> str:
+    """Lines under their days, inside the fence."""
+    parts = [part for day, told in by_day(lines) for part in (f"{day}:", *(line.text for line in told))]
     return fenced(parts, fence, evidence)
 
 
-def _choose(
-    hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str, evidence: Evidence | None
-) -> list[tuple[Hit, str]]:
+def _choose(hits: Sequence[Hit], budget: int, count: TokenCounter, fence: str, evidence: Evidence | None) -> list[Line]:
     """Greedy by rank, so that a worse hit more never drops a better one; a hit that does not fit is passed over."""
-    chosen: list[tuple[Hit, str]] = []
-    days: set[str] = set()
+    chosen: list[Line] = []
+    shown: dict[str, list[int]] = {}
     used = count(_render([], fence, evidence)) + 1
     for hit in hits:
-        header = 0 if day_of(hit.sent_at) in days else count(f"{day_of(hit.sent_at)}:\n")
+        day = day_of(hit.sent_at)
+        if any(_says(chosen[at], hit) for at in shown.get(day, ())):
+            chosen.append(Line(hit, ""))
+            continue
+        header = 0 if day in shown else count(f"{day}:\n")
         for text in (hit.text, hit.summary):
             if text is None or hopeless(text, budget, count, fence):
                 continue
-            line = line_of(hit, fence, text)
-            cost = header + count(line + "\n")
+            line = Line(hit, line_of(hit, fence, text), text is hit.text)
+            within = [at for at in shown.get(day, ()) if _says(line, chosen[at].hit)]
+            cost = header + count(line.text + "\n") - sum(count(chosen[at].text + "\n") for at in within)
             if used + cost <= budget:
-                chosen.append((hit, line))
-                days.add(day_of(hit.sent_at))
+                for at in within:
+                    chosen[at] = replace(chosen[at], text="", whole=False)
+                shown[day] = [at for at in shown.get(day, ()) if at not in within] + [len(chosen)]
+                chosen.append(line)
                 used += cost
                 break
     return chosen
 
 
-def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str, evidence: Evidence | None) -> list[tuple[Hit, str]]:
+def _says(line: Line, other: Hit) -> bool:
+    """Whether a line tells all that another hit of its day does: a message, the memory taken from it, or the reverse."""
+    hit = line.hit
+    return (
+        line.whole
+        and {hit.kind, other.kind} == {"message", "memory"}
+        and hit.trust >= other.trust
+        and bool(hit.superseded_by) == bool(other.superseded_by)
+        and _within(other.text.strip(), hit.text)
+    )
+
+
+def _within(part: str, whole: str) -> bool:
+    """Whether a text stands in another between words."""
+    at = whole.find(part)
+    while at >= 0:
+        around = whole[at - 1 : at] + whole[at + len(part) : at + len(part) + 1]
+        if not any(char.isalnum() for char in around):
+            return True
+        at = whole.find(part, at + 1)
+    return False
+
+
+def _shortened(lines: Sequence[Line]) -> list[Line]:
+    """Lines without the last that shows something, and without those that only it told."""
+    last = max(at for at, line in enumerate(lines) if line.text)
+    left = [line for at, line in enumerate(lines) if at != last]
+    return [line for line in left if line.text or any(_says(one, line.hit) for one in left)]
+
+
+def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str, evidence: Evidence | None) -> list[Line]:
     """The beginning of the best hit, when not even that fits whole."""
 
     def fits(size: int) -> bool:
-        return count(_render([(hit, line_of(hit, fence, hit.text[:size] + " ..."))], fence, evidence)) <= budget
+        return count(_render([Line(hit, line_of(hit, fence, hit.text[:size] + " ..."))], fence, evidence)) <= budget
 
     low, high = 0, len(hit.text)
     if hopeless(hit.text, budget, count, fence):
@@ -67,12 +126,12 @@ def _cut(hit: Hit, budget: int, count: TokenCounter, fence: str, evidence: Evide
         low, high = (middle, high) if fits(middle) else (low, middle - 1)
     space = hit.text.rfind(" ", max(low - LONGEST_WORD, 1), low)
     whole_words = hit.text[:space] if space > 0 else hit.text[:low]
-    return [(hit, line_of(hit, fence, whole_words + " ..."))] if low else []
+    return [Line(hit, line_of(hit, fence, whole_words + " ..."))] if low else []
 
 
 def pack(
     hits: Sequence[Hit], *, max_tokens: int, count: TokenCounter, fence: str, evidence: Evidence | None = None
-) -> MemoryContext:
+) -> Packed:
     """Choose hits for a budget and render them.
 
     Args:
@@ -83,7 +142,8 @@ def pack(
         evidence: the grade that the text states; None states none.
 
     Returns:
-        The context; empty text when nothing fits. ``truncated`` tells that a hit was left out or cut.
+        The context, and its lines; empty text when nothing fits. ``truncated`` tells that a hit was left out or cut. A memory
+        whose words stand in a message that is shown has no line of its own.
     """
     chosen = _choose(hits, max_tokens, count, fence, evidence)
     cut = not chosen and bool(hits)
@@ -91,10 +151,10 @@ def pack(
         chosen = _cut(hits[0], max_tokens, count, fence, evidence)
     text = _render(chosen, fence, evidence) if chosen else ""
     while chosen and count(text) > max_tokens:  # tokens of a whole are not always the sum of its parts
-        chosen = chosen[:-1]
+        chosen = _shortened(chosen)
         text = _render(chosen, fence, evidence) if chosen else ""
-    taken = tuple(hit for hit, _ in chosen)
-    return MemoryContext(
+    taken = tuple(line.hit for line in chosen)
+    context = MemoryContext(
         text=text,
         memories=tuple(
             MemorySummary(
@@ -109,3 +169,4 @@ def pack(
         token_count=count(text) if text else 0,
         truncated=cut or len(taken) < len(hits),
     )
+    return Packed(context, tuple(chosen))

@@ -58,8 +58,9 @@ class Consultant:
     """
 
     def __init__(self, engine: Engine) -> None:
-        self._llm, self._secrets = engine.llm, engine.secrets
+        self._llm, self._secrets, self._warn = engine.llm, engine.secrets, engine.warn
         self._unreached = 0
+        self._missing: LanguageModelUnavailable | None = None
         self.failed = 0
 
     @property
@@ -76,11 +77,15 @@ class Consultant:
         if self._llm is None or not questions:
             return [None] * len(questions)
         if len(questions) == 1:
-            return [self._asked(questions[0])]
-        from concurrent.futures import ThreadPoolExecutor
+            answers: list[A | None] = [self._asked(questions[0])]
+        else:
+            from concurrent.futures import ThreadPoolExecutor
 
-        with ThreadPoolExecutor(THREADS, thread_name_prefix="mnemic-asking") as pool:
-            return list(pool.map(self._asked, questions))
+            with ThreadPoolExecutor(THREADS, thread_name_prefix="mnemic-asking") as pool:
+                answers = list(pool.map(self._asked, questions))
+        if self._missing is not None:
+            self._warn("Without the language model for now, by rule", self._missing)
+        return answers
 
     def _asked(self, question: Callable[[], Task[Any]]) -> Any:
         assert self._llm is not None
@@ -89,8 +94,9 @@ class Consultant:
             return None
         try:
             answer = self._llm.ask(_without_secrets(question(), self._secrets))
-        except LanguageModelUnavailable:
+        except LanguageModelUnavailable as error:
             self._unreached += 1
+            self._missing = error
         except LanguageModelError:
             self._unreached = 0
         else:

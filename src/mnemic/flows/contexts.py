@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mnemic import context
-from mnemic.context import Grouped, Replaced
+from mnemic.context import Background
 from mnemic.flows.engine import Engine
 from mnemic.flows.preferences import KEY
 from mnemic.flows.recalling import search
@@ -16,7 +16,6 @@ from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import (
     Episode,
-    Evidence,
     Filters,
     Hit,
     MemoryContext,
@@ -27,7 +26,6 @@ from mnemic.types import (
     SearchResult,
     Stored,
 )
-from mnemic.types.words import SESSION_SUMMARY
 
 __all__ = ["hits_for", "recall"]
 
@@ -60,16 +58,19 @@ def recall(engine: Engine, scope: Scope, query: Query | None, *, filters: Filter
     hits = result.hits if query is None else context.excerpted(result.hits, query.text, max_tokens)
     grade = None if query is None else result.evidence  # where nothing was asked nothing can bear on it
     packed = context.pack(hits, max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence, evidence=grade)
+    found = packed.context
     more = hits_for(max_tokens, SHORT)
-    if query is not None and not packed.truncated and query.k <= len(result.hits) and query.k < more:
+    if query is not None and not found.truncated and query.k <= len(result.hits) and query.k < more:
         return recall(engine, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
-    told = _grouped(engine, scope, hits, max_tokens, grade) if packed.hits else Grouped()
-    taken = [hit.id for hit in packed.hits]
-    engine.given.note(scope, [*taken, *told.shown])
-    evidence = result.evidence if packed.hits else "none"
+    engine.given.note(scope, [hit.id for hit in found.hits])
+    if not found.hits:
+        return found
+    prompt = context.annotate(
+        packed.lines, _background(engine, scope, found.hits), max_tokens=max_tokens, count=engine.count_tokens,
+        fence=engine.fence, evidence=grade,
+    )  # fmt: skip
     whole = {hit.id: hit for hit in result.hits}
-    packed = replace(packed, hits=tuple(whole[id_] for id_ in taken))
-    return replace(packed, evidence=evidence, prompt=told.text, shown=told.shown if told.text else tuple(taken))
+    return replace(found, hits=tuple(whole[hit.id] for hit in found.hits), evidence=result.evidence, prompt=prompt)
 
 
 _GENERAL = re.compile(
@@ -120,23 +121,19 @@ def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
     return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
 
 
-def _grouped(engine: Engine, scope: Scope, hits: Sequence[Hit], max_tokens: int, evidence: Evidence | None) -> Grouped:
-    """The hits under their episodes; empty where nothing was processed yet."""
-    ids = {hit.episode for hit in hits if hit.episode}
-    memories = {id_ for hit in hits for id_ in (*hit.via, *hit.superseded_by)}
-    memories |= {hit.id for hit in hits if hit.kind == "memory"}
-    if not ids and not memories:
-        return Grouped()
-    knowledge = engine.store.knowledge
-    found = knowledge.records(scope.user, sorted(ids | memories))
-    found = {id_: r for id_, r in found.items() if isinstance(r, Message) or r.status != "archived"}
-    before = engine.store.relations.replaced_by(scope.user, sorted(memories))
-    return context.group(
-        hits,
-        {id_: record for id_, record in found.items() if isinstance(record, Episode)},
-        Replaced({id_: record for id_, record in found.items() if isinstance(record, MemoryRecord)}, before),
-        max_tokens=max_tokens, count=engine.count_tokens, fence=engine.fence, evidence=evidence,
-    )  # fmt: skip
+def _background(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> Background:
+    """What the hits refer to; nothing before anything was processed or remembered."""
+    memories = {id_ for hit in hits for id_ in hit.superseded_by} | {hit.id for hit in hits if hit.kind == "memory"}
+    wanted = memories | {hit.episode for hit in hits if hit.episode}
+    if not wanted:
+        return Background()
+    found = engine.store.knowledge.records(scope.user, sorted(wanted)).values()
+    live = [record for record in found if not isinstance(record, Message) and record.status != "archived"]
+    return Background(
+        {record.id: record for record in live if isinstance(record, Episode)},
+        {record.id: record for record in live if isinstance(record, MemoryRecord)},
+        engine.store.relations.replaced_by(scope.user, sorted(memories)),
+    )
 
 
 def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
@@ -154,8 +151,6 @@ def _start(engine: Engine, scope: Scope, filters: Filters, max_tokens: int) -> t
             hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
             for m in reversed(messages)
         ]
-        told = _told(engine, scope, found)
-        found = [hit for hit in found if hit.id not in told or not context.covers(told[hit.id], hit.text)]
         found = _current(engine, scope, found, filters)
     return _distinct(found, filters)
 
@@ -176,14 +171,3 @@ def _current(engine: Engine, scope: Scope, hits: Sequence[Hit], filters: Filters
     ids = engine.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
     return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]
-
-
-def _told(engine: Engine, scope: Scope, hits: Sequence[Hit]) -> dict[str, str]:
-    """What the memories among the hits tell of each message they were made from, by its id."""
-    records = engine.store.knowledge.records(scope.user, [hit.id for hit in hits if hit.kind == "memory"])
-    told: dict[str, str] = {}
-    for record in records.values():
-        if isinstance(record, MemoryRecord) and record.category != SESSION_SUMMARY:
-            for id_ in record.source_ids:
-                told[id_] = f"{told.get(id_, '')} {record.content}"
-    return told

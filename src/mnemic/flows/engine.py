@@ -222,7 +222,7 @@ class Engine:
         self._caches: OrderedDict[int, _Cache] = OrderedDict()
         self._rows: int = 0
         self._lock = process_lock()
-        self._warned = False
+        self._warned = set[str]()
         self._closed = False
         self._triggers: dict[str, IdleTrigger] = {}
         self._uses: dict[tuple[str, int], int] = {}
@@ -319,10 +319,14 @@ class Engine:
             raise errors.EmbeddingMismatch((model, dimension), mine)
 
     def _warn(self, error: errors.EmbedderError) -> None:
-        if not self._warned:
-            self._warned = True
+        self.warn("Without vectors for now, by keyword only", error)
+
+    def warn(self, what: str, error: errors.MnemicError) -> None:
+        """Tell of something that is missing, once."""
+        if what not in self._warned:
+            self._warned.add(what)
             said = self.secrets.redacted(str(error))[0]
-            warnings.warn(f"Without vectors for now, by keyword only: {said}", RuntimeWarning, stacklevel=4)
+            warnings.warn(f"{what}: {said}", RuntimeWarning, stacklevel=5)
 
     def indexing(self, records: Sequence[Record], embedder: Embedder) -> list[Indexing]:
         """What makes records findable. Embeds, so it runs before any transaction begins.

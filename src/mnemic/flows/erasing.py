@@ -183,7 +183,7 @@ def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -
             break
         named |= more
     told_of = [(records[id_], left[id_]) for id_ in sorted(decision.remade)]
-    remade = retelling.told_again(engine, told_of, gone=decision.gone)
+    remade = retelling.told_again(engine, scope.user, told_of, gone=decision.gone)
     held = list(decision.restored.values())
     restored = [
         Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))

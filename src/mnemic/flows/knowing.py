@@ -88,4 +88,4 @@ def log(engine: Engine, scope: Scope, kinds: Sequence[Kind], limit: object) -> l
 def stats(engine: Engine, scope: Scope) -> Stats:
     """Counts of the record, and what the language model did."""
     found = engine.store.stats(scope.user)
-    return found if engine.llm is None else replace(found, llm=engine.llm.usage())
+    return found if engine.llm is None else replace(found, llm=engine.llm.stats())

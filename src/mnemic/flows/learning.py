@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import ingestion
 from mnemic.extraction.enriching import enrich
 from mnemic.extraction.facts import facts
 from mnemic.extraction.halving import parts_of
@@ -26,6 +25,7 @@ from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
 from mnemic.flows.known import Known, Neighbours
 from mnemic.flows.telling import Told, least_trusted
+from mnemic.knowledge.episodes import title
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.types import (
@@ -171,7 +171,7 @@ def _by_rule(told: Sequence[tuple[Sequence[Message], Told]], rate: float) -> lis
 def _title(messages: Sequence[Message], told: Told) -> str:
     """What a part of an episode is about; of its trusted part, by that part alone."""
     trusted = is_trusted(told.episode.trust) or not is_trusted(messages[0].trust)
-    return told.episode.title if trusted else ingestion.title(messages)
+    return told.episode.title if trusted else title(messages)
 
 
 def _extracted(engine: Engine, consultant: Consultant, told: Sequence[Part], known: Known) -> list[list[New] | None]:

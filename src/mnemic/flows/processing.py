@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +50,7 @@ RECENT = 5
 """Episodes that a new one may be merged with."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Run:
     """One call of ``process``: what it works on, and what it has done."""
 
@@ -62,6 +63,10 @@ class _Run:
     counts: dict[str, int] = field(default_factory=dict[str, int])
     known: dict[str | None, Known] = field(default_factory=dict[str | None, Known])
     described: set[str] = field(default_factory=set[str])
+
+    @cached_property
+    def background(self) -> Mapping[str, int]:
+        return telling.background(self.engine, self.scope.user)
 
     def count(self, **more: int) -> None:
         for name, number in more.items():
@@ -198,7 +203,7 @@ def _store(
     engine, user, project = run.engine, run.scope.user, level[0]
     messages = [[w.message for w in group] for group in groups]
     whole = [_whole(run, previous, messages[0]), *messages[1:]] if messages else []
-    told = telling.episodes(run.consultant, whole, level, records)
+    told = telling.episodes(run.consultant, whole, level, records, against=run.background)
     if previous and told:
         told[0] = replace(told[0], episode=_continued(previous, told[0].episode))
     embedder = engine.embedder
@@ -257,7 +262,7 @@ def _refine(run: _Run, left: Sequence[Episode]) -> None:
     for episode in (still[before.id] for before in left if before.id in still):
         messages = knowledge.messages_of(user, episode)
         level = (episode.project, episode.session)
-        (told,) = telling.episodes(run.consultant, [messages], level)
+        (told,) = telling.episodes(run.consultant, [messages], level, against=run.background)
         told = replace(told, episode=_continued(episode, told.episode))
         embedder, known = run.engine.embedder, run.known_at(episode.project)
         (index,) = run.engine.indexing([told.episode], embedder)
@@ -299,7 +304,7 @@ def _with_merging(run: _Run, change: AddEpisode, joined: set[str]) -> list[Chang
     joined.add(parent.id)
     messages = [*knowledge.messages_of(run.scope.user, parent)]
     messages += [m for m in knowledge.messages_of(run.scope.user, episode) if m.id not in parent.message_ids]
-    merged = telling.merged(run.consultant, parent, episode, messages)
+    merged = telling.merged(run.consultant, parent, episode, messages, run.background)
     (indexing,) = engine.indexing([merged.episode], engine.embedder)
     refine = change.refine or merged.unrefined
     return [

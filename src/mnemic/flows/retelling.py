@@ -72,7 +72,7 @@ def _changes(engine: Engine, scope: Scope, stored: Stored) -> list[Change]:
         return [Archive(id=held.id, reason=EMPTY)] if live else []
     if not (live or _emptied(engine, scope, held.id)):
         return []
-    (change,) = told_again(engine, [(held, left)])
+    (change,) = told_again(engine, scope.user, [(held, left)])
     if live and (change.record.title, change.record.content) == (held.title, held.content):
         return []
     return [*([] if live else [Restore(id=held.id)]), change]
@@ -85,17 +85,17 @@ def _emptied(engine: Engine, scope: Scope, id_: str) -> bool:
 
 
 def told_again(
-    engine: Engine, left: Sequence[tuple[object, Sequence[Message]]], *, gone: Collection[str] = ()
+    engine: Engine, user: str, left: Sequence[tuple[object, Sequence[Message]]], *, gone: Collection[str] = ()
 ) -> list[AddEpisode]:
     """The next versions of episodes, told of the messages that are left of each.
 
     What is forgotten and not ``gone`` for good may come back: it stays a source, and none is more trusted than its sources.
     """
-    consultant = Consultant(engine)
+    consultant, against = Consultant(engine), telling.background(engine, user)
     changes: list[AddEpisode] = []
     for held, messages in left:
         assert isinstance(held, Episode)
-        (told,) = telling.episodes(consultant, [messages], (held.project, held.session))
+        (told,) = telling.episodes(consultant, [messages], (held.project, held.session), against=against)
         record = replace(told.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
         still = tuple(id_ for id_ in held.message_ids if id_ not in gone)
         if len(still) > len(messages) or held.source_ids:

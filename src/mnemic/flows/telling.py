@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,19 +14,22 @@ from numpy.typing import NDArray
 from mnemic import ingestion
 from mnemic.flows.consulting import Consultant, together
 from mnemic.flows.engine import Engine
+from mnemic.knowledge import episodes as extracts
 from mnemic.safety.trust import is_trusted, least
 from mnemic.text.clock import now
-from mnemic.types import Episode, Message, Source
+from mnemic.types import Episode, Filters, Message, Source
 
 if TYPE_CHECKING:
     from mnemic.llm.narrating import Narrative
 
-__all__ = ["SILENT", "Group", "Told", "episodes", "groups", "least_trusted", "merged"]
+__all__ = ["SILENT", "Group", "Told", "background", "episodes", "groups", "least_trusted", "merged"]
 
 SILENT = frozenset({"system", "developer", "tool", "function"})
 """Roles whose messages are kept and found, but are no part of a conversation's story."""
 WINDOW = 40
 """Messages that a language model cuts at a time."""
+BACKGROUND = 200
+"""Newest messages of a user against which the words of an episode stand out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,12 @@ class Group:
 
     places: Sequence[int]
     record: Narrative | None = None
+
+
+def background(engine: Engine, user: str) -> Mapping[str, int]:
+    """How many of the newest messages of a user hold each term."""
+    filters = Filters(kinds=("message",), reach="user")
+    return extracts.frequencies(engine.store.list_messages(user, filters, limit=BACKGROUND, newest=True))
 
 
 def groups(
@@ -80,11 +90,26 @@ def _cut_by_model(
             # a story that was told with trusted and untrusted messages in view may mix them
             told = answer.records if len({is_trusted(m.trust) for m in window}) == 1 else [None] * len(answer.groups)
             cut = zip(answer.groups, told, strict=True)
-            groups = [Group([start + place for place in group], record) for group, record in cut]
+            groups = [
+                Group([start + place for place in part], record if len(part) == len(group) else None)
+                for group, record in cut
+                for part in _apart(window, group, engine.settings.time_gap)
+            ]
         last = start + len(window) == len(messages)
         found += groups if last or len(groups) == 1 else groups[:-1]
         start = found[-1].places[-1] + 1
     return found
+
+
+def _apart(messages: Sequence[Message], group: Sequence[int], time_gap: timedelta) -> list[list[int]]:
+    """A group of the model without the pauses that end an episode whatever it says."""
+    starts = {start for start, _ in ingestion.stretches([messages[place] for place in group], time_gap)}
+    parts: list[list[int]] = []
+    for at, place in enumerate(group):
+        if at in starts:
+            parts.append([])
+        parts[-1].append(place)
+    return parts
 
 
 def episodes(
@@ -92,11 +117,14 @@ def episodes(
     groups: Sequence[Sequence[Message]],
     level: tuple[str | None, str | None],
     records: Sequence[Narrative | None] = (),
+    *,
+    against: Mapping[str, int],
 ) -> list[Told]:
-    """Tell one episode of each group of messages; ``records`` are those that were told already."""
+    """Tell one episode of each group of messages; ``records`` are those that were told already, ``against`` the background."""
+    stories = _stories(consultant, groups, records, against)
     return [
         _episode(messages, title, story, level, unrefined=failed)
-        for messages, (title, story, failed) in zip(groups, _stories(consultant, groups, records), strict=True)
+        for messages, (title, story, failed) in zip(groups, stories, strict=True)
     ]
 
 
@@ -114,11 +142,14 @@ def _episode(
 
 
 def _stories(
-    consultant: Consultant, groups: Sequence[Sequence[Message]], records: Sequence[Narrative | None] = ()
+    consultant: Consultant,
+    groups: Sequence[Sequence[Message]],
+    records: Sequence[Narrative | None],
+    against: Mapping[str, int],
 ) -> list[tuple[str, str, bool]]:
-    """Title, story and whether the model failed, for each group."""
+    """Title, story and whether the model failed, for each group; without a model an excerpt stands for the story."""
     if not consultant.there:
-        return [(ingestion.title(messages), ingestion.narrative(messages), False) for messages in groups]
+        return [(*extracts.describe(group, against), False) for group in groups]
     from mnemic.llm import narrating
 
     found = {place: record for place, record in enumerate(records) if record is not None}
@@ -134,7 +165,10 @@ def _stories(
     for place, messages in enumerate(groups):
         one = found.get(place)
         title, story = (None, None) if one is None else (one.title, one.story)
-        told.append((title or ingestion.title(messages), story or ingestion.narrative(messages), one is None))
+        if not (title and story):
+            own = extracts.describe(messages, against)
+            title, story = title or own[0], story or own[1]
+        told.append((title, story, one is None))
     return told
 
 
@@ -151,9 +185,11 @@ def _parts(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]
     return found
 
 
-def merged(consultant: Consultant, first: Episode, second: Episode, messages: Sequence[Message]) -> Told:
+def merged(
+    consultant: Consultant, first: Episode, second: Episode, messages: Sequence[Message], against: Mapping[str, int]
+) -> Told:
     """One episode of two that tell the same."""
-    ((title, story, failed),) = _stories(consultant, [messages])
+    ((title, story, failed),) = _stories(consultant, [messages], (), against)
     record = Episode(
         id=_id(messages), title=title, content=story, message_ids=tuple(str(m.id) for m in messages),
         source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),

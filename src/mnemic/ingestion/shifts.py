@@ -25,7 +25,18 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float32]
 
-__all__ = ["LONGEST", "TIME_GAP", "WEIGHTS", "Signs", "Weights", "begins_episode", "boundaries", "cut", "signs"]
+__all__ = [
+    "LONGEST",
+    "TIME_GAP",
+    "WEIGHTS",
+    "Signs",
+    "Weights",
+    "begins_episode",
+    "boundaries",
+    "cut",
+    "signs",
+    "stretches",
+]
 
 TIME_GAP = timedelta(minutes=30)
 LONGEST = 40
@@ -115,7 +126,7 @@ def boundaries(
     """
     embedded(len(messages), vectors)
     found: list[int] = []
-    for start, end in _stretches(messages, time_gap):
+    for start, end in stretches(messages, time_gap):
         part = signs(messages[start:end], None if vectors is None else vectors[start:end], time_gap=time_gap)
         found += [start + at for at in cut(part, weights)]
     return found
@@ -243,7 +254,7 @@ def _pause(before: Message, after: Message) -> timedelta:
     return timedelta(microseconds=abs(to_micros(after.sent_at) - to_micros(before.sent_at)))
 
 
-def _stretches(messages: Sequence[Message], time_gap: timedelta) -> list[tuple[int, int]]:
+def stretches(messages: Sequence[Message], time_gap: timedelta) -> list[tuple[int, int]]:
     """Runs of messages of one session without a long pause, as (start, end).
 
     Filler alone after a pause stays with what is before it, unless it greets; a greeting goes with what follows.

@@ -7,7 +7,8 @@ import weakref
 from concurrent.futures import CancelledError
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
@@ -20,9 +21,10 @@ from mnemic.services.background import BackgroundLoop
 from mnemic.services.failures import scrubbed
 from mnemic.services.patience import Patience, persistently
 from mnemic.services.process import PerProcess
+from mnemic.types import LanguageModelStats
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping
 
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
@@ -30,14 +32,16 @@ if TYPE_CHECKING:
     from pydantic_ai.settings import ModelSettings
 
     from mnemic.llm.exchange import Form, FormMemory
-    from mnemic.types import StageUsage
 
 __all__ = ["LanguageModel"]
 
 A = TypeVar("A", bound=Answer)
+T = TypeVar("T")
 
 JITTER = 0.5
 SHORTEST_SECRET = 8
+LONGEST_ERROR = 300
+"""Characters of the last error that are kept."""
 CLOSING_TIME = 5.0  # seconds for open connections to end
 
 
@@ -96,6 +100,7 @@ class LanguageModel:
         self._id = service
         self._ledger = ledger = Ledger()
         self._line = PerProcess(lambda: _Line(model, rules, ledger))
+        self._health = LanguageModelStats(model=service)
         self._closed = False
         weakref.finalize(self, _hang_up, self._line)
 
@@ -116,17 +121,45 @@ class LanguageModel:
             LanguageModelUnavailable: the model cannot be reached, also after all attempts, or does not let us in.
             LanguageModelError: it rejected the question, or no answer of it can be used.
         """
+        try:
+            answer = self._run(lambda line: line.ask(task))
+        except LanguageModelError as error:
+            self._note("unreachable" if isinstance(error, LanguageModelUnavailable) else "failing", str(error))
+            raise
+        self._note("answering")
+        return answer
+
+    def check(self) -> None:
+        """Set the model up without asking it anything.
+
+        Raises:
+            LanguageModelUnavailable: its name, its provider's package or its key is missing or wrong, as far as that can be
+                told without the service.
+        """
+        try:
+            self._run(lambda line: line.open())
+        except LanguageModelUnavailable as error:
+            self._note("unreachable", str(error))
+            raise
+
+    def _run(self, call: Callable[[_Line], Coroutine[Any, Any, T]]) -> T:
         if not self._closed:
             line = self._line.get()
             try:
-                return line.loop.run(lambda: line.ask(task))
+                return line.loop.run(lambda: call(line))
             except CancelledError:
                 pass
         raise LanguageModelUnavailable(f"The language model {self._id} was closed. Make a new one.")
 
-    def usage(self) -> Mapping[str, StageUsage]:
-        """What was asked so far, by stage: requests, retries, failed requests, questions without an answer, tokens, cost."""
-        return self._ledger.view()
+    def _note(self, state: Literal["answering", "failing", "unreachable"], error: str | None = None) -> None:
+        before = self._health
+        since = before.since if before.state == state else datetime.now(UTC)
+        line = " ".join(error.split())[:LONGEST_ERROR] if error else None
+        self._health = replace(before, state=state, since=since, error=line)
+
+    def stats(self) -> LanguageModelStats:
+        """How it does, and what was asked so far by stage: requests, retries, failures, tokens, cost."""
+        return replace(self._health, stages=self._ledger.view())
 
     def close(self) -> None:
         """End running calls with an error, close connections and stop the background thread. May be called twice."""
@@ -177,6 +210,10 @@ class _Line:
         except LanguageModelError:
             self._ledger.add(task.stage, fallbacks=1)
             raise
+
+    async def open(self) -> None:
+        """Make the client, if there is none."""
+        await self._opened()
 
     async def hang_up(self) -> None:
         """Close the connections that were opened here."""

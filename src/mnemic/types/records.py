@@ -122,9 +122,10 @@ class MemoryRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """A run of messages on one subject, told as a story.
+    """A run of messages on one subject.
 
-    ``content`` is the narrative, ``message_ids`` the messages it tells of, in the order of time. ``source_ids`` names the
+    ``content`` is its story where a language model told it, else its most telling sentences, verbatim, each with who said it on
+    a line of its own. ``message_ids`` are the messages it is made of, in the order of time. ``source_ids`` names the
     episodes it was merged from.
     """
 

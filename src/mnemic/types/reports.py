@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 from mnemic.types.records import Message
 from mnemic.types.words import MemoryType
@@ -13,6 +14,7 @@ __all__ = [
     "ClusterSummary",
     "ConsolidationAdvice",
     "ConsolidationReport",
+    "LanguageModelStats",
     "ProcessReport",
     "SessionView",
     "StageUsage",
@@ -36,6 +38,26 @@ class StageUsage:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LanguageModelStats:
+    """How the language model does.
+
+    Attributes:
+        model: ``provider:model``.
+        state: ``unasked`` so far; ``answering``; ``failing``, its last answer was of no use; ``unreachable``: no package, key,
+            model or server, or no answer in time.
+        error: the last error in a line, while it is failing or unreachable.
+        since: when that state began; None while it is unasked.
+        stages: what was asked since the record was opened, by stage.
+    """
+
+    model: str
+    state: Literal["unasked", "answering", "failing", "unreachable"] = "unasked"
+    error: str | None = None
+    since: datetime | None = None
+    stages: Mapping[str, StageUsage] = field(default_factory=dict[str, StageUsage])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +153,7 @@ class Stats:
     """Counts of what one user has, and of the store as a whole.
 
     ``pending`` counts what waits: ``embed`` for a vector, ``process`` for being made into knowledge, ``enrich`` for keywords
-    and tags. ``llm`` is the use of the language model since the record was opened, by stage.
+    and tags. ``llm`` is how the language model does; None without one.
     """
 
     messages: int
@@ -146,7 +168,7 @@ class Stats:
     schema_version: int
     bytes_on_disk: int
     location: str
-    llm: Mapping[str, StageUsage] = field(default_factory=dict[str, StageUsage])
+    llm: LanguageModelStats | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -146,23 +146,22 @@ class MemorySummary:
 class MemoryContext:
     """Hits that fit a token budget, rendered for a prompt.
 
-    ``text`` is the evidence by day, in its own words; ``prompt`` the same under the episodes it comes from, facts instead of
-    long messages, with what replaced what (empty before anything was processed). Neither exceeds the budget; ``token_count``
-    counts ``text``, by the handle's tokenizer. ``truncated`` is true when something that was found had to be left out.
-    ``hits`` are those of ``text``; ``shown`` are the ids of those that ``to_prompt`` shows, which may be others.
+    ``text`` is the evidence by day, in its own words; ``prompt`` the same lines with what there was room for beside them: what
+    replaced what, titles of episodes, stories (empty where there was nothing to add, or no room). Neither exceeds the budget;
+    ``token_count`` counts ``text``, by the handle's tokenizer. ``truncated`` is true when something that was found had to be
+    left out. ``hits`` are those that both show.
     """
 
     text: str
     prompt: str = ""
     memories: tuple[MemorySummary, ...] = ()
     hits: tuple[Hit, ...] = ()
-    shown: tuple[str, ...] = ()
     token_count: int = 0
     truncated: bool = False
     evidence: Evidence = "none"
 
     def to_prompt(self) -> str:
-        """The text to put into a prompt: facts under their episodes, or the evidence by day; empty when nothing was found."""
+        """The text to put into a prompt: the evidence and what stands beside it; empty when nothing was found."""
         return self.prompt or self.text
 
     def __bool__(self) -> bool:

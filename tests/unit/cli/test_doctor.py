@@ -29,6 +29,15 @@ def test_deep_runs_the_embedder(filled):
     assert answer.json["sqlite"].startswith(apsw.sqlite_lib_version())
 
 
+@pytest.mark.parametrize("name", ["nosuchprovider:model", "nomodel", "openai:gpt-5-mini"])
+def test_a_language_model_that_cannot_be_had(filled, monkeypatch, name):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    run = filled("doctor", "--llm", name)
+    assert run.code == 1
+    assert "WRONG: the language model cannot be used: " in run.out
+    assert name.partition(":")[0] in run.out
+
+
 def test_works_without_a_memory(mnemic, folder):
     run = mnemic("doctor")
     assert run.code == 0

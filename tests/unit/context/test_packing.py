@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.context import pack
+from mnemic import context
 from mnemic.text.tokens import approximate_tokens
 from mnemic.types import Hit
 
@@ -36,12 +36,16 @@ MOMENTS = st.one_of(
 )  # fmt: skip
 
 
+def pack(found, **options):
+    return context.pack(found, **options).context
+
+
 def hits(texts):
     return st.lists(
         st.builds(
             Hit,
             id=st.uuids().map(str),
-            kind=st.just("message"),
+            kind=st.sampled_from(["message", "memory"]),
             text=texts,
             score=st.just(1.0),
             speaker=st.one_of(st.none(), texts.map(lambda text: text[:20] or None)),
@@ -261,3 +265,29 @@ def test_a_long_text_that_fits_is_told_whole(size):
     room = pack([hit], max_tokens=size // 60 + 20, count=few, fence=FENCE)
     assert text in room.text
     assert not room.truncated
+
+
+DAY = datetime(2024, 5, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize("first", ["message", "memory"])
+def test_a_memory_whose_words_a_message_shows_has_no_line_of_its_own(first):
+    message = at("Hello! I moved to Lisbon. It is sunny.", DAY)
+    memory = replace(at("I moved to Lisbon.", DAY + timedelta(hours=1)), kind="memory")
+    found = [message, memory] if first == "message" else [memory, message]
+    packed = pack(found, max_tokens=1_000, count=len, fence=FENCE)
+    assert packed.hits == tuple(found)
+    assert not packed.truncated
+    assert packed.text == pack([message], max_tokens=1_000, count=len, fence=FENCE).text
+    small = len(pack([memory], max_tokens=1_000, count=len, fence=FENCE).text) + 1
+    assert "I moved to Lisbon." in pack(found, max_tokens=small, count=len, fence=FENCE).text
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"sent_at": DAY + timedelta(days=9)}, {"trust": 0.3}, {"superseded_by": ("r",)}, {"text": "I moved home."}],
+)
+def test_a_memory_that_says_more_than_its_message_keeps_its_line(other):
+    message = replace(at("Hello! I moved to Lisbon.", DAY), **{k: v for k, v in other.items() if k == "trust"})
+    memory = replace(at("I moved to Lisbon.", DAY), kind="memory", **{k: v for k, v in other.items() if k != "trust"})
+    assert pack([message, memory], max_tokens=1_000, count=len, fence=FENCE).text.count("\n- ") == 2

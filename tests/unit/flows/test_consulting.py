@@ -26,7 +26,7 @@ class Model:
 
 
 def consultant(model):
-    return Consultant(SimpleNamespace(llm=model, secrets=SecretPolicy(action="allow")))
+    return Consultant(SimpleNamespace(llm=model, secrets=SecretPolicy(action="allow"), warn=lambda *_: None))
 
 
 def asking(*questions):

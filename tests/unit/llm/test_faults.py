@@ -25,7 +25,7 @@ def test_a_fault_that_passes(asked, case, stage, kind):
     if kind != "repeats":
         assert replace(answer, dropped=0) == read_well(given)
     harmless = kind in HARMLESS or (kind in NEEDS_IDS and not given.has_ids)
-    usage = llm.usage()[stage]
+    usage = llm.stats().stages[stage]
     assert usage.fallbacks == 0
     assert usage.calls == len(model.requests) <= 2
     if kind != "repeats":
@@ -47,7 +47,7 @@ def test_a_fault_that_stays_until_the_next_run(asked, case, stage, kind):
         assert type(failed) is LanguageModelError
     elif kind != "repeats":
         assert failed is None
-    usage = llm.usage()[stage]
+    usage = llm.stats().stages[stage]
     assert usage.fallbacks == (failed is not None)
     assert usage.calls == len(model.requests)
     model.recover()

@@ -48,7 +48,7 @@ def test_an_answer_and_what_it_cost(asked):
     model = scripted(GOOD)
     llm = asked(model)
     assert llm.ask(TASK).queries == ("Ana moved to", "home city of Ana")
-    (usage,) = llm.usage().values()
+    (usage,) = llm.stats().stages.values()
     assert (usage.calls, usage.retries, usage.failures, usage.fallbacks, usage.cost) == (1, 0, 0, 0, 0.0)
     assert (usage.input_tokens, usage.output_tokens) == model.tokens
     assert usage.input_tokens > 100
@@ -109,7 +109,7 @@ def test_threads_share_it_and_are_held_back(asked):
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(answers) == llm.usage()["expand"].calls == 12
+    assert len(answers) == llm.stats().stages["expand"].calls == 12
     assert model.most <= 2
 
 
@@ -144,7 +144,7 @@ llm.close()
 def test_errors_that_may_pass_are_tried_again(asked, error):
     llm = asked(scripted(error, error, GOOD))
     assert llm.ask(TASK).queries
-    usage = llm.usage()["expand"]
+    usage = llm.stats().stages["expand"]
     assert (usage.calls, usage.retries, usage.failures, usage.fallbacks) == (3, 2, 2, 0)
     assert len(asked.waits) == 2
     assert 0.25 <= asked.waits[0] <= 0.5 <= asked.waits[1] <= 1.0
@@ -156,7 +156,7 @@ def test_retries_are_bounded_and_the_failure_is_counted(asked):
     with pytest.raises(LanguageModelUnavailable, match="status 503"):
         llm.ask(TASK)
     assert len(model.requests) == 3
-    usage = llm.usage()["expand"]
+    usage = llm.stats().stages["expand"]
     assert (usage.calls, usage.retries, usage.failures, usage.fallbacks) == (3, 2, 3, 1)
 
 
@@ -225,7 +225,7 @@ def test_a_form_that_is_refused_costs_one_call_and_no_more(asked, refuses, forms
     for _ in range(3):
         assert llm.ask(TASK).queries
     assert [request.form for request in model.requests] == [*forms, forms[-1], forms[-1]]
-    assert llm.usage()["expand"].failures == len(refuses)
+    assert llm.stats().stages["expand"].failures == len(refuses)
 
 
 def test_a_form_the_model_does_not_have_costs_nothing(asked):
@@ -234,7 +234,7 @@ def test_a_form_the_model_does_not_have_costs_nothing(asked):
     llm = asked(model)
     assert llm.ask(TASK).queries
     assert [request.form for request in model.requests] == ["tool"]
-    assert (llm.usage()["expand"].calls, llm.usage()["expand"].failures) == (1, 0)
+    assert (llm.stats().stages["expand"].calls, llm.stats().stages["expand"].failures) == (1, 0)
 
 
 def test_all_forms_refused(asked):
@@ -242,7 +242,7 @@ def test_all_forms_refused(asked):
     llm = asked(model)
     with pytest.raises(LanguageModelError, match="status 400"):
         llm.ask(TASK)
-    assert len(model.requests) == llm.usage()["expand"].failures == 3
+    assert len(model.requests) == llm.stats().stages["expand"].failures == 3
 
 
 def test_an_answer_nobody_can_read_makes_room_for_the_next_form(asked):
@@ -334,7 +334,7 @@ def test_a_provider_that_cannot_be_set_up(asked, monkeypatch):
         with pytest.raises(LanguageModelUnavailable, match=f"{name} cannot be set up") as caught:
             llm.ask(TASK)
         assert caught.value.__context__ is None
-        assert (llm.usage()["expand"].calls, llm.usage()["expand"].fallbacks) == (0, 1)
+        assert (llm.stats().stages["expand"].calls, llm.stats().stages["expand"].fallbacks) == (0, 1)
 
 
 @pytest.mark.parametrize("in_environment", [True, False])

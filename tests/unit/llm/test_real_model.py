@@ -74,7 +74,7 @@ def test_every_answer_keeps_the_rules_or_is_a_typed_error(llm, talk):
             outcome = llm.ask(task)
         except LanguageModelError as error:  # a model this small may answer nothing that can be used
             outcome = error
-        usage = llm.usage()[task.stage]
+        usage = llm.stats().stages[task.stage]
         assert 1 <= usage.calls <= 5
         assert usage.output_tokens > 0  # it did answer, well or badly
         assert usage.fallbacks == isinstance(outcome, LanguageModelError)
@@ -98,7 +98,7 @@ def test_a_conversation_is_processed_whole_whatever_the_model_answers(address, t
         assert (report.messages, report.waiting) == (6, 0)
         told = [id_ for episode in memory.episodes() for id_ in episode.message_ids]
         assert sorted(told) == sorted(m.id for m in memory.messages())
-        usage = memory.stats().llm
+        usage = memory.stats().llm.stages
         assert {"segment", "narrate", "extract"} <= usage.keys()
         assert all(1 <= stage.calls <= 20 and stage.output_tokens > 0 for stage in usage.values())
         assert memory.verify().ok

@@ -263,11 +263,10 @@ def test_what_the_prompt_shows_is_named(memory):
         ),
     )
     context = memory.get_memory_context("What is the port of server Dover?", max_tokens=90)
-    assert context.shown
-    records = {record.id: record.content for record in (*memory.messages(), *memory.list())}
-    assert all(records[id_].split()[-1].rstrip(".") in context.to_prompt() for id_ in context.shown)
+    assert context.hits
+    assert all(hit.text.split()[-1].rstrip(".") in context.to_prompt() for hit in context.hits)
     lines = [line for line in context.to_prompt().split("\n") if line.startswith("- ")]
-    assert len(lines) == len(context.shown)
+    assert len(lines) == len({hit.text for hit in context.hits})
 
 
 @pytest.mark.parametrize("processed", [False, True])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mnemic import InvalidInput, Memory, Message
-from mnemic.context import pack
+from mnemic.context import pack as packed_lines
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.corpus import Corpus
 from mnemic.indexes.keyword import RankBM25Index
@@ -255,6 +255,10 @@ def test_one_long_text_without_spaces_is_cut_to_the_budget(memory):
     assert 50 < context.token_count <= 100
     packed = pack([Hit(id="1", kind="message", text="猫" * 500, score=1.0)], max_tokens=200, count=len, fence=FENCE)
     assert packed.token_count == 200
+
+
+def pack(hits, **options):
+    return packed_lines(hits, **options).context
 
 
 INVISIBLE = "\u00ad\u061c\u180e\u200b\u200d\u200f\u202e\u2060\u206f\ufeff\U000e0001\U000e0041\U000e007f"

@@ -128,7 +128,7 @@ class _Texts:
 
     def add(self, context: MemoryContext) -> None:
         self._texts.append(context.to_prompt())
-        self._ids += [*context.shown, *(id_ for hit in context.hits if hit.id in context.shown for id_ in hit.via)]
+        self._ids += [id_ for hit in context.hits for id_ in (hit.id, *hit.via)]
 
     def shown(self, more: Sequence[str]) -> list[str]:
         return [*dict.fromkeys([*more, *self._ids])]

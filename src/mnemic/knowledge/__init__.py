@@ -1,0 +1,1 @@
+"""What is made of messages: pure functions, without a model."""

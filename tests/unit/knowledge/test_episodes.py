@@ -1,0 +1,119 @@
+"""Titles and excerpts: words of the messages, in any language, and always some."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemic import Message
+from mnemic.knowledge.episodes import EXCERPT, SENTENCE, TITLE, excerpt, frequencies, title
+
+NOW = datetime(2026, 5, 8, tzinfo=UTC)
+
+
+def talk(*texts, names=("Ana", "Ben")):
+    return [
+        Message(role=("user", "assistant")[n % 2], name=names[n % 2], content=text, sent_at=NOW)
+        for n, text in enumerate(texts)
+    ]
+
+
+def plain(text):
+    return " ".join(text.split()).casefold()
+
+
+@pytest.mark.parametrize(
+    ("texts", "wanted"),
+    [
+        (["Hi Ben!", "Hello!", "So, my landlady raised the rent again.", "Oh no."], "My landlady raised the rent again"),
+        (["Hola", "Hola Ana", "El martes tengo cita con la dentista en Sevilla."], "El martes tengo cita con la dentista en Sevilla"),
+        (["Na?", "Gut!", "Wir suchen eine Wohnung in Leipzig mit Balkon."], "Wir suchen eine Wohnung in Leipzig mit Balkon"),
+        (["\u4f60\u597d", "\u4f60\u597d", "\u6211\u5bf9\u82b1\u751f\u8fc7\u654f\u3002"], "\u6211\u5bf9\u82b1\u751f\u8fc7\u654f"),
+    ],
+)  # fmt: skip
+def test_the_clause_that_tells_most_is_the_title(texts, wanted):
+    assert title(talk(*texts)) == wanted
+
+
+def test_what_is_said_everywhere_tells_less():
+    messages = talk("I planted tulips behind the shed.", "I painted a sunset over the lake.")
+    everywhere = talk(*["I planted tulips behind the shed."] * 30)
+    assert title(messages) == "I planted tulips behind the shed"
+    assert title(messages, frequencies([*messages, *everywhere])) == "I painted a sunset over the lake"
+
+
+def test_the_user_tells_more_than_the_assistant_and_a_statement_more_than_a_question():
+    messages = talk("The train leaves Cambridge on Friday.", "The train leaves Oxford on Friday.", names=(None, None))
+    assert "Cambridge" in title(messages)
+    assert "Cambridge" in title(list(reversed(messages)))
+    assert title(talk("Hi.", "Is the train to Cambridge late?", "The train to Cambridge is late.")).endswith("is late")
+
+
+def test_a_long_clause_is_cut_at_a_word():
+    found = title(
+        talk("I am trying to understand how the garden committee decides about the watering of everybody's beds")
+    )
+    assert found == "I am trying to understand how the garden committee decides…"
+
+
+def test_an_excerpt_is_verbatim_in_the_order_of_time_with_speakers():
+    found = excerpt(
+        talk(
+            "Hello! My sister Rosa lives in Porto. How are you?",
+            "Fine.",
+            "She keeps bees on the roof of the town hall.",
+        )
+    )
+    assert found.split("\n")[0] == "Ana: My sister Rosa lives in Porto."
+    assert "Ana: She keeps bees on the roof of the town hall." in found.split("\n")
+
+
+def test_code_addresses_and_markup_are_left_out():
+    messages = talk("I **renamed** `load` to read_all, see https://example.org/x\n```python\nsecret = 1\n```")
+    for found in (title(messages), excerpt(messages)):
+        assert "renamed load to read_all" in found
+        assert "secret" not in found
+        assert "example" not in found
+
+
+@pytest.mark.parametrize(
+    ("messages", "wanted"),
+    [
+        ([], ""),
+        (talk("5"), "5"),
+        (talk("```\nx = 1\n```"), "``` x = 1 ```"),
+        (talk("", " "), "Ana, Ben"),
+        (talk("you are", names=(None, None)), "You are"),
+    ],
+)
+def test_what_tells_nothing_is_called_something_all_the_same(messages, wanted):
+    assert title(messages) == wanted
+    assert bool(excerpt(messages)) == bool(wanted)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 300_000, "word " * 100_000, "," * 50_000, "[" * 50_000, "a, " * 50_000, "\ud800 I left"]
+)
+def test_long_and_hostile_texts(text):
+    assert 0 < len(title(talk(text, "I left Rome."))) <= TITLE
+    assert 0 < len(excerpt(talk(text, "I left Rome."))) <= EXCERPT + SENTENCE
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_characters="`#*_[]~"), max_size=120), max_size=6))
+def test_any_text_gives_some_of_its_own_words(texts):
+    messages = talk(*texts)
+    found = title(messages)
+    assert found == title(messages)
+    assert bool(found) == bool(messages)
+    assert bool(excerpt(messages)) == bool(messages)
+    assert len(found) <= TITLE + 1  # a capital may be two letters
+    assert len(excerpt(messages)) <= EXCERPT + SENTENCE
+    said = " ".join(plain(text) for text in texts)
+    words = found.rstrip("\u2026").casefold().split()
+    assert found == ", ".join(names) if (names := speakers(messages, texts)) else all(word in said for word in words)
+
+
+def speakers(messages, texts):
+    return [] if any(text.split() for text in texts) else list(dict.fromkeys(m.name for m in messages))
