@@ -13,22 +13,28 @@ from mnemic import Memory
 WEEK_1 = [
     (
         "Can you draft the tables for my shop? I want to sell up to 40 kinds of tea, and the deadline is the 15th of April.",
-        "Of course. Start with products, customers and orders. Give products a slug, a price in cents and a stock count. "
-        "Orders hold a customer, a status and a time; order lines hold product, quantity and the price at the time of sale. "
-        "For migrations use Alembic, and never edit a migration that ran. Rate limits belong in the gateway: 20 requests a "
-        "second for each key are plenty for a shop of this size. Add an index on orders by customer and time.",
+        (
+            "Of course. Start with products, customers and orders. Give products a slug, a price in cents and a stock count. "
+            "Orders hold a customer, a status and a time; order lines hold product, quantity and the price at the time of sale. "
+            "For migrations use Alembic, and never edit a migration that ran. Rate limits belong in the gateway: 20 requests a "
+            "second for each key are plenty for a shop of this size. Add an index on orders by customer and time."
+        ),
     ),
     (
         "Always show me code with type hints, please. How do I test the order service?",
-        "With pytest and a database per test session. Roll back after each test, make factories for products and orders, and "
-        "test the price at the time of sale first, because that is where shops lose money.",
+        (
+            "With pytest and a database per test session. Roll back after each test, make factories for products and orders, and "
+            "test the price at the time of sale first, because that is where shops lose money."
+        ),
     ),
 ]
 WEEK_2 = [
     (
         "My sourdough starter smells of nail polish remover. What do I do?",
-        "It is hungry. First discard all but a spoonful. Second, feed it one part starter, two parts flour and two parts water. "
-        "Third, keep it at 24 degrees and feed it twice a day until it doubles within six hours.",
+        (
+            "It is hungry. First discard all but a spoonful. Second, feed it one part starter, two parts flour and two parts water. "
+            "Third, keep it at 24 degrees and feed it twice a day until it doubles within six hours."
+        ),
     )
 ]
 WEEK_3 = [
@@ -56,7 +62,8 @@ def main() -> None:
         found = memory.search("What is the deadline for the shop?")
         deadlines = [hit.text for hit in found if "deadline" in hit.text]
         print(deadlines[0])
-        assert "2nd of May" in deadlines[0] and "15th of April" in deadlines[1]
+        assert "2nd of May" in deadlines[0]
+        assert "15th of April" in deadlines[1]
 
         # Of a long answer a prompt gets the passage that bears on the question.
         context = memory.get_memory_context("How many requests a second did we plan for?", max_tokens=400)

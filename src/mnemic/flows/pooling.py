@@ -118,7 +118,7 @@ def pooled(
         dense=np.maximum(own, _placed(rows, lifted, -1.0)),
         dense_before=dense[before] * asks,
         dense_session=_best_of_session(c, dense, corpus.rows, rows),
-        dense_reply=np.where(c.group[rows] > 0, dense[other], np.float32(0.0)),
+        dense_reply=np.where((c.group[rows] > 0) & (c.agents[other] != agent), dense[other], np.float32(0.0)),
         agent=agent,
         assisted=assisted,
         echo=echo,
