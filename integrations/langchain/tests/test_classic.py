@@ -218,3 +218,18 @@ def test_what_has_nothing_to_do_with_the_input_is_not_given(memory: Memory) -> N
 def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match="recall_kwargs"):
         MnemicMemory(memory=memory, **wrong)
+
+
+def test_a_follow_up_is_asked_with_the_turns_before_it(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    turns: list[Any] = []
+    real = Memory.get_memory_context
+
+    def noted(self: Memory, *args: Any, **kwargs: Any) -> Any:
+        turns.append(kwargs["recent"])
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(Memory, "get_memory_context", noted)
+    classic = MnemicMemory(memory=memory, session="s1")
+    classic.save_context({"input": "My starter smells sour."}, {"output": "Feed it."})
+    classic.load_memory_variables({"input": "How often?"})
+    assert turns == [["My starter smells sour.", "Feed it."]]

@@ -623,3 +623,21 @@ async def test_a_scope_without_what_it_reads_is_told_so(memory: Memory, scripted
     with pytest.raises(InvalidInput, match="whose memory this is"):
         await run(agent, asynchronous, HumanMessage("Hi"))
     assert memory.messages() == []
+
+
+@both_ways
+async def test_a_follow_up_is_asked_with_the_turns_before_it(
+    memory: Memory, scripted: Any, monkeypatch: pytest.MonkeyPatch, asynchronous: bool
+) -> None:
+    turns: list[Any] = []
+    real = Memory.get_memory_context
+
+    def noted(self: Memory, *args: Any, **kwargs: Any) -> Any:
+        turns.append(kwargs["recent"])
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(Memory, "get_memory_context", noted)
+    agent = agent_of(scripted("Twice."), MnemicMiddleware(memory))
+    said = [HumanMessage("My starter smells sour."), AIMessage("Feed it."), HumanMessage("How often?")]
+    await run(agent, asynchronous, *said)
+    assert turns == [["My starter smells sour.", "Feed it."]]

@@ -470,3 +470,18 @@ def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory):
     memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
     assert MnemicChatMemory(memory=memory).get(input="hi") == []
     assert "Evidence: none" in recalled(MnemicChatMemory(memory=memory, min_evidence="none").get(input="hi"))
+
+
+def test_a_follow_up_is_asked_with_the_turns_before_it(folder, monkeypatch):
+    turns = []
+    chat = MnemicChatMemory(memory=folder, user="ana", options={"embedder": "hashing"})
+    real = type(chat.memory).get_memory_context
+
+    def noted(self, *args, **kwargs):
+        turns.append(kwargs["recent"])
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(chat.memory), "get_memory_context", noted)
+    chat.put_messages([user("My starter smells sour."), assistant("Feed it."), user("How often?")])
+    chat.get()
+    assert turns == [["My starter smells sour.", "Feed it."]]

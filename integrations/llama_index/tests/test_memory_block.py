@@ -369,3 +369,18 @@ async def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory, hist
 def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
     with pytest.raises((ConfigurationError, ValidationError)):
         MnemicMemoryBlock(memory=memory, **wrong)
+
+
+async def test_a_follow_up_is_asked_with_the_turns_before_it(tmp_path, monkeypatch):
+    turns = []
+    real = Memory.get_memory_context
+
+    def noted(self, *args, **kwargs):
+        turns.append(kwargs["recent"])
+        return real(self, *args, **kwargs)
+
+    monkeypatch.setattr(Memory, "get_memory_context", noted)
+    with Memory(tmp_path / "memory", embedder="hashing") as memory:
+        said = [("user", "My starter smells sour."), ("assistant", "Feed it."), ("user", "How often?")]
+        await MnemicMemoryBlock(memory=memory).aget([ChatMessage(role=role, content=text) for role, text in said])
+    assert turns == [["My starter smells sour.", "Feed it."]]

@@ -346,3 +346,18 @@ def test_a_scope_without_what_it_reads_is_told_so(memory, scripted, said):
     with pytest.raises(InvalidInput, match="whose memory this is"):
         Agent(scripted("?"), capabilities=[capability]).run_sync("hello")
     assert said() == []
+
+
+def test_a_follow_up_is_asked_with_the_turns_before_it(memory, scripted, monkeypatch):
+    turns = []
+    real = AsyncMemory.get_memory_context
+
+    async def noted(self, *args, **kwargs):
+        turns.append(kwargs["recent"])
+        return await real(self, *args, **kwargs)
+
+    monkeypatch.setattr(AsyncMemory, "get_memory_context", noted)
+    agent = Agent(scripted("Feed it.", "Twice."), capabilities=[MnemicCapability(memory)])
+    first = agent.run_sync("My starter smells sour.")
+    agent.run_sync("How often?", message_history=first.all_messages())
+    assert turns == [[], ["My starter smells sour.", "Feed it."]]
