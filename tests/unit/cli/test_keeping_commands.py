@@ -89,7 +89,7 @@ class Record:
 @pytest.fixture(scope="module")
 def source(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("source")
-    merging = Processing(merge_similarity_threshold=0.05)
+    merging = Processing(merge_similarity_threshold=0.0)
     with Memory(folder, user="ana", embedder="hashing", durability="NORMAL", processing=merging) as memory:
         fill(memory)
     return folder
