@@ -118,7 +118,11 @@ def _vectors(engine: Engine, query: Query, wordings: Sequence[str], view: View) 
 
     vectors = embedded((query.text, *wordings))
     share = retrieval.share_of_turns(len(content_terms(query.text))) if query.recent else 0.0
-    if vectors and share and (before := embedded(text[:READ] for text in query.recent[-retrieval.TURNS :] if text.strip())):
+    if (
+        vectors
+        and share
+        and (before := embedded(text[:READ] for text in query.recent[-retrieval.TURNS :] if text.strip()))
+    ):
         vectors[0] = retrieval.with_turns(vectors[0], before, share)
     return vectors
 
