@@ -131,8 +131,6 @@ PLANTED = {
         "work pending",
         True,
     ),
-    "a slot of nothing": (f"INSERT INTO slots VALUES(1, 'x', {SPARE})", "slot of a record", True),
-    "a slot of another user": (f"INSERT INTO slots VALUES({BOB}, 'x', {PORT})", "slot filed under another", True),
     "uses of nothing": (f"INSERT INTO access VALUES({SPARE}, 1, 1)", "uses of a record", True),
     "a judgement on nothing": (f"INSERT INTO judged VALUES({SPARE}, 1)", "uses of a record", True),
     "lineage to nothing": (f"INSERT INTO lineage VALUES({PORT}, {SPARE})", "lineage from or to", False),

@@ -89,8 +89,6 @@ _STATEMENTS = (
     # The same fact told many times at once is one row: an index, not a check that two writers could both pass.
     """CREATE UNIQUE INDEX memories_live ON memories(user, coalesce(project, ''), coalesce(session, ''), hash)
         WHERE status != 'archived' AND expired_at IS NULL""",
-    f"CREATE TABLE slots(user bigint, slot {TEXT}, doc bigint, PRIMARY KEY(user, slot, doc))",
-    "CREATE INDEX slots_by_doc ON slots(doc)",
     "CREATE INDEX memories_at_work ON memories(doc) WHERE status = 'consolidating'",
     f"CREATE TABLE versions(doc bigint, version bigint, changed_at bigint, row {TEXT}, PRIMARY KEY(doc, version))",
     "CREATE TABLE lineage(child bigint, parent bigint, PRIMARY KEY(child, parent))",
@@ -140,4 +138,12 @@ def m002_speakers(db: Connection) -> None:
     db.execute(f"ALTER TABLE memories ADD COLUMN speaker {TEXT}")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_record, m002_speakers)
+def m003_keys(db: Connection) -> None:
+    """What a memory is a value of, by name."""
+    db.execute("DROP TABLE IF EXISTS slots")
+    db.execute(f"ALTER TABLE memories ADD COLUMN key {TEXT}")
+    db.execute("UPDATE memories SET key = metadata::json ->> 'preference' WHERE category = 'preference'")
+    db.execute("CREATE INDEX memories_by_key ON memories(user, key) WHERE key IS NOT NULL")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_record, m002_speakers, m003_keys)

@@ -20,7 +20,7 @@ MARK = "erasing"
 
 _TABLES = {"messages": "message", "episodes": "episode", "memories": "memory"}
 _AMONG = "(SELECT value FROM json_each(?))"
-_BY_DOC = ("slots", "pending", "access", "judged", "versions", "events")
+_BY_DOC = ("pending", "access", "judged", "versions", "events")
 CHUNK = 500
 
 

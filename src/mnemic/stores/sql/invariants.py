@@ -49,9 +49,6 @@ _INDEXES = {
         for table in ("messages", "episodes", "memories")
     ),
     "work pending for a record that is gone": f"SELECT doc FROM pending WHERE doc NOT IN ({_DOCS})",
-    "a slot of a record that is gone": "SELECT doc FROM slots WHERE doc NOT IN (SELECT doc FROM memories)",
-    "a slot filed under another user": """SELECT s.doc FROM slots s JOIN memories m ON m.doc = s.doc
-        WHERE s.user != m.user """,
     "uses of a record that is gone": f"""SELECT doc FROM access WHERE doc NOT IN ({_DOCS})
         UNION SELECT doc FROM judged WHERE doc NOT IN ({_DOCS})""",
 }

@@ -17,8 +17,6 @@ Level = tuple[str | None, str | None]
 """Project and session of a conversation."""
 
 _LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
-IN_SLOTS = 100
-"""Memories of the same matter that are compared with a new one."""
 _AMONG = "(SELECT value FROM json_each(?))"
 
 
@@ -84,17 +82,15 @@ class Knowledge:
             episodes = (s.value for _, s in sorted(found.items()))
             return [e for e in episodes if isinstance(e, Episode)]
 
-    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """Ids of the memories that state something of these slots, in the order they were made; archived ones left out.
-
-        Of very many, those that are believed and the newest: a value that changes every minute has a long past.
-        """
+    def keyed(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
+        """The believed memories under a key at a level, in the order they were made."""
         with self._db.read() as db, db:
-            sql = f"""SELECT doc, id FROM memories WHERE doc IN (SELECT doc FROM slots WHERE user = ? AND slot IN {_AMONG})
-                AND status != 'archived' ORDER BY CASE WHEN expired_at IS NULL THEN 0 ELSE 1 END, doc DESC LIMIT {IN_SLOTS}"""
             number = reading.user_number(db, user)
-            found = db.execute(sql, (number, db.dialect.many(sorted(set(slots))))).fetchall()
-            return [id_ for _, id_ in sorted(found)]
+            sql = f"""SELECT doc FROM memories WHERE user = ? AND key = ? AND {_LEVEL}
+                AND status != 'archived' AND expired_at IS NULL ORDER BY doc"""
+            docs = [row[0] for row in db.execute(sql, (number, key, project, session))]
+            found = {} if number is None else reading.fetch(db, number, docs)
+            return [stored.value for _, stored in sorted(found.items()) if isinstance(stored.value, MemoryRecord)]
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""

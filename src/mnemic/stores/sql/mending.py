@@ -14,9 +14,6 @@ _OWNED = (
 
 _STEPS = {
     "work for records that are gone taken off the list": f"DELETE FROM pending WHERE doc NOT IN ({_DOCS}) RETURNING doc",
-    "slots of records that are gone removed": "DELETE FROM slots WHERE doc NOT IN (SELECT doc FROM memories) RETURNING doc",
-    "slots of another user removed": """DELETE FROM slots WHERE EXISTS (SELECT 1 FROM memories m WHERE m.doc = slots.doc
-        AND m.user != slots.user) RETURNING doc""",
     "uses of records that are gone removed": f"DELETE FROM access WHERE doc NOT IN ({_DOCS}) RETURNING doc",
     "judgements of records that are gone removed": f"DELETE FROM judged WHERE doc NOT IN ({_DOCS}) RETURNING doc",
     "vectors without a record removed": f"DELETE FROM vectors WHERE doc NOT IN ({_DOCS}) RETURNING doc",

@@ -27,11 +27,11 @@ RECORDS: Mapping[str, str] = {
     "episodes": _COMMON + "title, started_at, ended_at, status",
     "memories": _COMMON
     + "type, category, status, importance, salience, confidence, pinned, summary, context, keywords, "
-    "tags, related_files, related_entities, said_at, valid_at, invalid_at, expired_at, updated_at, speaker",
+    "tags, related_files, related_entities, said_at, valid_at, invalid_at, expired_at, updated_at, speaker, "
+    "key",
 }
 """The columns of the tables of records."""
 BESIDE: Mapping[str, tuple[str, str]] = {
-    "slots": ("user, slot, doc", "doc"),
     "versions": ("doc, version, changed_at, row", "doc"),
     "lineage": ("child, parent", "child"),
     "links": ("user, source, target, type, strength, reason, created_at, expired_at", "source"),

@@ -38,7 +38,7 @@ MEMORY_COLUMNS = (
     "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
     "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, "
     "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
-    "traits, told, said_at, salience, speaker"
+    "traits, told, said_at, salience, speaker, key"
 )
 
 
@@ -116,7 +116,7 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
         e.confidence if e else None, r.type, r.category, r.status, r.importance, r.confidence, int(r.pinned),
         r.summary, r.context, to_json(r.keywords), to_json(r.tags), to_json(r.related_files),
         to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at), _micros(r.expired_at),
-        to_micros(r.updated_at), indexing.traits, _told(indexing), _micros(r.said_at), r.salience, r.speaker,
+        to_micros(r.updated_at), indexing.traits, _told(indexing), _micros(r.said_at), r.salience, r.speaker, r.key,
     )  # fmt: skip
 
 
@@ -133,5 +133,5 @@ def memory_from(row: Sequence[Any], source_ids: Sequence[str] = ()) -> MemoryRec
         tags=tuple(json.loads(row[27])), related_files=tuple(json.loads(row[28])),
         related_entities=tuple(json.loads(row[29])), valid_at=_time(row[30], offset), invalid_at=_time(row[31],
         offset), expired_at=_time(row[32], offset), said_at=_time(row[36], offset), salience=row[37],
-        speaker=row[38], source_ids=tuple(source_ids),
+        speaker=row[38], key=row[39], source_ids=tuple(source_ids),
     )  # fmt: skip

@@ -82,11 +82,8 @@ class Transaction:
         )
 
     def index(self, doc: int, indexing: Indexing) -> tuple[str, ...]:
-        """Full text, slots and vector; what cannot be done yet is noted and returned."""
+        """Full text and vector; what cannot be done yet is noted and returned."""
         self.db.dialect.index(self.db, self.user, doc, indexing.terms)
-        for slot in indexing.slots:
-            sql = "INSERT INTO slots(user, slot, doc) VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
-            self.db.execute(sql, (self.user, slot, doc))
         if indexing.vector is None:
             self.leave("embed", doc)
             return ("embed",)
@@ -97,9 +94,8 @@ class Transaction:
         return ()
 
     def unindex(self, doc: int) -> None:
-        """Take a record out of full text, slots and vectors."""
+        """Take a record out of full text and vectors."""
         self.db.dialect.unindex(self.db, doc)
-        self.db.execute("DELETE FROM slots WHERE doc = ?", (doc,))
         for table in ("vectors", "vectors_next"):
             self.db.execute(f"DELETE FROM {table} WHERE user = ? AND doc = ?", (self.user, doc))
         self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))

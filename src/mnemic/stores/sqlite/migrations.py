@@ -99,9 +99,6 @@ _STATEMENTS = (
     # The same fact told many times at once is one row: an index, not a check that two writers could both pass.
     """CREATE UNIQUE INDEX memories_live ON memories(user, coalesce(project, ''), coalesce(session, ''), hash)
         WHERE status != 'archived' AND expired_at IS NULL""",
-    # What a memory states, such as the residence of Ana: where a new value finds the old one.
-    "CREATE TABLE slots(user INTEGER, slot TEXT, doc INTEGER, PRIMARY KEY(user, slot, doc)) WITHOUT ROWID",
-    "CREATE INDEX slots_by_doc ON slots(doc)",
     # What consolidation has on its workbench; looked for at every opening.
     "CREATE INDEX memories_at_work ON memories(doc) WHERE status = 'consolidating'",
     "CREATE TABLE versions(doc INTEGER, version INTEGER, changed_at INTEGER, row TEXT, PRIMARY KEY(doc, version))",
@@ -143,4 +140,12 @@ def m002_speakers(db: SqliteConnection) -> None:
     db.execute("ALTER TABLE memories ADD COLUMN speaker TEXT")
 
 
-MIGRATIONS: tuple[Migration, ...] = (m001_record, m002_speakers)
+def m003_keys(db: SqliteConnection) -> None:
+    """What a memory is a value of, by name."""
+    db.execute("DROP TABLE IF EXISTS slots")
+    db.execute("ALTER TABLE memories ADD COLUMN key TEXT")
+    db.execute("UPDATE memories SET key = metadata ->> 'preference' WHERE category = 'preference'")
+    db.execute("CREATE INDEX memories_by_key ON memories(user, key) WHERE key IS NOT NULL")
+
+
+MIGRATIONS: tuple[Migration, ...] = (m001_record, m002_speakers, m003_keys)
