@@ -1,0 +1,264 @@
+"""Which sentences of a conversation a person would note: chosen as they were said, by a small linear model, in any language."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
+from mnemic.text.sentences import sentences
+from mnemic.types import Message, Source
+
+__all__ = ["Statement", "statements", "worth"]
+
+LONGEST = 800
+"""Characters from which a text without an end is no prose."""
+JOINED = 400
+"""Characters of neighbouring sentences that make one statement, and of a question with its answer."""
+LINE = 60
+"""A line at least so long may have been broken to a width and go on in the next; a shorter one is a sentence."""
+LOOKED_AT = 20_000
+"""Characters of a message that are looked at."""
+FRAGMENT = 3
+"""A sentence of at most so many words, none of them in the first person, does not stand alone."""
+ANSWER = 6
+"""Words of an answer that is told with its question."""
+
+SILENT = frozenset({"system", "developer", "tool", "function"})
+
+_SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
+"""Memories that were quoted into a prompt, and what stands for an image or a file."""
+_EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
+_APOSTROPHE = re.compile(r"['’]")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
+"""Letters of scripts that put no space between words."""
+_ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢か][。.]?$")
+_LAUGHS = re.compile(r"\b(?:(?:ha|he|ja|ji|хa|ха|rs|k|lo)\s?){2,}\w{0,2}\b|\blol\b|[哈呵嘻]{2,}|ww+$|笑", re.IGNORECASE)
+_CODE = re.compile(r"[{}<>=\\|;$#@&^~`_]|\w\(|://|--\w")
+
+FIRST = frozenset(
+    """i my me mine we our us im ive ich mein meine meinen mir mich wir unser unsere yo mi mis nos soy tengo vivo me nuestro
+    nuestra je j mon ma mes moi nous notre eu meu minha sou tenho moro io mio mia sono ik mijn я мой моя мне меня мы нас наш
+    मैं मेरा मेरी मेरे मुझे हम أنا لدي عندي اسمي ميلادي ben benim""".split()
+)
+"""Words of one who speaks of himself."""
+FIRST_WIDE = "我俺僕私"
+SECOND = frozenset(
+    "you your u ur du dein dir sie tu te tus tienes puedes usted vous ton toi peux você seu ты вы тебе आप तुम أنت please pls".split()
+)
+THIRD = frozenset(
+    """he she it it's they his her their this that these those él ella eso er es das il elle ça ce ele ela isso он она это они
+    वह यह هو هي""".split()
+)
+"""Words that a sentence begins with which speaks of what was said before."""
+THIRD_WIDE = "他她它这那彼そこ"
+TALK = frozenset(
+    """hi hey hello thanks thank ok okay yes yeah yep no nope haha cool great nice wow sure right bye good morning night sorry
+    welcome perfect exactly hola gracias vale bueno adiós sí claro hallo danke ja nein bonjour merci oui oi obrigado sim
+    привет спасибо да नमस्ते धन्यवाद مرحبا شكرا نعم""".split()
+)
+"""Greetings, thanks and assent."""
+HEDGE = frozenset("maybe perhaps might guess quizás vielleicht peut talvez может शायद ربما".split())
+ALWAYS = frozenset(
+    "always never don't remember call siempre nunca immer nie toujours jamais sempre всегда никогда हमेशा دائما".split()
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """What a person said that is worth a memory.
+
+    Attributes:
+        text: as it was said, white space apart; a short answer stands behind its question: ``Who is your dentist? - Dr. Costa``.
+        message_ids: the message it is from, after that of the question it answers.
+        said_at: when it was said.
+        speaker: the name of who said it; None for a user without one.
+        worth: 0 to 1, the probability that a person would note it.
+        source: that of the least trusted of its messages.
+        trust: 0 to 1, the minimum over its messages.
+    """
+
+    text: str
+    message_ids: tuple[str, ...]
+    said_at: datetime
+    speaker: str | None
+    worth: float
+    source: Source
+    trust: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A text that may become a statement, with what was known when it was said.
+
+    Attributes:
+        text: one sentence, or neighbouring sentences on one matter.
+        place: of its message among those at hand.
+        first: whether it opens its message.
+        alone: whether it is the whole of it.
+        named: whether its speaker has a name, as in a chat of several people.
+        question: what was asked just before, for a short answer.
+        asked: whether the message before ended in a question.
+    """
+
+    text: str
+    place: int = 0
+    first: bool = True
+    alone: bool = True
+    named: bool = False
+    question: str | None = None
+    asked: bool = False
+
+
+def statements(messages: Sequence[Message]) -> list[Statement]:
+    """Choose what is worth a memory from messages; the same messages always give the same.
+
+    Only persons state something: a user, and whoever speaks under a name. Of an assistant, a tool or a document nothing is
+    taken, except the question before a short answer.
+
+    Args:
+        messages: of one or several episodes, in order. Those without an id or a time cannot be cited and are left out.
+
+    Returns:
+        Statements in the order of their messages.
+    """
+    known = [message for message in messages if message.id and message.sent_at]
+    scored = ((one, _probability(features(one))) for one in candidates(known))
+    return [_statement(one, known, worth) for one, worth in scored if worth >= THRESHOLD]
+
+
+def worth(text: str) -> float:
+    """How much one statement is worth that was given by itself, 0 to 1, by the model that chooses statements."""
+    return round(_probability(features(Candidate(" ".join(text[:LOOKED_AT].split())))), 3)
+
+
+def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
+    """What persons said, cut where one matter ends, in order."""
+    for place, message in enumerate(messages):
+        if not _is_person(message):
+            continue
+        texts = _matters(_prose(message.content))
+        question = _question(messages, place)
+        for at, text in enumerate(texts):
+            short = len(texts) == 1 and question and _size(text) <= ANSWER and not _ASKS.search(text)
+            yield Candidate(
+                text, place, first=at == 0, alone=len(texts) == 1, named=message.name is not None,
+                question=question if short else None, asked=question is not None,
+            )  # fmt: skip
+
+
+def _is_person(message: Message) -> bool:
+    if message.role in SILENT or message.source == "document":
+        return False
+    return message.name is not None or (message.role != "assistant" and message.source in (None, "direct_user"))
+
+
+def _question(messages: Sequence[Message], place: int) -> str | None:
+    """What somebody else asked at the end of the message before."""
+    if not place or (messages[place - 1].role, messages[place - 1].name) == (
+        messages[place].role,
+        messages[place].name,
+    ):
+        return None
+    before = _prose(messages[place - 1].content[-LOOKED_AT:])
+    return before[-1] if before and _ASKS.search(before[-1]) and len(before[-1]) < JOINED else None
+
+
+def _prose(text: str) -> list[str]:
+    """The sentences of a message without code, quoted memories and what stands for images; each short line ends one."""
+    lines = _SKIPPED.sub("\n", text[:LOOKED_AT]).splitlines()
+    spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
+    found = (" ".join(one.split()) for one in sentences(spaced) if not one.startswith(("```", "~~~")))
+    return [one for one in found if len(one) <= LONGEST and any(map(str.isalnum, one))]
+
+
+def _matters(pieces: Sequence[str]) -> list[str]:
+    """Sentences, with those that cannot stand alone beside the one before them."""
+    found: list[str] = []
+    for piece in pieces:
+        if found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
+            found[-1] += f" {piece}"
+        else:
+            found.append(piece)
+    return found
+
+
+def _leans(text: str) -> bool:
+    words = _words(text)
+    if not words or words[0] in THIRD or text[0] in THIRD_WIDE:
+        return True
+    return _size(text) <= FRAGMENT and FIRST.isdisjoint(words) and not any(one in text for one in FIRST_WIDE)
+
+
+def _words(text: str) -> list[str]:
+    return [word for part in _APOSTROPHE.sub(" ", text.casefold()).split() if (word := part.strip(_EDGES))]
+
+
+def _size(text: str) -> float:
+    """Words, or as many as there would be in a script with spaces."""
+    wide = len(_WIDE.findall(text))
+    return len(_WIDE.sub(" ", text).split()) + wide / 2 if wide else float(len(text.split()))
+
+
+def features(one: Candidate) -> dict[str, float]:
+    """What the model looks at, by name."""
+    text = f"{one.question} - {one.text}" if one.question else one.text
+    own = _words(one.text)
+    words = set(own)
+    wide = _WIDE.findall(text)
+    size = _size(one.text)
+    tokens = text.split()
+    letters = sum(map(len, own)) / max(len(own), 1)
+    return {
+        "size": math.log1p(size),
+        "short": float(size <= 3),
+        "long": max(size - 40, 0.0) / 40,
+        "digit": float(any(map(str.isdigit, text))),
+        "name": float(any(token.lstrip(_EDGES)[:1].isupper() and token[:2] not in ("I", "I'", "I’") for token in tokens[1:])),
+        "wide": float(bool(wide)),
+        "question": float(bool(_ASKS.search(one.text))),
+        "first": float(not FIRST.isdisjoint(words) or any(c in text for c in FIRST_WIDE)),
+        "second": float(not SECOND.isdisjoint(words)),
+        "third": float(bool(own) and own[0] in THIRD),
+        "talk": sum(word in TALK for word in own) / max(len(own), 1),
+        "opens_with_talk": float(bool(own) and own[0] in TALK),
+        "laugh": float(bool(_LAUGHS.search(one.text))),
+        "exclaim": float("!" in one.text or "！" in one.text),
+        "hedge": float(not HEDGE.isdisjoint(words)),
+        "always": float(not ALWAYS.isdisjoint(words)),
+        "letters": 0.0 if wide else min(letters, 8.0) - 4.0,
+        "code": min(len(_CODE.findall(text)) / max(size, 1.0), 1.0),
+        "comma": min(text.count(",") + text.count("、") + text.count("，"), 3) / 3,
+        "asked": float(one.asked),
+        "answer": float(one.question is not None),
+        "first_in_message": float(one.first),
+        "alone": float(one.alone),
+        "named": float(one.named),
+    }  # fmt: skip
+
+
+def _probability(values: Mapping[str, float]) -> float:
+    return 1 / (1 + math.exp(-BIAS - sum(WEIGHTS[name] * value for name, value in values.items())))
+
+
+def _statement(one: Candidate, messages: Sequence[Message], worth: float) -> Statement:
+    message = messages[one.place]
+    cited = [messages[one.place - 1], message] if one.question else [message]
+    least = min(cited, key=_trust)
+    assert message.sent_at is not None
+    return Statement(
+        text=f"{one.question} - {one.text}" if one.question else one.text,
+        message_ids=tuple(str(each.id) for each in cited),
+        said_at=message.sent_at,
+        speaker=message.name,
+        worth=round(worth, 3),
+        source=least.source or "direct_user",
+        trust=_trust(least),
+    )
+
+
+def _trust(message: Message) -> float:
+    return 1.0 if message.trust is None else message.trust
