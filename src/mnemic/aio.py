@@ -185,6 +185,7 @@ class AsyncMemory:
         self,
         content: str,
         *,
+        key: str | None = None,
         type: MemoryType = "semantic",
         category: str | None = None,
         tags: Sequence[str] = (),
@@ -199,7 +200,7 @@ class AsyncMemory:
     ) -> Receipt:
         """See ``Memory.remember``."""
         return await self._run(
-            self._memory.remember, content, type=type, category=category, tags=tags, metadata=metadata,
+            self._memory.remember, content, key=key, type=type, category=category, tags=tags, metadata=metadata,
             importance=importance, source_ids=source_ids, valid_at=valid_at,
             delete_after=delete_after, source=source, level=level, id=id,
         )  # fmt: skip

@@ -212,6 +212,7 @@ class Memory(Handle):
         self,
         content: str,
         *,
+        key: str | None = None,
         type: MemoryType = "semantic",
         category: str | None = None,
         tags: Sequence[str] = (),
@@ -226,11 +227,13 @@ class Memory(Handle):
     ) -> Receipt:
         """Store one statement as a memory, at the level of the handle's project, else of the user.
 
-        A statement that gives another value for something already remembered ("The API runs on port 9000" after "... on
-        port 8080") takes its place: the receipt says ``superseded``, and the earlier one ends but is kept.
+        A statement under the same ``key`` as an earlier one takes its place: the receipt says ``superseded``, and the earlier
+        one ends but is kept. So does one that plainly gives another value of the same thing ("The API runs on port 9000" after
+        "... on port 8080"). In doubt both stay.
 
         Args:
             content: the statement; the same one twice at one level is one memory (``duplicate``).
+            key: what it is a value of, such as ``meetings.time``, up to 200 characters.
             type: what kind of knowledge it is.
             category: a free word, such as ``preference`` or ``architecture_decision``.
             tags: words to filter by; they are searched too.
@@ -248,7 +251,7 @@ class Memory(Handle):
             NotFound: a source does not exist.
         """
         options = {
-            "type": type, "category": category, "tags": tags, "metadata": metadata, "importance": importance,
+            "key": key, "type": type, "category": category, "tags": tags, "metadata": metadata, "importance": importance,
             "source_ids": source_ids, "valid_at": valid_at, "delete_after": delete_after,
             "source": source, "level": level, "id": id,
         }  # fmt: skip

@@ -152,6 +152,9 @@ def _import(parser: ArgumentParser) -> None:
 
 def _remember(parser: ArgumentParser) -> None:
     _text(parser)
+    parser.add_argument(
+        "--key", metavar="NAME", help="what it is a value of, such as meetings.time: it replaces the earlier value"
+    )
     parser.add_argument("--type", choices=get_args(MemoryType), default="semantic", help="default: semantic")
     parser.add_argument("--category", metavar="WORD", help="preference, architecture_decision, bug_fix ...")
     parser.add_argument("--tag", action="append", metavar="TAG", default=[], help="give it again for more")

@@ -92,11 +92,12 @@ examples:
   mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
 """,
     "remember": """\
-Store one statement as a memory. Without TEXT, or with -, it is read from stdin. A statement that gives another value for
-something already remembered takes its place; the earlier one ends and is kept. Exit code 1 when it is rejected.
+Store one statement as a memory. Without TEXT, or with -, it is read from stdin. With the same --key, or where it plainly
+gives another value of the same thing, it takes the place of an earlier statement, which ends and is kept. Exit code 1 when it
+is rejected.
 
 examples:
-  mnemic remember "Prefers morning meetings" --tag schedule --category preference
+  mnemic remember "Prefers morning meetings" --key meetings.time --tag schedule --category preference
   mnemic remember "The API runs on port 9000." --project atlas --importance 0.9
   mnemic remember "Deploy with make release" --type procedural --source-id m17
 """,

@@ -340,9 +340,8 @@ def _cosines(vector: NDArray[Any] | None, vectors: NDArray[Any] | None, count: i
 
 def propose_links(
     record: MemoryRecord,
-    vector: NDArray[Any] | None,
     candidates: Sequence[MemoryRecord],
-    vectors: NDArray[Any] | None,
+    cosines: NDArray[Any] | None,
     *,
     most: int = 5,
 ) -> list[Proposed]:
@@ -376,7 +375,9 @@ def propose_links(
     """
     new = _side(record)
     found: list[Proposed] = []
-    for candidate, cosine in zip(candidates, _cosines(vector, vectors, len(candidates)), strict=True):
+    for candidate, cosine in zip(
+        candidates, [None] * len(candidates) if cosines is None else cosines.tolist(), strict=True
+    ):
         if candidate.id == record.id or candidate.project != record.project or candidate.content == record.content:
             continue
         if candidate.status == "archived" or candidate.expired_at is not None:

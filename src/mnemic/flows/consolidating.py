@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from mnemic import consolidation
 from mnemic.errors import Conflict, StoreError
+from mnemic.flows.candidates import described
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.feeling import feeling
-from mnemic.flows.learning import enriched, slots_of
 from mnemic.flows.settings import Consolidator
 from mnemic.flows.traffic import Courtesy
 from mnemic.safety.trust import UNTRUSTED
@@ -159,7 +159,7 @@ def undo(engine: Engine, scope: Scope, id: str) -> Receipt:
         before = engine.store.lifecycle.reworded(scope.user, id)
         embedder = engine.embedder
         indexed = zip(before, engine.indexing(before, embedder), strict=True)
-        texts = [Revise(record=r, indexing=replace(index, slots=slots_of(r.content))) for r, index in indexed]
+        texts = [Revise(record=r, indexing=index) for r, index in indexed]
         return engine.store.apply(scope.user, [Undo(id=id), *texts], model=embedder.id)[0]
 
 
@@ -388,10 +388,10 @@ READ = "the language model reads it so"
 
 
 def _reworded(engine: Engine, record: MemoryRecord) -> Revise:
-    record = enriched(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
+    record = described(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = engine.indexing([record], engine.embedder)
     record = feeling(record, index.vector, engine.embedder.id)
-    return Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
+    return Revise(record=record, indexing=index)
 
 
 def _summary(decision: _Decision) -> ClusterSummary:

@@ -64,7 +64,9 @@ _UNCERTAIN = re.compile(
 _DENIED = re.compile(r"\b(?:not|no|never)\b|n['\u2019]t\b", re.IGNORECASE)
 _THIRD = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:i|we|my|our|me|us)\b", re.IGNORECASE)
-_MANY = frozenset(content_terms("friend colleague client neighbour neighbor brother sister cousin son daughter kid cat dog pet"))
+_MANY = frozenset(
+    content_terms("friend colleague client neighbour neighbor brother sister cousin son daughter kid cat dog pet")
+)
 """What one has several of."""
 _RELATIONS = {
     term: relation
@@ -184,9 +186,13 @@ def _value_exchanged(new: _Statement, old: _Statement) -> str:
     if lost & old.head or (kinds == {"name"} and shared & _MANY and not related):
         return ""
     if changed:
-        certain = len(beside) <= BESIDE and _one_matter(old, new.terms | lost)
+        certain = len(beside) <= BESIDE and _one_matter(old, shared | (lost - beside))
     else:
-        certain = not beside and before == kinds and all(_single(s, v, related=related) for s, v in ((new, gained), (old, lost)))
+        certain = (
+            not beside
+            and before == kinds
+            and all(_single(s, v, related=related) for s, v in ((new, gained), (old, lost)))
+        )
     return " ".join(sorted(lost - beside)) if certain else ""
 
 

@@ -64,6 +64,10 @@ class _Arguments(BaseModel):
 
 class _Remember(_Arguments):
     content: str = Field(description="The statement.")
+    key: str | None = Field(
+        default=None,
+        description="A fixed name of what it is a value of, such as 'meetings.time'; the same key replaces.",
+    )
     category: str | None = Field(default=None, description="One word for its kind, such as 'preference' or 'decision'.")
     tags: list[str] = Field(default_factory=list, description="Words to find it by.")
 
@@ -133,8 +137,10 @@ def _wrong(error: Any) -> str:
     return f"Tool input validation error: {'; '.join(told)}"
 
 
-def _remember(memory: Any, content: str, category: str | None = None, tags: Sequence[str] = ()) -> Any:
-    return memory.remember(content, category=category, tags=tags, source="model_inference")
+def _remember(
+    memory: Any, content: str, key: str | None = None, category: str | None = None, tags: Sequence[str] = ()
+) -> Any:
+    return memory.remember(content, key=key, category=category, tags=tags, source="model_inference")
 
 
 def _forget(memory: Any, description: str | None = None, ids: Sequence[str] | None = None) -> Any:

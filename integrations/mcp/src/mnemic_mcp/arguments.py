@@ -43,6 +43,9 @@ Category: TypeAlias = Annotated[
         description="A word such as preference, architecture_decision, code_pattern, bug_fix, configuration, constraint."
     ),
 ]
+Key: TypeAlias = Annotated[
+    str | None, Field(description="A fixed name of what it is a value of, such as 'meetings.time'.")
+]
 Tags: TypeAlias = Annotated[list[str] | None, Field(description="Words to find it by.")]
 Importance: TypeAlias = Annotated[
     float | None, Field(ge=0, le=1, description="0 to 1; leave it out to have it computed.")

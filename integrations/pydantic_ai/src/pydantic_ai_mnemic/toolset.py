@@ -81,22 +81,26 @@ def mnemic_toolset(
     async def remember(
         ctx: RunContext[Any],
         content: str,
+        key: str | None = None,
         type: Literal["episodic", "semantic", "procedural", "emotional"] = "semantic",
         importance: float | None = None,
     ) -> str:
         """Remember a statement for later conversations.
 
-        What gives another value for something known takes its place.
+        The same key replaces the earlier value.
 
         Args:
             ctx: of the run.
             content: One statement that stands by itself: whole names instead of pronouns, dates instead of today.
+            key: A fixed name of what it is a value of, such as 'meetings.time'.
             type: episodic: what happened; semantic: what is so; procedural: how to do it; emotional: how it felt.
             importance: 0 to 1; leave it out to have it computed.
         """
         handle = bound(face, scope, ctx)
         with _told():
-            receipt = await handle.remember(content, type=type, importance=importance, source="model_inference")
+            receipt = await handle.remember(
+                content, key=key, type=type, importance=importance, source="model_inference"
+            )
         if receipt.outcome == "rejected":
             raise ToolFailed(receipt.reason)
         return " ".join(part for part in (receipt.outcome, receipt.id, quoted(receipt.reason)) if part)

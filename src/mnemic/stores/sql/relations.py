@@ -69,11 +69,11 @@ class Relations:
             return [] if number is None else reading.memories_with_key(db, number, key, filters)
 
     def made_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
-        """The live memories made of messages, by the id of the message."""
+        """The memories made of messages, archived ones too, by the id of the message; those with a lifetime left out."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
-                WHERE m.user = ? AND m.id IN {_AMONG} AND r.status != 'archived' AND r.delete_after IS NULL
+                WHERE m.user = ? AND m.id IN {_AMONG} AND r.delete_after IS NULL
                 ORDER BY +m.doc, r.doc"""  # the plus: found by their ids, not by walking all in order
             found: dict[str, list[str]] = {}
             for message, memory in db.execute(sql, (number, db.dialect.many(ids))):

@@ -56,18 +56,24 @@ class MnemicToolSpec(BaseToolSpec):
         self._memory, self._face = self._bound.memory, AsyncMemory.over(self._bound.memory)
         self._most = max_results
 
-    def remember(self, content: str, category: str | None = None, tags: list[str] | None = None) -> str:
+    def remember(
+        self, content: str, key: str | None = None, category: str | None = None, tags: list[str] | None = None
+    ) -> str:
         """Store one fact, preference or decision for later conversations.
 
-        Write a full sentence that says who and what, and is understood without this conversation. What it replaces is found
-        and ended by itself. category is one word for its kind, such as 'preference'; tags are words to find it by.
+        Write a full sentence that says who and what, and is understood without this conversation. key is a fixed name of what
+        it is a value of, such as 'meetings.time': the same key replaces the earlier value. category is one word for its kind,
+        such as 'preference'; tags are words to find it by.
         """
-        return _stored(self._memory.remember(content, category=category, tags=tags or (), source="model_inference"))
+        options = {"key": key, "category": category, "tags": tags or ()}
+        return _stored(self._memory.remember(content, **options, source="model_inference"))
 
-    async def aremember(self, content: str, category: str | None = None, tags: list[str] | None = None) -> str:
+    async def aremember(
+        self, content: str, key: str | None = None, category: str | None = None, tags: list[str] | None = None
+    ) -> str:
         """See ``remember``."""
-        receipt = self._face.remember(content, category=category, tags=tags or (), source="model_inference")
-        return _stored(await receipt)
+        options = {"key": key, "category": category, "tags": tags or ()}
+        return _stored(await self._face.remember(content, **options, source="model_inference"))
 
     def recall(self, query: str, limit: int = 10) -> str:
         """Search what earlier conversations said and what was remembered.
