@@ -20,10 +20,6 @@ __all__ = ["Outcome", "Resolution", "reconcile", "said_when", "since"]
 
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 
-RELATED = 0.25
-"""Cosine below which two statements are about different things, whatever words they share."""
-
-
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """What is to be done with a new memory.
@@ -75,12 +71,11 @@ def reconcile(
     """
     error = _novelty(record, known, cosines)
     near = [1.0] * len(known) if cosines is None else cosines.tolist()
-    close = [other for other, cosine in zip(known, near, strict=True) if cosine >= RELATED or _one_key(record, other)]
     if record.key is None and threshold is not None:
         again = [o.id for o, cosine in zip(known, near, strict=True) if cosine >= threshold and _repeats(record, o)]
         if again:
             return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
-    related = [(other, why) for other in close if (why := _replaces(record, other))]
+    related = [(other, why) for other in known if (why := _replaces(record, other))]
     earlier = [other for other, _ in related if said_when(other) <= said_when(record)]
     if later := [one for one in related if said_when(one[0]) > said_when(record)]:
         other, why = min(later, key=lambda one: said_when(one[0]))

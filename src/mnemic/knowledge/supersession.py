@@ -44,6 +44,7 @@ _OLD = re.compile(
     re.IGNORECASE,
 )
 """What names the value that is replaced."""
+_COORDINATED = re.compile(r"[;,]| and | but ")
 _CLAUSE = re.compile(r"[.!?;:]\s|,\s|\s[-\u2013\u2014]+\s| so ")
 _REPLACED_BY = re.compile(r"\s+(?:with|by|for|in favou?r of|since|as of|because|to)\b.*", re.IGNORECASE | re.DOTALL)
 _CHANGE = frozenset(
@@ -63,6 +64,7 @@ _UNCERTAIN = re.compile(
 """What is only possible, passes, or is told beside something else."""
 _DENIED = re.compile(r"\b(?:not|no|never)\b|n['\u2019]t\b", re.IGNORECASE)
 _THIRD = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
+_POSSESSED = re.compile(r"\W*(?:my|our|his|her|their)\s+((?:[\w'\u2019-]+\s+){0,2}[\w'\u2019-]+)", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:i|we|my|our|me|us)\b", re.IGNORECASE)
 _MANY = frozenset(
     content_terms("friend colleague client neighbour neighbor brother sister cousin son daughter kid cat dog pet")
@@ -133,9 +135,18 @@ def replaced_value(last: str, first: str) -> str:
     if _somebody_else(last) != _somebody_else(first):
         return ""
     new, old = _read(last), _read(first)
+    if not (_holder(last) <= old.terms and _holder(first) <= new.terms):
+        return ""
     if named := _named(new, old):
         return named
     return _exchanged(new, old) if bool(_DENIED.search(last)) <= bool(_NOW.search(last)) else ""
+
+
+def _holder(text: str) -> frozenset[str]:
+    """The terms of somebody or something whose name or "my ..." begins a statement; none where its speaker does."""
+    match = _POSSESSED.match(text)
+    words = _read(match[1]) if match else _read(text.split(maxsplit=1)[0] if text else "")
+    return frozenset(list(words.head)) if match else frozenset(words.values.keys() & words.head)
 
 
 def _somebody_else(text: str) -> bool:
@@ -154,16 +165,15 @@ def _named(new: _Statement, old: _Statement) -> str:
         kinds = old.kinds(named) - {None}
         shared = (old.terms & new.terms) - named
         alone = "name" in kinds and len(old.terms) <= LISTED
-        if (shared or alone or len(named) > 1) and not kinds & old.kinds(left) and _one_matter(old, new.terms | named):
+        if (shared or alone or len(named) > 1) and not kinds & old.kinds(left) and _one_matter(old, new.terms, named):
             return phrase
     return ""
 
 
-def _one_matter(statement: _Statement, terms: frozenset[str]) -> bool:
-    """Whether every clause of a statement has to do with these terms."""
-    clauses = [part for each in sentences(statement.text) for part in re.split(r"[;,]| and | but ", each)]
-    read = [_read(clause).terms for clause in clauses]
-    return all(not clause or clause & terms for clause in read)
+def _one_matter(statement: _Statement, shared: frozenset[str], values: frozenset[str]) -> bool:
+    """Whether every clause of a statement has one of these terms, or nothing but these values."""
+    clauses = [part for each in sentences(statement.text) for part in _COORDINATED.split(each)]
+    return all(terms <= values or terms & shared for terms in (_read(clause).terms for clause in clauses))
 
 
 def _exchanged(new: _Statement, old: _Statement) -> str:
@@ -186,7 +196,7 @@ def _value_exchanged(new: _Statement, old: _Statement) -> str:
     if lost & old.head or (kinds == {"name"} and shared & _MANY and not related):
         return ""
     if changed:
-        certain = len(beside) <= BESIDE and _one_matter(old, shared | (lost - beside))
+        certain = len(beside) <= BESIDE and _one_matter(old, shared, lost - beside)
     else:
         certain = (
             not beside
