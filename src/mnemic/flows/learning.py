@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.extraction.enriching import enrich
 from mnemic.extraction.facts import facts
 from mnemic.extraction.halving import parts_of
 from mnemic.extraction.linking import Proposed, propose_links
@@ -26,6 +25,7 @@ from mnemic.flows.feeling import felt
 from mnemic.flows.known import Known, Neighbours
 from mnemic.flows.telling import Told, least_trusted
 from mnemic.knowledge.episodes import title
+from mnemic.knowledge.metadata import describe
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.types import (
@@ -262,7 +262,7 @@ def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
 
 def enriched(record: MemoryRecord) -> MemoryRecord:
     """A memory with its summary, keywords, tags, category, files and entities, by rule; what is given stays."""
-    found = enrich(record.content, type=record.type)
+    found = describe(record.content, type=record.type)
     return replace(
         record, summary=record.summary or found.summary, keywords=record.keywords or found.keywords,
         tags=record.tags or found.tags, category=record.category or found.category,

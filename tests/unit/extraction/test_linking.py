@@ -9,15 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.extraction.enriching import enrich
 from mnemic.extraction.linking import Proposed, propose_links
+from mnemic.knowledge.metadata import describe
 from mnemic.types import MemoryRecord
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 def record(id: str, text: str, *, hours: int = 0, **more) -> MemoryRecord:
-    found = enrich(text)
+    found = describe(text)
     made = MemoryRecord(
         id=id,
         content=text,
