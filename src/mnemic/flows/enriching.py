@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.extraction.novelty import similarities
 from mnemic.extraction.resolving import said_when
 from mnemic.extraction.salience import salience
@@ -20,6 +19,7 @@ from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
 from mnemic.flows.known import Known, Neighbours
 from mnemic.flows.learning import enriched, linking_changes, slots_of
+from mnemic.knowledge.links import Proposed, propose_links
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.types import Change, Indexing, MemoryRecord, Revise, Scope

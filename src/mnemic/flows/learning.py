@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from mnemic.extraction.facts import facts
 from mnemic.extraction.halving import parts_of
-from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.extraction.resolving import Resolution, said_when
 from mnemic.extraction.resolving import resolve as resolved
 from mnemic.extraction.salience import salience
@@ -25,6 +24,7 @@ from mnemic.flows.feeling import felt
 from mnemic.flows.known import Known, Neighbours
 from mnemic.flows.telling import Told, least_trusted
 from mnemic.knowledge.episodes import title
+from mnemic.knowledge.links import Proposed, propose_links
 from mnemic.knowledge.metadata import describe
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now

@@ -277,7 +277,7 @@ _PREFERS = re.compile(
 )
 _IS_A = re.compile(
     r"\b(?:is|are) (?:an?|the) (?:\w+[- ]){0,2}(?:class|module|function|service|component|library|package|table|tool|script|"
-    r"worker|job|database|plugin|queue)\b|^(?:The )?`?[A-Z][a-z]+[A-Z]\w+`? \w+s\b"
+    r"worker|job|database|plugin|queue)\b|^(?:The )?`?[A-Z][a-z]+[A-Z]\w+`? \w+s (?:an?|the|all|every|each)\b"
 )
 CATEGORIES: tuple[tuple[str, ...], tuple[str, ...]] = (tuple(_CUES), ("preference", "work", "personal"))
 """The categories the rules can give: of statements on software, and of others; each in the order they are tried."""
