@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.extraction.enriching import enrich
 from mnemic.flows.consulting import Consultant, together
 from mnemic.flows.engine import Engine
 from mnemic.flows.snapshot import Snapshot
 from mnemic.flows.telling import Told, least_trusted
 from mnemic.knowledge.episodes import title
+from mnemic.knowledge.metadata import describe
 from mnemic.knowledge.selection import Statement, statements, worth
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
@@ -240,7 +240,7 @@ def described(record: MemoryRecord, *, typed: bool = True) -> MemoryRecord:
         record: the memory.
         typed: whether its type is given as well.
     """
-    found = enrich(record.content, type=record.type if typed else None)
+    found = describe(record.content, type=record.type if typed else None)
     return replace(
         record, type=found.type, summary=record.summary or found.summary, keywords=record.keywords or found.keywords,
         tags=record.tags or found.tags, category=record.category or found.category,

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.flows.candidates import described
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
 from mnemic.flows.reconcile import link_changes
 from mnemic.flows.snapshot import Neighbours, Snapshot
+from mnemic.knowledge.links import Proposed, propose_links
 from mnemic.knowledge.reconciliation import said_when
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now

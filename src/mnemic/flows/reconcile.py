@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from mnemic.extraction.linking import Proposed, propose_links
 from mnemic.flows.candidates import Batch, Candidate
 from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
 from mnemic.flows.snapshot import Neighbours, Snapshot
+from mnemic.knowledge.links import Proposed, propose_links
 from mnemic.knowledge.reconciliation import Resolution, reconcile, said_when, since
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
@@ -123,7 +123,7 @@ def _give_way(others: Sequence[MemoryRecord], known: Snapshot, found: Reconciled
 def _repeat(
     engine: Engine, record: MemoryRecord, others: Sequence[MemoryRecord], known: Snapshot, found: Reconciled
 ) -> None:
-    """What is known was said once more: the time it was said moves to the later of the two, the time since when it is true stays.
+    """What is known was said once more: it was said at the later of the two times, and is true since the earlier one.
 
     So what was said in between counts as older than it.
     """
@@ -166,7 +166,10 @@ def _ends(record: MemoryRecord, follows: MemoryRecord) -> datetime:
 
 
 def link_changes(record: MemoryRecord, proposed: Sequence[Proposed], known: Mapping[str, MemoryRecord]) -> list[Change]:
-    """Proposed links as changes: what is said to be replaced ends, unless it was said later or is trusted more."""
+    """Proposed links as changes: what is said to be replaced ends, unless it was said later or is trusted more.
+
+    Only a language model proposes that something is replaced; by rule, ``reconcile`` alone decides it.
+    """
     changes: list[Change] = []
     for one in proposed:
         other = known[one.target]

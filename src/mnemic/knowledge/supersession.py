@@ -53,10 +53,14 @@ _CHANGE = frozenset(
         today yesterday last week month year since effective starting these days meant sorry bumped raised lowered upgraded"""
     )
 )
-_NOW = re.compile(r"\b(?:now|new|no longer|any ?more|instead|correction|actually|meant|became|as of|these days|"
-                  r"(?:moved|changed|switched|renamed|bumped|raised|lowered|upgraded|relocated)\b(?!\?))", re.IGNORECASE)  # fmt: skip
+_NOW = re.compile(
+    r"\b(?:now|new|no longer|any ?more|instead|correction|actually|meant|became|as of|these days|moved|changed|switched|renamed|"
+    r"bumped|raised|lowered|upgraded|relocated)\b",
+    re.IGNORECASE,
+)
+"""Words that say that something changed."""
 _UNCERTAIN = re.compile(
-    r"\?|\b(?:if|would|could|might|may|maybe|perhaps|probably|wish|thinking (?:of|about)|consider\w*|plan\w*|want\w*|hop(?:e|ing)|"
+    r"\?|\b(?:if|would|could|might|may|maybe|perhaps|probably|wish|thinking (?:of|about)|consider\w*|plan\w*|want\w*|hope|"
     r"used to|for (?:a|one|two|three|the next|\d+) \w+|until|till|this (?:week|month|weekend)|tonight|temporar\w+|"
     r"also|too|as well|another|second|besides|both)\b",
     re.IGNORECASE,
@@ -85,7 +89,7 @@ _SET = re.compile(r"\b(?:is|are|runs?|listens?|costs?|expires?)\b|[=:]", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """What is compared of a statement: its terms, the kinds of those that are values, and its first word that is no stop word."""
+    """What is compared of a statement: its terms, the kinds of those that are values, and the first of them."""
 
     text: str
     terms: frozenset[str]

@@ -12,7 +12,7 @@ from typing import Literal
 from mnemic.text.dates import MONTHS
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["Difference", "differs"]
+__all__ = ["NEGATIONS", "Difference", "differs"]
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
@@ -31,7 +31,7 @@ _DATE_WORDS = frozenset(
         yearly annually before after""".split()
     )
 )
-_NEGATIONS = frozenset(
+NEGATIONS = frozenset(
     """no not never none nobody nothing nowhere neither nor cannot without hardly barely rarely seldom stop stopped stops quit
     quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
     avoided lack lacks lacked unable former formerly ex longer""".split()
@@ -86,7 +86,7 @@ def _roles(text: str, names: frozenset[str]) -> list[set[str]]:
 
 
 def _negations(words: list[str]) -> int:
-    return sum(word in _NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
+    return sum(word in NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
 
 
 def _exchanged(first: str, second: str) -> bool:
