@@ -20,14 +20,15 @@ __all__ = ["Outcome", "Resolution", "reconcile", "said_when", "since"]
 
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 
+
 @dataclass(frozen=True, slots=True)
 class Resolution:
     """What is to be done with a new memory.
 
     Attributes:
         outcome: ``new``: store it. ``duplicate``: it says what those in ``of`` say; drop it. ``update``: store it, and end
-            those in ``of``. ``outdated``: store it as ended by the one in ``of``, which was said later. ``contradiction``: store it,
-            linked to those in ``of``.
+            those in ``of``. ``outdated``: store it as ended by the one in ``of``, which was said later. ``contradiction``:
+            store it, linked to those in ``of``.
         of: ids of the known memories it concerns.
         shortens: with ``outdated``: ids of those that end when this one begins, not later.
         novelty: 0 to 1, how little of it was known: the prediction error.

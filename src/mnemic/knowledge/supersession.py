@@ -54,8 +54,8 @@ _CHANGE = frozenset(
     )
 )
 _NOW = re.compile(
-    r"\b(?:now|new|no longer|any ?more|instead|correction|actually|meant|became|as of|these days|moved|changed|switched|renamed|"
-    r"bumped|raised|lowered|upgraded|relocated)\b",
+    r"\b(?:now|new|no longer|any ?more|instead|correction|actually|meant|became|as of|these days|moved|changed|switched|"
+    r"renamed|bumped|raised|lowered|upgraded|relocated)\b",
     re.IGNORECASE,
 )
 """Words that say that something changed."""
