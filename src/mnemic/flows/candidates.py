@@ -42,11 +42,12 @@ COVERED = 0.3
 class Candidate:
     """A memory that may be stored.
 
-    ``verdict`` is what the language model holds it to be, with the id it concerns; ``described`` says whether the model gave
-    keywords with it.
+    ``worth`` is the probability that a person would note it, ``verdict`` what the language model holds it to be, with the id
+    it concerns; ``described`` says whether the model gave keywords with it.
     """
 
     record: MemoryRecord
+    worth: float
     verdict: tuple[Literal["update", "contradiction"], str] | None = None
     described: bool = False
 
@@ -77,7 +78,7 @@ def candidates(engine: Engine, consultant: Consultant, user: str, episodes: Sequ
     """
     said = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
-    chosen = [Candidate(_chosen(statement, project)) for statement in statements(said)]
+    chosen = [Candidate(_chosen(statement, project), statement.worth) for statement in statements(said)]
     unrefined: frozenset[int] = frozenset()
     stated: list[Candidate] = []
     if consultant.there:
@@ -104,9 +105,14 @@ def _covers(stated: MemoryRecord, chosen: MemoryRecord) -> bool:
 
 def _chosen(statement: Statement, project: str | None) -> MemoryRecord:
     return _record(
-        project, statement.text, statement.message_ids, statement.said_at, statement.source, statement.trust,
-        worth=statement.worth, speaker=statement.speaker,
-    )  # fmt: skip
+        project,
+        statement.text,
+        statement.message_ids,
+        statement.said_at,
+        statement.source,
+        statement.trust,
+        statement.speaker,
+    )
 
 
 def _record(
@@ -116,15 +122,13 @@ def _record(
     said_at: datetime,
     source: Source,
     trust: float,
-    *,
-    worth: float,
     speaker: str | None = None,
 ) -> MemoryRecord:
-    """A memory made from messages; what it is worth is weighed again when it is known how new it is."""
+    """A memory made from messages; its salience is judged when it is known how new it is."""
     moment = now().astimezone(said_at.tzinfo)
     record = MemoryRecord(
         id=_id(project, text, message_ids), content=text, speaker=speaker, source_ids=message_ids, project=project,
-        source=source, trust=trust, salience=worth, importance=worth, said_at=said_at, created_at=moment, updated_at=moment,
+        source=source, trust=trust, said_at=said_at, created_at=moment, updated_at=moment,
     )  # fmt: skip
     return described(record, typed=False)
 
@@ -219,7 +223,7 @@ def _from_model(
     source, trust = least_trusted(cited)
     said = cited[0].sent_at
     assert said is not None
-    record = _record(project, found.text, tuple(str(m.id) for m in cited), said, source, trust, worth=worth(found.text))
+    record = _record(project, found.text, tuple(str(m.id) for m in cited), said, source, trust)
     record = replace(
         record, type=found.type, confidence=found.confidence, keywords=found.keywords or record.keywords,
         tags=found.tags or record.tags, category=found.category or record.category,
@@ -227,7 +231,7 @@ def _from_model(
     verdict = None
     if found.change != "new" and found.known is not None:
         verdict = (found.change, known[found.known].id)
-    return Candidate(record, verdict, described=bool(found.keywords))
+    return Candidate(record, worth(found.text), verdict, described=bool(found.keywords))
 
 
 # Description

@@ -11,7 +11,7 @@ from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
 from mnemic.flows.snapshot import Neighbours, Snapshot
 from mnemic.knowledge.links import Proposed, propose_links
-from mnemic.knowledge.reconciliation import Resolution, reconcile, said_when, since
+from mnemic.knowledge.reconciliation import Resolution, reconcile, said_when, salience, since
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.types import (
@@ -29,8 +29,6 @@ __all__ = ["DOUBTED", "Reconciled", "link_changes", "reconciled", "resolution_ch
 
 DOUBTED = "said by a source that is trusted"
 ANOTHER = "it gives another value of the same thing"
-NEW = 0.7
-"""What a memory is worth of which everything was known, as a share of its worth when all of it is new."""
 
 
 @dataclass(slots=True)
@@ -80,8 +78,8 @@ def _decide(engine: Engine, new: Candidate, index: Indexing, known: Snapshot, fo
         outcome, other = new.verdict
         resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
     if not record.pinned:
-        worth = record.salience * (NEW + (1 - NEW) * resolution.novelty)
-        record = replace(record, importance=worth, salience=worth)
+        weight = salience(new.worth, record.type, resolution.novelty)
+        record = replace(record, importance=weight, salience=weight)
     found.changes.append(AddMemory(record=record, indexing=index, enrich=engine.llm is not None))
     found.count("memories")
     known.learn(record, index.vector)

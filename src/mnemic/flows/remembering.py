@@ -9,15 +9,13 @@ from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import feeling
 from mnemic.flows.reconcile import DOUBTED, resolution_changes
 from mnemic.flows.snapshot import Neighbours, Snapshot
-from mnemic.knowledge.reconciliation import reconcile
+from mnemic.knowledge.reconciliation import reconcile, salience
 from mnemic.knowledge.selection import worth
 from mnemic.safety.trust import is_trusted
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
 
 __all__ = ["store"]
 
-ASKED = 0.5
-"""What a statement is worth at least that somebody asks to remember."""
 BESIDE = ("tags", "metadata", "category")
 """What is kept beside a statement."""
 
@@ -27,7 +25,7 @@ def store(engine: Engine, scope: Scope, record: MemoryRecord) -> Receipt:
     embedder = engine.embedder
     (index,) = engine.indexing([record], embedder)
     if not record.pinned:
-        weight = ASKED + (1 - ASKED) * worth(record.content)
+        weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
     record = feeling(record, index.vector, embedder.id)
     near = _neighbours(engine, scope, record, index)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, TypeAlias
@@ -14,11 +14,19 @@ from mnemic.knowledge.supersession import replaced_value
 from mnemic.text.clock import aware
 from mnemic.text.differs import differs
 from mnemic.text.terms import content_terms
-from mnemic.types import MemoryRecord
+from mnemic.types import MemoryRecord, MemoryType
 
-__all__ = ["Outcome", "Resolution", "reconcile", "said_when", "since"]
+__all__ = ["Outcome", "Resolution", "reconcile", "said_when", "salience", "since"]
 
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
+
+
+LEAST, SPAN = 0.2, 0.4
+"""Salience of an event that is worth nothing, and what it gains when it is sure to be noted."""
+LASTING: Mapping[MemoryType, float] = {"procedural": 0.25, "semantic": 0.1, "emotional": 0.1, "episodic": 0.0}
+"""What a memory gains by its type."""
+KNOWN = 0.3
+"""The share of salience that a memory loses of which everything was known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +48,20 @@ class Resolution:
     shortens: tuple[str, ...] = ()
     novelty: float = 1.0
     reason: str = ""
+
+
+def salience(worth: float, type: MemoryType, novelty: float = 1.0) -> float:
+    """How much a memory deserves to be kept, judged once, when it is made.
+
+    Args:
+        worth: 0 to 1, the probability that a person would note it.
+        type: a rule is of use for longer than a fact or a feeling, and these for longer than one event.
+        novelty: 0 to 1, how little of it was known.
+
+    Returns:
+        .14 to .85.
+    """
+    return round((LEAST + SPAN * worth + LASTING[type]) * (1 - KNOWN * (1 - novelty)), 3)
 
 
 def said_when(record: MemoryRecord) -> datetime:

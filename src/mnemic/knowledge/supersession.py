@@ -89,11 +89,12 @@ _SET = re.compile(r"\b(?:is|are|runs?|listens?|costs?|expires?)\b|[=:]", re.IGNO
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """What is compared of a statement: its terms, the kinds of those that are values, and the first of them."""
+    """What is compared of a statement: its terms, the kinds and words of those that are values, and the first."""
 
     text: str
     terms: frozenset[str]
     values: dict[str, Kind]
+    words: dict[str, str]
     head: frozenset[str]
 
     def kinds(self, terms: frozenset[str]) -> set[Kind | None]:
@@ -104,6 +105,7 @@ def _read(text: str) -> _Statement:
     named = {term for name in names(text) for term in content_terms(name)}
     terms: set[str] = set()
     values: dict[str, Kind] = {}
+    words: dict[str, str] = {}
     head: frozenset[str] = frozenset()
     for match in _WORD.finditer(text):
         word = match[0]
@@ -112,9 +114,9 @@ def _read(text: str) -> _Statement:
             term = term if kind else _RELATIONS.get(term, term)  # noqa: PLW2901 - one word for all of a relation
             terms.add(term)
             if kind:
-                values[term] = kind
+                values[term], words[term] = kind, word
         head = head or frozenset(terms - _CHANGE)
-    return _Statement(text, frozenset(terms), values, head)
+    return _Statement(text, frozenset(terms), values, words, head)
 
 
 def _kind(word: str, term: str, named: set[str]) -> Kind | None:
@@ -149,8 +151,10 @@ def replaced_value(last: str, first: str) -> str:
 def _holder(text: str) -> frozenset[str]:
     """The terms of somebody or something whose name or "my ..." begins a statement; none where its speaker does."""
     match = _POSSESSED.match(text)
-    words = _read(match[1]) if match else _read(text.split(maxsplit=1)[0] if text else "")
-    return frozenset(list(words.head)) if match else frozenset(words.values.keys() & words.head)
+    if match:
+        return _read(match[1]).head
+    first = _read("".join(text.split(maxsplit=1)[:1]))
+    return frozenset(term for term in first.head if term in first.values)
 
 
 def _somebody_else(text: str) -> bool:
@@ -161,8 +165,8 @@ def _somebody_else(text: str) -> bool:
 def _named(new: _Statement, old: _Statement) -> str:
     """The value that the later statement says it replaces, where the earlier one gives it and speaks of nothing else."""
     for match in _OLD.finditer(new.text):
-        phrase = next(group for group in match.groups() if group)
-        named = _read(_REPLACED_BY.sub("", phrase)).terms - _CHANGE
+        phrase = _REPLACED_BY.sub("", next(group for group in match.groups() if group))
+        named = _read(phrase).terms - _CHANGE
         if not named or not named <= old.terms:
             continue
         left = old.terms - named - new.terms
@@ -207,7 +211,7 @@ def _value_exchanged(new: _Statement, old: _Statement) -> str:
             and before == kinds
             and all(_single(s, v, related=related) for s, v in ((new, gained), (old, lost)))
         )
-    return " ".join(sorted(lost - beside)) if certain else ""
+    return " ".join(word for term, word in old.words.items() if term in lost) if certain else ""
 
 
 def _single(statement: _Statement, value: frozenset[str], *, related: bool) -> bool:
