@@ -453,8 +453,9 @@ class Memory(Handle):
 
         The most important short-term memories that are old enough each gather what says the same. Where such a group is
         important enough, its most important member becomes long-term and stands for the others, which are archived: they stay
-        reachable by id and lineage, and ``undo`` brings everything back. What differs in a number, a date, a name or a
-        negation is never merged; it is linked as contradicting. One process of several consolidates, the others do nothing.
+        reachable by id and lineage, and ``undo`` brings everything back. What differs in a number, a date, a name, a
+        negation or in whom it tells of is never merged; it is linked as contradicting only where one denies the other. One
+        process of several consolidates, the others do nothing.
 
         Args:
             importance_threshold: instead of the consolidator's, for this call.

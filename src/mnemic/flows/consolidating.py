@@ -20,6 +20,7 @@ from mnemic.flows.engine import Engine, View
 from mnemic.flows.feeling import feeling
 from mnemic.flows.settings import Consolidator
 from mnemic.flows.traffic import Courtesy
+from mnemic.knowledge.links import contradicts
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differs import differs
@@ -215,15 +216,14 @@ def _planned(engine: Engine, scope: Scope, settings: Consolidator, *, mark: bool
 def _contradictions(
     grouped: consolidation.Clustering, records: _Records, stands: Mapping[str, str]
 ) -> tuple[Link, ...]:
-    """The pairs that differ, linked; whoever goes into another memory is spoken for by that one."""
+    """The pairs that contradict each other, linked; whoever goes into another memory is spoken for by that one."""
     found: dict[tuple[str, str], Link] = {}
     for a, b in grouped.conflicts:
         target, source = (stands.get(records[place].id, records[place].id) for place in (a, b))
-        why = differs(records[a].content, records[b].content) or "what they say"
-        if why == "role":  # both may be true: each beat the other once
+        if not contradicts(records[a], records[b]):  # both may be true
             continue
         if source != target and (target, source) not in found:
-            reason = f"near, but they differ in {why}"
+            reason = f"near, but they differ in {differs(records[a].content, records[b].content)}"
             found.setdefault((source, target), Link(source=source, target=target, type="contradicts", reason=reason))
     return tuple(found.values())
 
