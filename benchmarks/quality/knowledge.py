@@ -23,7 +23,7 @@ from benchmarks import reporting
 from benchmarks.conversations import Conversation, evidence_ids, load
 from benchmarks.vectors import StoredEmbedder, default_embedder
 from mnemic.text.terms import content_terms
-from mnemic.types import MemoryRecord, Message
+from mnemic.types import MemoryRecord
 
 MOST_MESSAGES = 3
 LEAST_TERMS = 0.6

@@ -480,9 +480,15 @@ class TestTime:
 
 class TestHits:
     def test_a_message_is_replaced_when_all_it_says_is(self, memory):
-        memory.add(said(["Ana: I live in Rome. My spare key is under the blue pot.", "Ana: My phone is a Fairphone."]), session="s")
+        memory.add(
+            said(["Ana: I live in Rome. My spare key is under the blue pot.", "Ana: My phone is a Fairphone."]),
+            session="s",
+        )
         memory.process()
-        memory.add(said(["Ana: I moved to Oslo.", "Ana: My phone is a Pixel now."], DAY + timedelta(days=60), prefix="n"), session="s")
+        memory.add(
+            said(["Ana: I moved to Oslo.", "Ana: My phone is a Pixel now."], DAY + timedelta(days=60), prefix="n"),
+            session="s",
+        )
         memory.process()
         for question in ("Where does Ana live?", "Where is the spare key?", "Which phone does Ana have?"):
             hits = {hit.id: hit for hit in memory.search(question)}

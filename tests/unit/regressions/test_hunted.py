@@ -189,4 +189,3 @@ def test_a_value_that_changes_all_the_time_keeps_its_last():
             memory.remember(f"The API runs on port {n}.")
         assert [record.content for record in memory.list()] == ["The API runs on port 129."]
         assert memory.search("Which port does the API run on?", k=1)[0].text == "The API runs on port 129."
-
