@@ -22,7 +22,8 @@ LINE = 60
 """A line at least so long may have been broken to a width and go on in the next; a shorter one is a sentence."""
 LOOKED_AT = 20_000
 """Characters of a message that are looked at."""
-FRAGMENT = 3
+WIDTH = 1.5
+FRAGMENT = 4
 """A sentence of at most so many words, none of them in the first person, does not stand alone."""
 ANSWER = 6
 """Words of an answer that is told with its question."""
@@ -33,38 +34,35 @@ _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w
 """Memories that were quoted into a prompt, and what stands for an image or a file."""
 _EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
 _APOSTROPHE = re.compile(r"['’]")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts that put no space between words."""
-_ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢か][。.]?$")
+_ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
 _LAUGHS = re.compile(r"\b(?:(?:ha|he|ja|ji|хa|ха|rs|k|lo)\s?){2,}\w{0,2}\b|\blol\b|[哈呵嘻]{2,}|ww+$|笑", re.IGNORECASE)
-_CODE = re.compile(r"[{}<>=\\|;$#@&^~`_]|\w\(|://|--\w")
+_CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
 FIRST = frozenset(
-    """i my me mine we our us im ive ich mein meine meinen mir mich wir unser unsere yo mi mis nos soy tengo vivo me nuestro
-    nuestra je j mon ma mes moi nous notre eu meu minha sou tenho moro io mio mia sono ik mijn я мой моя мне меня мы нас наш
-    मैं मेरा मेरी मेरे मुझे हम أنا لدي عندي اسمي ميلادي ben benim""".split()
+    """i im ive my me mine we us our ich mein meine meinen mir mich wir unser unsere yo mi mis nos soy tengo vivo je j jsuis mon
+    ma mes nous eu meu minha sou tenho moro io mio mia ik mijn я мой моя мне меня мы мою मैं मेरा मेरी मेरे मुझे हम हमारे أنا لدي
+    عندي ben benim""".split()
 )
-"""Words of one who speaks of himself."""
+"""Words of those who speak of themselves; of Chinese and Japanese the letters."""
 FIRST_WIDE = "我俺僕私"
-SECOND = frozenset(
-    "you your u ur du dein dir sie tu te tus tienes puedes usted vous ton toi peux você seu ты вы тебе आप तुम أنت please pls".split()
-)
-THIRD = frozenset(
-    """he she it it's they his her their this that these those él ella eso er es das il elle ça ce ele ela isso он она это они
-    वह यह هو هي""".split()
-)
-"""Words that a sentence begins with which speaks of what was said before."""
-THIRD_WIDE = "他她它这那彼そこ"
+SECOND = frozenset("you your u du dein dir sie tu te toi ton você ты вы آپ तुम आप sen you're".split())
+THIRD = frozenset("he she it they his her him them their this that these those er es il elle ça он она это वह هو هي".split())
+"""Words of what was spoken of before."""
+THIRD_WIDE = "他她它这那彼そ"
 TALK = frozenset(
-    """hi hey hello thanks thank ok okay yes yeah yep no nope haha cool great nice wow sure right bye good morning night sorry
-    welcome perfect exactly hola gracias vale bueno adiós sí claro hallo danke ja nein bonjour merci oui oi obrigado sim
-    привет спасибо да नमस्ते धन्यवाद مرحبا شكرا نعم""".split()
+    """hi hey hello thanks thank ok okay yes yeah yep no nope haha lol omg cool great nice wow sure right bye good sorry oh
+    exactly perfect hola gracias vale hallo danke ja nein bonjour merci oui oi obrigado sim привет спасибо да नमस्ते شكرا""".split()
 )
 """Greetings, thanks and assent."""
-HEDGE = frozenset("maybe perhaps might guess quizás vielleicht peut talvez может शायद ربما".split())
-ALWAYS = frozenset(
-    "always never don't remember call siempre nunca immer nie toujours jamais sempre всегда никогда हमेशा دائما".split()
+HEDGE = frozenset(
+    "maybe perhaps might guess think know hope mean see sure wonder wondering vielleicht quizás peut talvez может sé weiß sais".split()
 )
+ALWAYS = frozenset("always never don't remember call siempre nunca immer nie toujours jamais sempre всегда हमेशा دائما hep".split())
+NOW = frozenset("today now just tired bored going gonna ll hoy heute aujourd hoje oggi сегодня आज اليوم bugün".split())
+NOW_WIDE = ("今天", "今日")
+ORDERS = frozenset("make write give show tell add use let explain create try can could please how what".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,9 +186,9 @@ def _matters(pieces: Sequence[str]) -> list[str]:
 
 def _leans(text: str) -> bool:
     words = _words(text)
-    if not words or words[0] in THIRD or text[0] in THIRD_WIDE:
-        return True
-    return _size(text) <= FRAGMENT and FIRST.isdisjoint(words) and not any(one in text for one in FIRST_WIDE)
+    if not FIRST.isdisjoint(words) or any(one in text for one in FIRST_WIDE):
+        return bool(words) and words[0] in THIRD
+    return not THIRD.isdisjoint(words) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
 
 
 def _words(text: str) -> list[str]:
@@ -199,45 +197,56 @@ def _words(text: str) -> list[str]:
 
 def _size(text: str) -> float:
     """Words, or as many as there would be in a script with spaces."""
-    wide = len(_WIDE.findall(text))
-    return len(_WIDE.sub(" ", text).split()) + wide / 2 if wide else float(len(text.split()))
+    return (len(text) + WIDTH * len(_WIDE.findall(text))) / 5.5
 
 
 def features(one: Candidate) -> dict[str, float]:
     """What the model looks at, by name."""
     text = f"{one.question} - {one.text}" if one.question else one.text
-    own = _words(one.text)
-    words = set(own)
-    wide = _WIDE.findall(text)
-    size = _size(one.text)
+    words = _words(one.text)
+    known = set(words)
+    count = max(len(words), 1)
+    opens = words[0] if words else ""
     tokens = text.split()
-    letters = sum(map(len, own)) / max(len(own), 1)
+    size = _size(text)
+    cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     return {
         "size": math.log1p(size),
         "short": float(size <= 3),
-        "long": max(size - 40, 0.0) / 40,
+        "long": max(size - 30, 0.0) / 30,
         "digit": float(any(map(str.isdigit, text))),
-        "name": float(any(token.lstrip(_EDGES)[:1].isupper() and token[:2] not in ("I", "I'", "I’") for token in tokens[1:])),
-        "wide": float(bool(wide)),
+        "name": float(any(map(_is_name, tokens[1:]))),
+        "names": min(sum(map(_is_name, tokens[1:])), 4) / max(len(tokens), 1),
+        "uncased": float(not cased),
         "question": float(bool(_ASKS.search(one.text))),
-        "first": float(not FIRST.isdisjoint(words) or any(c in text for c in FIRST_WIDE)),
-        "second": float(not SECOND.isdisjoint(words)),
-        "third": float(bool(own) and own[0] in THIRD),
-        "talk": sum(word in TALK for word in own) / max(len(own), 1),
-        "opens_with_talk": float(bool(own) and own[0] in TALK),
+        "first": float(not FIRST.isdisjoint(known) or any(c in text for c in FIRST_WIDE)),
+        "opens_first": float(opens in FIRST or text[0] in FIRST_WIDE),
+        "second": float(not SECOND.isdisjoint(known) or "你" in text),
+        "third": float(opens in THIRD or text[0] in THIRD_WIDE),
+        "thirds": float(not THIRD.isdisjoint(known)),
+        "talk": sum(word in TALK for word in words) / count,
+        "opens_with_talk": float(opens in TALK),
         "laugh": float(bool(_LAUGHS.search(one.text))),
-        "exclaim": float("!" in one.text or "！" in one.text),
-        "hedge": float(not HEDGE.isdisjoint(words)),
-        "always": float(not ALWAYS.isdisjoint(words)),
-        "letters": 0.0 if wide else min(letters, 8.0) - 4.0,
-        "code": min(len(_CODE.findall(text)) / max(size, 1.0), 1.0),
-        "comma": min(text.count(",") + text.count("、") + text.count("，"), 3) / 3,
+        "exclaim": float("!" in one.text or "\uff01" in one.text),
+        "hedge": float(not HEDGE.isdisjoint(known)),
+        "always": float(not ALWAYS.isdisjoint(known)),
+        "now": float(not NOW.isdisjoint(known) or any(one in text for one in NOW_WIDE)),
+        "orders": float(opens in ORDERS),
+        "letters": min(sum(map(len, words)) / count, 8.0) - 4.0 if cased else 0.0,
+        "longest": min(max(map(len, words), default=0), 12) / 12 if cased else 0.6,
+        "code": float(bool(_CODE.search(text))),
+        "first_size": float(not FIRST.isdisjoint(known) or any(c in text for c in FIRST_WIDE)) * math.log1p(size),
+        "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
         "asked": float(one.asked),
         "answer": float(one.question is not None),
-        "first_in_message": float(one.first),
-        "alone": float(one.alone),
+        "answer_of_you": float(one.question is not None and not SECOND.isdisjoint(_words(one.question))),
         "named": float(one.named),
     }  # fmt: skip
+
+
+def _is_name(token: str) -> bool:
+    word = token.strip(_EDGES)
+    return word[:1].isupper() and word.partition("'")[0].partition("\u2019")[0] != "I"
 
 
 def _probability(values: Mapping[str, float]) -> float:
