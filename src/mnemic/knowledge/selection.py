@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.sentences import sentences
@@ -33,6 +34,7 @@ SILENT = frozenset({"system", "developer", "tool", "function"})
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Memories that were quoted into a prompt, and what stands for an image or a file."""
 _EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
+_END = re.compile(r"[.!?:…–—-][\"'”’)]*$")
 _APOSTROPHE = re.compile(r"['’]")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts that put no space between words."""
@@ -41,28 +43,25 @@ _LAUGHS = re.compile(r"\b(?:(?:ha|he|ja|ji|хa|ха|rs|k|lo)\s?){2,}\w{0,2}\b|\b
 _CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
 FIRST = frozenset(
-    """i im ive my me mine we us our ich mein meine meinen mir mich wir unser unsere yo mi mis nos soy tengo vivo je j jsuis mon
-    ma mes nous eu meu minha sou tenho moro io mio mia ik mijn я мой моя мне меня мы мою मैं मेरा मेरी मेरे मुझे हम हमारे أنا لدي
-    عندي ben benim""".split()
+    """i im my me mine we us our ich mein meine mir mich wir unser yo mi mis nos soy tengo je j mon ma mes nous eu meu minha sou
+    tenho io mio mia я мой моя мне меня мы मैं मेरा मेरी मेरे मुझे हम أنا لدي عندي ben""".split()
 )
 """Words of those who speak of themselves; of Chinese and Japanese the letters."""
 FIRST_WIDE = "我俺僕私"
-SECOND = frozenset("you your u du dein dir sie tu te toi ton você ты вы آپ तुम आप sen you're".split())
-THIRD = frozenset("he she it they his her him them their this that these those er es il elle ça он она это वह هو هي".split())
+SECOND = frozenset("you your u du dir tu te ton você ты вы آپ तुम".split())
+THIRD = frozenset("he she it they his her him them this that these those er es il elle ça он это वह هو".split())
 """Words of what was spoken of before."""
 THIRD_WIDE = "他她它这那彼そ"
 TALK = frozenset(
-    """hi hey hello thanks thank ok okay yes yeah yep no nope haha lol omg cool great nice wow sure right bye good sorry oh
-    exactly perfect hola gracias vale hallo danke ja nein bonjour merci oui oi obrigado sim привет спасибо да नमस्ते شكرا""".split()
+    """hi hey hello thanks ok okay yes yeah no haha lol omg cool great nice wow sure bye good sorry oh perfect hola gracias vale
+    hallo danke bonjour merci oi obrigado привет спасибо नमस्ते شكرا""".split()
 )
 """Greetings, thanks and assent."""
-HEDGE = frozenset(
-    "maybe perhaps might guess think know hope mean see sure wonder wondering vielleicht quizás peut talvez может sé weiß sais".split()
-)
-ALWAYS = frozenset("always never don't remember call siempre nunca immer nie toujours jamais sempre всегда हमेशा دائما hep".split())
-NOW = frozenset("today now just tired bored going gonna ll hoy heute aujourd hoje oggi сегодня आज اليوم bugün".split())
+HEDGE = frozenset("maybe might guess think know hope mean see sure wonder would d vielleicht quizás peut talvez может".split())
+ALWAYS = frozenset("always never don't remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
+NOW = frozenset("today now just tired bored back home here going gonna ll hoy heute hoje oggi сегодня आज اليوم".split())
 NOW_WIDE = ("今天", "今日")
-ORDERS = frozenset("make write give show tell add use let explain create try can could please how what".split())
+ORDERS = frozenset("make write give show tell add let explain can could please how what would".split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -209,22 +208,20 @@ def features(one: Candidate) -> dict[str, float]:
     opens = words[0] if words else ""
     tokens = text.split()
     size = _size(text)
+    names = sum(_is_name(token, before) for before, token in pairwise(tokens))
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     return {
         "size": math.log1p(size),
         "short": float(size <= 3),
-        "long": max(size - 30, 0.0) / 30,
         "digit": float(any(map(str.isdigit, text))),
-        "name": float(any(map(_is_name, tokens[1:]))),
-        "names": min(sum(map(_is_name, tokens[1:])), 4) / max(len(tokens), 1),
+        "name": float(names > 0),
+        "names": min(names, 4) / 4,
         "uncased": float(not cased),
         "question": float(bool(_ASKS.search(one.text))),
         "first": float(not FIRST.isdisjoint(known) or any(c in text for c in FIRST_WIDE)),
         "opens_first": float(opens in FIRST or text[0] in FIRST_WIDE),
         "second": float(not SECOND.isdisjoint(known) or "你" in text),
-        "third": float(opens in THIRD or text[0] in THIRD_WIDE),
         "thirds": float(not THIRD.isdisjoint(known)),
-        "talk": sum(word in TALK for word in words) / count,
         "opens_with_talk": float(opens in TALK),
         "laugh": float(bool(_LAUGHS.search(one.text))),
         "exclaim": float("!" in one.text or "\uff01" in one.text),
@@ -235,7 +232,6 @@ def features(one: Candidate) -> dict[str, float]:
         "letters": min(sum(map(len, words)) / count, 8.0) - 4.0 if cased else 0.0,
         "longest": min(max(map(len, words), default=0), 12) / 12 if cased else 0.6,
         "code": float(bool(_CODE.search(text))),
-        "first_size": float(not FIRST.isdisjoint(known) or any(c in text for c in FIRST_WIDE)) * math.log1p(size),
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
         "asked": float(one.asked),
         "answer": float(one.question is not None),
@@ -244,9 +240,10 @@ def features(one: Candidate) -> dict[str, float]:
     }  # fmt: skip
 
 
-def _is_name(token: str) -> bool:
+def _is_name(token: str, before: str) -> bool:
+    """Whether a capital within a sentence makes this a name."""
     word = token.strip(_EDGES)
-    return word[:1].isupper() and word.partition("'")[0].partition("\u2019")[0] != "I"
+    return word[:1].isupper() and not _END.search(before) and _APOSTROPHE.split(word)[0] != "I"
 
 
 def _probability(values: Mapping[str, float]) -> float:
