@@ -34,34 +34,35 @@ SILENT = frozenset({"system", "developer", "tool", "function"})
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Memories that were quoted into a prompt, and what stands for an image or a file."""
 _EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
-_END = re.compile(r"[.!?:…–—-][\"'”’)]*$")
+_END = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)]*$")
 _APOSTROPHE = re.compile(r"['’]")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts that put no space between words."""
 _ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
-_LAUGHS = re.compile(r"\b(?:(?:ha|he|ja|ji|хa|ха|rs|k|lo)\s?){2,}\w{0,2}\b|\blol\b|[哈呵嘻]{2,}|ww+$|笑", re.IGNORECASE)
 _CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
 FIRST = frozenset(
-    """i im my me mine we us our ich mein meine mir mich wir unser yo mi mis nos soy tengo je j mon ma mes nous eu meu minha sou
-    tenho io mio mia я мой моя мне меня мы मैं मेरा मेरी मेरे मुझे हम أنا لدي عندي ben""".split()
+    """i im my me we our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
+    ben""".split()
 )
 """Words of those who speak of themselves; of Chinese and Japanese the letters."""
 FIRST_WIDE = "我俺僕私"
-SECOND = frozenset("you your u du dir tu te ton você ты вы آپ तुम".split())
-THIRD = frozenset("he she it they his her him them this that these those er es il elle ça он это वह هو".split())
-"""Words of what was spoken of before."""
+SECOND = frozenset("you your u du você ты तुम".split())
+SECOND_WIDE = "你"
+THIRD = frozenset("he she they his her him them er sie il elle он она वह هو".split())
+THIS = frozenset("it this that das ça это".split())
+"""Words of what was spoken of before: persons, and the rest; of Chinese and Japanese the letters."""
 THIRD_WIDE = "他她它这那彼そ"
-TALK = frozenset(
-    """hi hey hello thanks ok okay yes yeah no haha lol omg cool great nice wow sure bye good sorry oh perfect hola gracias vale
-    hallo danke bonjour merci oi obrigado привет спасибо नमस्ते شكرا""".split()
-)
-"""Greetings, thanks and assent."""
-HEDGE = frozenset("maybe might guess think know hope mean see sure wonder would d vielleicht quizás peut talvez может".split())
-ALWAYS = frozenset("always never don't remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
-NOW = frozenset("today now just tired bored back home here going gonna ll hoy heute hoje oggi сегодня आज اليوم".split())
+TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
+"""Greetings and assent."""
+HEDGE = frozenset("maybe might guess think know hope wonder sure would d vielleicht quizás".split())
+ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
+"""Words of standing instructions and habits."""
+NOW = frozenset("now just here going gonna ll tired bored today hoy heute hoje сегодня आज اليوم".split())
 NOW_WIDE = ("今天", "今日")
-ORDERS = frozenset("make write give show tell add let explain can could please how what would".split())
+"""Words of what passes."""
+ORDERS = frozenset("make add give write show tell explain let can what how would".split())
+"""Words that requests and questions begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +99,6 @@ class Candidate:
         alone: whether it is the whole of it.
         named: whether its speaker has a name, as in a chat of several people.
         question: what was asked just before, for a short answer.
-        asked: whether the message before ended in a question.
     """
 
     text: str
@@ -107,7 +107,6 @@ class Candidate:
     alone: bool = True
     named: bool = False
     question: str | None = None
-    asked: bool = False
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
@@ -143,7 +142,7 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
             short = len(texts) == 1 and question and _size(text) <= ANSWER and not _ASKS.search(text)
             yield Candidate(
                 text, place, first=at == 0, alone=len(texts) == 1, named=message.name is not None,
-                question=question if short else None, asked=question is not None,
+                question=question if short else None,
             )  # fmt: skip
 
 
@@ -176,6 +175,8 @@ def _matters(pieces: Sequence[str]) -> list[str]:
     """Sentences, with those that cannot stand alone beside the one before them."""
     found: list[str] = []
     for piece in pieces:
+        if TALK.issuperset(_words(piece)):
+            continue
         if found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
             found[-1] += f" {piece}"
         else:
@@ -184,10 +185,14 @@ def _matters(pieces: Sequence[str]) -> list[str]:
 
 
 def _leans(text: str) -> bool:
+    """Whether a sentence cannot stand alone: it speaks of what was spoken of, or is a fragment."""
     words = _words(text)
+    if _ASKS.search(text):
+        return False
+    others = [word in THIRD or word in THIS for word in words]
     if not FIRST.isdisjoint(words) or any(one in text for one in FIRST_WIDE):
-        return bool(words) and words[0] in THIRD
-    return not THIRD.isdisjoint(words) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
+        return others[:1] == [True]
+    return any(others) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
 
 
 def _words(text: str) -> list[str]:
@@ -204,39 +209,28 @@ def features(one: Candidate) -> dict[str, float]:
     text = f"{one.question} - {one.text}" if one.question else one.text
     words = _words(one.text)
     known = set(words)
-    count = max(len(words), 1)
     opens = words[0] if words else ""
     tokens = text.split()
     size = _size(text)
-    names = sum(_is_name(token, before) for before, token in pairwise(tokens))
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     return {
         "size": math.log1p(size),
-        "short": float(size <= 3),
         "digit": float(any(map(str.isdigit, text))),
-        "name": float(names > 0),
-        "names": min(names, 4) / 4,
+        "name": float(any(_is_name(token, before) for before, token in pairwise(tokens))),
         "uncased": float(not cased),
         "question": float(bool(_ASKS.search(one.text))),
         "first": float(not FIRST.isdisjoint(known) or any(c in text for c in FIRST_WIDE)),
         "opens_first": float(opens in FIRST or text[0] in FIRST_WIDE),
-        "second": float(not SECOND.isdisjoint(known) or "你" in text),
-        "thirds": float(not THIRD.isdisjoint(known)),
+        "second": float(not SECOND.isdisjoint(known) or SECOND_WIDE in text),
+        "this": float(not THIS.isdisjoint(known)),
         "opens_with_talk": float(opens in TALK),
-        "laugh": float(bool(_LAUGHS.search(one.text))),
-        "exclaim": float("!" in one.text or "\uff01" in one.text),
         "hedge": float(not HEDGE.isdisjoint(known)),
         "always": float(not ALWAYS.isdisjoint(known)),
         "now": float(not NOW.isdisjoint(known) or any(one in text for one in NOW_WIDE)),
         "orders": float(opens in ORDERS),
-        "letters": min(sum(map(len, words)) / count, 8.0) - 4.0 if cased else 0.0,
-        "longest": min(max(map(len, words), default=0), 12) / 12 if cased else 0.6,
         "code": float(bool(_CODE.search(text))),
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
-        "asked": float(one.asked),
         "answer": float(one.question is not None),
-        "answer_of_you": float(one.question is not None and not SECOND.isdisjoint(_words(one.question))),
-        "named": float(one.named),
     }  # fmt: skip
 
 
