@@ -1,12 +1,12 @@
 """Fits the weights of ``mnemic.knowledge.selection``, and judges them without the source that they are judged on.
 
-    python -m benchmarks.quality.selection_fit --talk FOLDER ... [--agents FILE] > src/mnemic/knowledge/selection_weights.py
+    python -m benchmarks.quality.selection_fit --talk FOLDER ... > src/mnemic/knowledge/selection_weights.py
     python -m benchmarks.quality.selection_fit --talk FOLDER ... [--agents FILE] --judge [--show]
 
 What a person would note is read from ``selection_sentences.txt`` beside this file, and from ``conversations.json`` (a text
 that matches a note), ``values_that_change.json`` (messages that a question asks for) and ``languages.json`` of each folder;
-``benchmarks/README.md`` states their shapes. Of conversations of agents the user's sentence nearest to a question counts
-among those of its evidence, and the other turns count as not worth a note.
+``benchmarks/README.md`` states their shapes. Conversations of agents are only measured: their turns are labelled as evidence
+of a question, and most of what is worth a note is asked by none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import random
 import re
 import sys
 import time
@@ -30,23 +29,20 @@ import numpy as np
 from benchmarks.quality.talk import SMALL_TALK, matches, plain, spoken, told
 from mnemic import Message
 from mnemic.knowledge import selection
-from mnemic.text.terms import content_terms
 
 SENTENCES = Path(__file__).with_name("selection_sentences.txt")
 START = datetime(2026, 1, 10, 9, tzinfo=UTC)
-RIDGE = 1.0
-AGENTS = 0.1
-"""What an example of the conversations of agents counts: their labels are guessed."""
+RIDGE = 4.0
+THRESHOLD = 0.48
 
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A text that may become a memory, whether it should, and what it counts."""
+    """A text that may become a memory, and whether it should."""
 
     source: str
     candidate: selection.Candidate
     label: bool
-    weight: float = 1.0
 
 
 # What is read
@@ -67,7 +63,7 @@ def sections(text: str) -> Iterator[tuple[str, list[Message], set[int]]]:
         yield name, messages, {at for at, line in enumerate(lines) if line[0] == "+"}
 
 
-def examples(folders: Sequence[Path], agents: Path | None) -> list[Example]:
+def examples(folders: Sequence[Path]) -> list[Example]:
     """All that can be learned from, by source."""
     found: list[Example] = []
     for name, messages, noted in sections(SENTENCES.read_text(encoding="utf-8")):
@@ -92,7 +88,7 @@ def examples(folders: Sequence[Path], agents: Path | None) -> list[Example]:
                 Example(f"{folder.name}/languages/{talk['language']}", one, one.place in talk["keep"])
                 for one in selection.candidates(foreign(talk))
             ]
-    return found + (list(of_agents(agents)) if agents else [])
+    return found
 
 
 def _data(folder: Path, name: str) -> list[Any]:
@@ -119,28 +115,6 @@ def agents_messages(talk: Mapping[str, Any]) -> Iterator[list[Message]]:
         ]
 
 
-def of_agents(file: Path, every: int = 12) -> Iterator[Example]:
-    """Of evidence the user's sentence that shares most words with the question, and of other turns one in so many."""
-    draw = random.Random(7)  # noqa: S311
-    for talk in map(json.loads, gzip.open(file, "rt", encoding="utf-8")):
-        questions = {}
-        for question in talk["questions"]:
-            for turn in question["evidence"]:
-                questions.setdefault(turn, set()).update(content_terms(question["question"]))
-        for messages in agents_messages(talk):
-            best: dict[int, tuple[int, selection.Candidate]] = {}
-            for one in selection.candidates(messages):
-                asked = questions.get(messages[one.place].id.partition("/")[2]) or questions.get(messages[one.place].id)
-                if asked is None:
-                    if draw.random() < 1 / every:
-                        yield Example("agents", one, label=False, weight=AGENTS)
-                    continue
-                shared = len(asked.intersection(content_terms(one.text)))
-                if shared and shared > best.get(one.place, (0, None))[0]:
-                    best[one.place] = shared, one
-            yield from (Example("agents", one, label=True, weight=AGENTS) for _, one in best.values())
-
-
 # Fitting
 
 
@@ -159,8 +133,7 @@ def fitted(found: Sequence[Example], threshold: float) -> Model:
     names = list(rows[0])
     x = np.array([[1.0, *row.values()] for row in rows])
     y = np.array([float(one.label) for one in found])
-    share = np.array([one.weight for one in found])
-    share = np.where(y > 0, share / share[y > 0].sum(), share / share[y == 0].sum()) * len(found) / 2
+    share = np.where(y > 0, 1 / y.sum(), 1 / (1 - y).sum()) * len(found) / 2
     ridge = np.full(x.shape[1], RIDGE)
     ridge[0] = 1e-6
     at = np.zeros(x.shape[1])
@@ -182,8 +155,7 @@ def using(model: Model) -> Any:
 def module(model: Model) -> str:
     rows = "\n".join(f'    "{name}": {value:.2f},' for name, value in model.weights.items())
     return (
-        '"""Weights of ``mnemic.knowledge.selection``, fitted by ``benchmarks.quality.selection_fit``: to texts written for this\n'
-        'project, and with a small share to conversations of BEAM and RealMem, of which they hold no words."""\n\n'
+        '"""Weights of the choice of statements, fitted by ``benchmarks.quality.selection_fit`` to texts of this project."""\n\n'
         '__all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]\n\n'
         f"BIAS = {model.bias:.2f}\nTHRESHOLD = {model.threshold:.2f}\nWEIGHTS = {{\n{rows}\n}}\n"
     )
@@ -209,7 +181,9 @@ def notes(talks: Sequence[Mapping[str, Any]], *, show: bool) -> dict[str, float]
         half += [matches(note, best) for note in talk["notes"]]
         made, said = made + len(texts), said + len(messages)
         if show:
-            print(f"  [{talk['id']}] {len(texts)} of {len(messages)}: {[n for n in talk['notes'] if not matches(n, best)]}")
+            print(
+                f"  [{talk['id']}] {len(texts)} of {len(messages)}: {[n for n in talk['notes'] if not matches(n, best)]}"
+            )
     return {
         "notes": 100 * float(np.mean(every)), "notes_half": 100 * float(np.mean(half)), "per_message": made / said,
         "small_talk": idle * SMALL_TALK / idle_said if idle_said else float("nan"),
@@ -222,16 +196,22 @@ def kept(messages: Sequence[Message], noted: set[int], *, show: bool) -> tuple[i
     places = {message.id: at for at, message in enumerate(messages)}
     for one in selection.statements(messages):
         chosen.setdefault(places[one.message_ids[-1]], []).append(one.text)
-    right = {at for at in noted & set(chosen) if any(plain(text) in plain(messages[at].content) or " - " in text for text in chosen[at])}
+    right = {
+        at
+        for at in noted & set(chosen)
+        if any(plain(text) in plain(messages[at].content) or " - " in text for text in chosen[at])
+    }
     wrong = set(chosen) - noted
     if show:
-        print(f"  missed {[messages[at].content for at in sorted(noted - right)]}\n  wrong {[messages[at].content for at in sorted(wrong)]}")
+        print(
+            f"  missed {[messages[at].content for at in sorted(noted - right)]}\n  wrong {[messages[at].content for at in sorted(wrong)]}"
+        )
     return len(right), len(wrong)
 
 
 def judge(folders: Sequence[Path], agents: Path | None, threshold: float, *, show: bool) -> None:
     """Every source with weights that were fitted without it."""
-    found = examples(folders, agents)
+    found = examples(folders)
 
     def without(prefix: str) -> Model:
         return fitted([one for one in found if not one.source.startswith(prefix)], threshold)
@@ -250,7 +230,9 @@ def judge(folders: Sequence[Path], agents: Path | None, threshold: float, *, sho
         for talk in _data(folder, "languages"):
             with using(without(f"{folder.name}/languages/{talk['language']}")):
                 right, wrong = kept(foreign(talk), set(talk["keep"]), show=show)
-                print(f"{folder.name} {talk['language']}: {right} of {len(talk['keep'])}, wrongly {wrong} of {len(talk['drop'])}")
+                print(
+                    f"{folder.name} {talk['language']}: {right} of {len(talk['keep'])}, wrongly {wrong} of {len(talk['drop'])}"
+                )
     for name, messages, noted in sections(SENTENCES.read_text(encoding="utf-8")):
         with using(without(name)):
             right, wrong = kept(messages, noted, show=show)
@@ -265,10 +247,12 @@ def _evidence(agents: Path) -> str:
     """How much of the user's evidence is among the memories, and how many there are."""
     held = wanted = made = said = 0
     begun = time.process_time()
-    for talk in map(json.loads, gzip.open(agents, "rt", encoding="utf-8")):
+    for talk in map(json.loads, gzip.decompress(agents.read_bytes()).splitlines()):
         evidence = {turn for question in talk["questions"] for turn in question["evidence"]}
         for messages in agents_messages(talk):
-            own = {m.id for m in messages if m.role == "user" and (m.id in evidence or m.id.partition("/")[2] in evidence)}
+            own = {
+                m.id for m in messages if m.role == "user" and (m.id in evidence or m.id.partition("/")[2] in evidence)
+            }
             chosen = selection.statements(messages)
             held, wanted = held + len(own & {i for one in chosen for i in one.message_ids}), wanted + len(own)
             made, said = made + len(chosen), said + len(messages)
@@ -280,14 +264,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--talk", type=Path, nargs="*", default=[], help="folders with files of talk")
     parser.add_argument("--agents", type=Path, help="conversations of users with assistants")
-    parser.add_argument("--threshold", type=float, default=0.5)
-    parser.add_argument("--judge", action="store_true", help="measure instead, each source with weights fitted without it")
+    parser.add_argument("--threshold", type=float, default=THRESHOLD)
+    parser.add_argument(
+        "--judge", action="store_true", help="measure instead, each source with weights fitted without it"
+    )
     parser.add_argument("--show", action="store_true", help="print what is missed and what is wrong")
     given = parser.parse_args()
     if given.judge:
         judge(given.talk, given.agents, given.threshold, show=given.show)
     else:
-        sys.stdout.write(module(fitted(examples(given.talk, given.agents), given.threshold)))
+        sys.stdout.write(module(fitted(examples(given.talk), given.threshold)))
 
 
 if __name__ == "__main__":

@@ -13,6 +13,8 @@ from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 
+# ruff: noqa: RUF001 - letters of many scripts look like others
+
 __all__ = ["Statement", "statements", "worth"]
 
 LONGEST = 800
@@ -24,17 +26,22 @@ LINE = 60
 LOOKED_AT = 20_000
 """Characters of a message that are looked at."""
 WIDTH = 1.5
+"""Letters that one of a script without spaces stands for, beside itself."""
+WORD = 5.5
+"""Letters of a word, with its space."""
 FRAGMENT = 4
 """A sentence of at most so many words, none of them in the first person, does not stand alone."""
 ANSWER = 6
 """Words of an answer that is told with its question."""
 
 SILENT = frozenset({"system", "developer", "tool", "function"})
+"""Roles of what nobody says."""
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Memories that were quoted into a prompt, and what stands for an image or a file."""
 _EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
 _END = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)]*$")
+"""What a capital follows that makes no name."""
 _APOSTROPHE = re.compile(r"['’]")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts that put no space between words."""
@@ -70,7 +77,7 @@ class Statement:
     """What a person said that is worth a memory.
 
     Attributes:
-        text: as it was said, white space apart; a short answer stands behind its question: ``Who is your dentist? - Dr. Costa``.
+        text: as it was said, white space apart; a short answer with its question: ``Who is your dentist? - Dr. Costa``.
         message_ids: the message it is from, after that of the question it answers.
         said_at: when it was said.
         speaker: the name of who said it; None for a user without one.
@@ -95,17 +102,11 @@ class Candidate:
     Attributes:
         text: one sentence, or neighbouring sentences on one matter.
         place: of its message among those at hand.
-        first: whether it opens its message.
-        alone: whether it is the whole of it.
-        named: whether its speaker has a name, as in a chat of several people.
         question: what was asked just before, for a short answer.
     """
 
     text: str
     place: int = 0
-    first: bool = True
-    alone: bool = True
-    named: bool = False
     question: str | None = None
 
 
@@ -137,13 +138,12 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         if not _is_person(message):
             continue
         texts = _matters(_prose(message.content))
-        question = _question(messages, place)
-        for at, text in enumerate(texts):
-            short = len(texts) == 1 and question and _size(text) <= ANSWER and not _ASKS.search(text)
-            yield Candidate(
-                text, place, first=at == 0, alone=len(texts) == 1, named=message.name is not None,
-                question=question if short else None,
-            )  # fmt: skip
+        question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
+        yield from (Candidate(text, place, question) for text in texts)
+
+
+def _is_short_answer(text: str) -> bool:
+    return _size(text) <= ANSWER and not _ASKS.search(text)
 
 
 def _is_person(message: Message) -> bool:
@@ -154,20 +154,19 @@ def _is_person(message: Message) -> bool:
 
 def _question(messages: Sequence[Message], place: int) -> str | None:
     """What somebody else asked at the end of the message before."""
-    if not place or (messages[place - 1].role, messages[place - 1].name) == (
-        messages[place].role,
-        messages[place].name,
-    ):
+    message, before = messages[place], messages[place - 1] if place else None
+    if before is None or before.role in SILENT or (before.role, before.name) == (message.role, message.name):
         return None
-    before = _prose(messages[place - 1].content[-LOOKED_AT:])
-    return before[-1] if before and _ASKS.search(before[-1]) and len(before[-1]) < JOINED else None
+    asked = _prose(before.content[-LOOKED_AT:])[-1:]
+    return next((one for one in asked if _ASKS.search(one) and len(one) < JOINED), None)
 
 
 def _prose(text: str) -> list[str]:
     """The sentences of a message without code, quoted memories and what stands for images; each short line ends one."""
     lines = _SKIPPED.sub("\n", text[:LOOKED_AT]).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
-    found = (" ".join(one.split()) for one in sentences(spaced) if not one.startswith(("```", "~~~")))
+    whole = sentences(spaced)[: -1 if len(text) > LOOKED_AT else None]
+    found = (" ".join(one.split()) for one in whole if not one.startswith(("```", "~~~")))
     return [one for one in found if len(one) <= LONGEST and any(map(str.isalnum, one))]
 
 
@@ -185,14 +184,18 @@ def _matters(pieces: Sequence[str]) -> list[str]:
 
 
 def _leans(text: str) -> bool:
-    """Whether a sentence cannot stand alone: it speaks of what was spoken of, or is a fragment."""
-    words = _words(text)
+    """Whether a sentence cannot stand alone: it speaks of what was spoken of before, or is a fragment."""
     if _ASKS.search(text):
         return False
-    others = [word in THIRD or word in THIS for word in words]
-    if not FIRST.isdisjoint(words) or any(one in text for one in FIRST_WIDE):
-        return others[:1] == [True]
-    return any(others) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
+    words = _words(text)
+    pointing = [word in THIRD or word in THIS for word in words]
+    if _in_first_person(text, words):
+        return pointing[0]
+    return any(pointing) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
+
+
+def _in_first_person(text: str, words: Sequence[str]) -> bool:
+    return not FIRST.isdisjoint(words) or any(letter in text for letter in FIRST_WIDE)
 
 
 def _words(text: str) -> list[str]:
@@ -201,7 +204,7 @@ def _words(text: str) -> list[str]:
 
 def _size(text: str) -> float:
     """Words, or as many as there would be in a script with spaces."""
-    return (len(text) + WIDTH * len(_WIDE.findall(text))) / 5.5
+    return (len(text) + WIDTH * len(_WIDE.findall(text))) / WORD
 
 
 def features(one: Candidate) -> dict[str, float]:
@@ -219,8 +222,8 @@ def features(one: Candidate) -> dict[str, float]:
         "name": float(any(_is_name(token, before) for before, token in pairwise(tokens))),
         "uncased": float(not cased),
         "question": float(bool(_ASKS.search(one.text))),
-        "first": float(not FIRST.isdisjoint(known) or any(c in text for c in FIRST_WIDE)),
-        "opens_first": float(opens in FIRST or text[0] in FIRST_WIDE),
+        "first": float(_in_first_person(one.text, words)),
+        "opens_first": float(_in_first_person(one.text[:2], words[:2])),
         "second": float(not SECOND.isdisjoint(known) or SECOND_WIDE in text),
         "this": float(not THIS.isdisjoint(known)),
         "opens_with_talk": float(opens in TALK),
