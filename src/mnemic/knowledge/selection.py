@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import pairwise
 
 from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
+
+# ruff: noqa: RUF001 - letters of many scripts look like others
 
 __all__ = ["Statement", "statements", "worth"]
 
@@ -22,49 +25,51 @@ LINE = 60
 """A line at least so long may have been broken to a width and go on in the next; a shorter one is a sentence."""
 LOOKED_AT = 20_000
 """Characters of a message that are looked at."""
-FRAGMENT = 3
+WIDTH = 1.5
+"""Letters that one of a script without spaces stands for, beside itself."""
+WORD = 5.5
+"""Letters of a word, with its space."""
+FRAGMENT = 4
 """A sentence of at most so many words, none of them in the first person, does not stand alone."""
 ANSWER = 6
 """Words of an answer that is told with its question."""
 
 SILENT = frozenset({"system", "developer", "tool", "function"})
+"""Roles of what nobody says."""
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Memories that were quoted into a prompt, and what stands for an image or a file."""
 _EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
+_END = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)]*$")
+"""What a capital follows that makes no name."""
 _APOSTROPHE = re.compile(r"['’]")
-_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f]")
+_WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts that put no space between words."""
-_ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢か][。.]?$")
-_LAUGHS = re.compile(r"\b(?:(?:ha|he|ja|ji|хa|ха|rs|k|lo)\s?){2,}\w{0,2}\b|\blol\b|[哈呵嘻]{2,}|ww+$|笑", re.IGNORECASE)
-_CODE = re.compile(r"[{}<>=\\|;$#@&^~`_]|\w\(|://|--\w")
+_ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
+_CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
 FIRST = frozenset(
-    """i my me mine we our us im ive ich mein meine meinen mir mich wir unser unsere yo mi mis nos soy tengo vivo me nuestro
-    nuestra je j mon ma mes moi nous notre eu meu minha sou tenho moro io mio mia sono ik mijn я мой моя мне меня мы нас наш
-    मैं मेरा मेरी मेरे मुझे हम أنا لدي عندي اسمي ميلادي ben benim""".split()
+    """i im my me we our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
+    ben""".split()
 )
-"""Words of one who speaks of himself."""
+"""Words of those who speak of themselves; of Chinese and Japanese the letters."""
 FIRST_WIDE = "我俺僕私"
-SECOND = frozenset(
-    "you your u ur du dein dir sie tu te tus tienes puedes usted vous ton toi peux você seu ты вы тебе आप तुम أنت please pls".split()
-)
-THIRD = frozenset(
-    """he she it it's they his her their this that these those él ella eso er es das il elle ça ce ele ela isso он она это они
-    वह यह هو هي""".split()
-)
-"""Words that a sentence begins with which speaks of what was said before."""
-THIRD_WIDE = "他她它这那彼そこ"
-TALK = frozenset(
-    """hi hey hello thanks thank ok okay yes yeah yep no nope haha cool great nice wow sure right bye good morning night sorry
-    welcome perfect exactly hola gracias vale bueno adiós sí claro hallo danke ja nein bonjour merci oui oi obrigado sim
-    привет спасибо да नमस्ते धन्यवाद مرحبا شكرا نعم""".split()
-)
-"""Greetings, thanks and assent."""
-HEDGE = frozenset("maybe perhaps might guess quizás vielleicht peut talvez может शायद ربما".split())
-ALWAYS = frozenset(
-    "always never don't remember call siempre nunca immer nie toujours jamais sempre всегда никогда हमेशा دائما".split()
-)
+SECOND = frozenset("you your u du você ты तुम".split())
+SECOND_WIDE = "你"
+THIRD = frozenset("he she they his her him them er sie il elle он она वह هو".split())
+THIS = frozenset("it this that das ça это".split())
+"""Words of what was spoken of before: persons, and the rest; of Chinese and Japanese the letters."""
+THIRD_WIDE = "他她它这那彼そ"
+TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
+"""Greetings and assent."""
+HEDGE = frozenset("maybe might guess think know hope wonder sure would d vielleicht quizás".split())
+ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
+"""Words of standing instructions and habits."""
+NOW = frozenset("now just here going gonna ll tired bored today hoy heute hoje сегодня आज اليوم".split())
+NOW_WIDE = ("今天", "今日")
+"""Words of what passes."""
+ORDERS = frozenset("make add give write show tell explain let can what how would".split())
+"""Words that requests and questions begin with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +77,7 @@ class Statement:
     """What a person said that is worth a memory.
 
     Attributes:
-        text: as it was said, white space apart; a short answer stands behind its question: ``Who is your dentist? - Dr. Costa``.
+        text: as it was said, white space apart; a short answer with its question: ``Who is your dentist? - Dr. Costa``.
         message_ids: the message it is from, after that of the question it answers.
         said_at: when it was said.
         speaker: the name of who said it; None for a user without one.
@@ -97,20 +102,12 @@ class Candidate:
     Attributes:
         text: one sentence, or neighbouring sentences on one matter.
         place: of its message among those at hand.
-        first: whether it opens its message.
-        alone: whether it is the whole of it.
-        named: whether its speaker has a name, as in a chat of several people.
         question: what was asked just before, for a short answer.
-        asked: whether the message before ended in a question.
     """
 
     text: str
     place: int = 0
-    first: bool = True
-    alone: bool = True
-    named: bool = False
     question: str | None = None
-    asked: bool = False
 
 
 def statements(messages: Sequence[Message]) -> list[Statement]:
@@ -141,13 +138,12 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
         if not _is_person(message):
             continue
         texts = _matters(_prose(message.content))
-        question = _question(messages, place)
-        for at, text in enumerate(texts):
-            short = len(texts) == 1 and question and _size(text) <= ANSWER and not _ASKS.search(text)
-            yield Candidate(
-                text, place, first=at == 0, alone=len(texts) == 1, named=message.name is not None,
-                question=question if short else None, asked=question is not None,
-            )  # fmt: skip
+        question = _question(messages, place) if len(texts) == 1 and _is_short_answer(texts[0]) else None
+        yield from (Candidate(text, place, question) for text in texts)
+
+
+def _is_short_answer(text: str) -> bool:
+    return _size(text) <= ANSWER and not _ASKS.search(text)
 
 
 def _is_person(message: Message) -> bool:
@@ -158,20 +154,19 @@ def _is_person(message: Message) -> bool:
 
 def _question(messages: Sequence[Message], place: int) -> str | None:
     """What somebody else asked at the end of the message before."""
-    if not place or (messages[place - 1].role, messages[place - 1].name) == (
-        messages[place].role,
-        messages[place].name,
-    ):
+    message, before = messages[place], messages[place - 1] if place else None
+    if before is None or before.role in SILENT or (before.role, before.name) == (message.role, message.name):
         return None
-    before = _prose(messages[place - 1].content[-LOOKED_AT:])
-    return before[-1] if before and _ASKS.search(before[-1]) and len(before[-1]) < JOINED else None
+    asked = _prose(before.content[-LOOKED_AT:])[-1:]
+    return next((one for one in asked if _ASKS.search(one) and len(one) < JOINED), None)
 
 
 def _prose(text: str) -> list[str]:
     """The sentences of a message without code, quoted memories and what stands for images; each short line ends one."""
     lines = _SKIPPED.sub("\n", text[:LOOKED_AT]).splitlines()
     spaced = "\n".join(f"{line}\n" if len(line.strip()) < LINE else line for line in lines)
-    found = (" ".join(one.split()) for one in sentences(spaced) if not one.startswith(("```", "~~~")))
+    whole = sentences(spaced)[: -1 if len(text) > LOOKED_AT else None]
+    found = (" ".join(one.split()) for one in whole if not one.startswith(("```", "~~~")))
     return [one for one in found if len(one) <= LONGEST and any(map(str.isalnum, one))]
 
 
@@ -179,6 +174,8 @@ def _matters(pieces: Sequence[str]) -> list[str]:
     """Sentences, with those that cannot stand alone beside the one before them."""
     found: list[str] = []
     for piece in pieces:
+        if TALK.issuperset(_words(piece)):
+            continue
         if found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
             found[-1] += f" {piece}"
         else:
@@ -187,10 +184,18 @@ def _matters(pieces: Sequence[str]) -> list[str]:
 
 
 def _leans(text: str) -> bool:
+    """Whether a sentence cannot stand alone: it speaks of what was spoken of before, or is a fragment."""
+    if _ASKS.search(text):
+        return False
     words = _words(text)
-    if not words or words[0] in THIRD or text[0] in THIRD_WIDE:
-        return True
-    return _size(text) <= FRAGMENT and FIRST.isdisjoint(words) and not any(one in text for one in FIRST_WIDE)
+    pointing = [word in THIRD or word in THIS for word in words]
+    if _in_first_person(text, words):
+        return pointing[0]
+    return any(pointing) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
+
+
+def _in_first_person(text: str, words: Sequence[str]) -> bool:
+    return not FIRST.isdisjoint(words) or any(letter in text for letter in FIRST_WIDE)
 
 
 def _words(text: str) -> list[str]:
@@ -199,45 +204,43 @@ def _words(text: str) -> list[str]:
 
 def _size(text: str) -> float:
     """Words, or as many as there would be in a script with spaces."""
-    wide = len(_WIDE.findall(text))
-    return len(_WIDE.sub(" ", text).split()) + wide / 2 if wide else float(len(text.split()))
+    return (len(text) + WIDTH * len(_WIDE.findall(text))) / WORD
 
 
 def features(one: Candidate) -> dict[str, float]:
     """What the model looks at, by name."""
     text = f"{one.question} - {one.text}" if one.question else one.text
-    own = _words(one.text)
-    words = set(own)
-    wide = _WIDE.findall(text)
-    size = _size(one.text)
+    words = _words(one.text)
+    known = set(words)
+    opens = words[0] if words else ""
     tokens = text.split()
-    letters = sum(map(len, own)) / max(len(own), 1)
+    size = _size(text)
+    cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     return {
         "size": math.log1p(size),
-        "short": float(size <= 3),
-        "long": max(size - 40, 0.0) / 40,
         "digit": float(any(map(str.isdigit, text))),
-        "name": float(any(token.lstrip(_EDGES)[:1].isupper() and token[:2] not in ("I", "I'", "I’") for token in tokens[1:])),
-        "wide": float(bool(wide)),
+        "name": float(any(_is_name(token, before) for before, token in pairwise(tokens))),
+        "uncased": float(not cased),
         "question": float(bool(_ASKS.search(one.text))),
-        "first": float(not FIRST.isdisjoint(words) or any(c in text for c in FIRST_WIDE)),
-        "second": float(not SECOND.isdisjoint(words)),
-        "third": float(bool(own) and own[0] in THIRD),
-        "talk": sum(word in TALK for word in own) / max(len(own), 1),
-        "opens_with_talk": float(bool(own) and own[0] in TALK),
-        "laugh": float(bool(_LAUGHS.search(one.text))),
-        "exclaim": float("!" in one.text or "！" in one.text),
-        "hedge": float(not HEDGE.isdisjoint(words)),
-        "always": float(not ALWAYS.isdisjoint(words)),
-        "letters": 0.0 if wide else min(letters, 8.0) - 4.0,
-        "code": min(len(_CODE.findall(text)) / max(size, 1.0), 1.0),
-        "comma": min(text.count(",") + text.count("、") + text.count("，"), 3) / 3,
-        "asked": float(one.asked),
+        "first": float(_in_first_person(one.text, words)),
+        "opens_first": float(_in_first_person(one.text[:2], words[:2])),
+        "second": float(not SECOND.isdisjoint(known) or SECOND_WIDE in text),
+        "this": float(not THIS.isdisjoint(known)),
+        "opens_with_talk": float(opens in TALK),
+        "hedge": float(not HEDGE.isdisjoint(known)),
+        "always": float(not ALWAYS.isdisjoint(known)),
+        "now": float(not NOW.isdisjoint(known) or any(one in text for one in NOW_WIDE)),
+        "orders": float(opens in ORDERS),
+        "code": float(bool(_CODE.search(text))),
+        "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
         "answer": float(one.question is not None),
-        "first_in_message": float(one.first),
-        "alone": float(one.alone),
-        "named": float(one.named),
     }  # fmt: skip
+
+
+def _is_name(token: str, before: str) -> bool:
+    """Whether a capital within a sentence makes this a name."""
+    word = token.strip(_EDGES)
+    return word[:1].isupper() and not _END.search(before) and _APOSTROPHE.split(word)[0] != "I"
 
 
 def _probability(values: Mapping[str, float]) -> float:

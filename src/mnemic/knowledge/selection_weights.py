@@ -1,10 +1,25 @@
-"""Weights of ``mnemic.knowledge.selection``, written by hand until they are fitted."""
+"""Weights of the choice of statements, fitted by ``benchmarks.quality.selection_fit`` to texts of this project."""
 
-BIAS = -3.0
-THRESHOLD = 0.5
+__all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
+
+BIAS = -4.98
+THRESHOLD = 0.48
 WEIGHTS = {
-    "size": 1.3, "short": -1.0, "long": -1.0, "digit": 1.0, "name": 0.8, "wide": 0.0, "question": -2.5, "first": 0.8,
-    "second": -0.7, "third": -0.5, "talk": -2.0, "opens_with_talk": -0.3, "laugh": -0.8, "exclaim": -0.3, "hedge": -0.7,
-    "always": 0.8, "letters": 0.1, "code": -1.0, "comma": 0.3, "asked": 0.3, "answer": 1.0, "first_in_message": 0.0,
-    "alone": 0.0, "named": -0.2,
-}  # fmt: skip
+    "size": 2.61,
+    "digit": 1.77,
+    "name": 1.58,
+    "uncased": 0.71,
+    "question": -1.85,
+    "first": 0.43,
+    "opens_first": 0.75,
+    "second": -1.20,
+    "this": -1.43,
+    "opens_with_talk": -1.08,
+    "hedge": -1.04,
+    "always": 0.60,
+    "now": -0.91,
+    "orders": -1.44,
+    "code": -0.53,
+    "comma": -1.00,
+    "answer": -0.51,
+}

@@ -1,0 +1,252 @@
+"""Which sentences become memories: persons' own, as they were said, whatever the language."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from mnemic import Message
+from mnemic.knowledge.selection import Statement, statements, worth
+
+START = datetime(2026, 3, 9, 9, tzinfo=UTC)
+
+
+def talk(*lines: str | tuple[str, str], **given: Any) -> list[Message]:
+    """Messages of a user, or of the role that is given with the text, a minute apart."""
+    pairs = [("user", line) if isinstance(line, str) else line for line in lines]
+    return [
+        Message(role=role, content=text, id=f"m{at}", sent_at=START + timedelta(minutes=at), **given)
+        for at, (role, text) in enumerate(pairs)
+    ]
+
+
+def texts(messages: list[Message]) -> list[str]:
+    return [one.text for one in statements(messages)]
+
+
+# What is kept
+
+
+def test_a_statement_is_the_sentence_with_where_it_is_from() -> None:
+    (found,) = statements(talk("My sister Carla lives in Porto."))
+    assert found == Statement(
+        text="My sister Carla lives in Porto.", message_ids=("m0",), said_at=START, speaker=None, worth=found.worth,
+        source="direct_user", trust=1.0,
+    )  # fmt: skip
+    assert 0.5 < found.worth < 1
+
+
+def test_each_matter_of_a_message_is_one_statement() -> None:
+    said = "We deploy with make release. My sister lives in Porto. I work at Acme as an engineer."
+    assert texts(talk(said)) == [
+        "We deploy with make release.", "My sister lives in Porto.", "I work at Acme as an engineer.",
+    ]  # fmt: skip
+
+
+def test_a_sentence_that_cannot_stand_alone_stays_with_the_one_before_it() -> None:
+    said = "My brother Tom moved to Canada in May. He works at a sawmill."
+    assert texts(talk(said)) == [said]
+    assert texts(talk("I took over 11 plants from my aunt in March. Mostly ferns.")) == [
+        "I took over 11 plants from my aunt in March. Mostly ferns."
+    ]
+
+
+def test_each_line_of_a_list_is_a_sentence() -> None:
+    said = (
+        "some facts:\n- my daughter Liis is 7 years old\n- we moved to Tallinn in 2021\nmy boss is called Margus Tamm"
+    )
+    assert texts(talk(said)) == [
+        "my daughter Liis is 7 years old", "we moved to Tallinn in 2021", "my boss is called Margus Tamm",
+    ]  # fmt: skip
+
+
+def test_lines_that_were_broken_to_a_width_are_one_sentence() -> None:
+    said = "On Friday the 3rd of April my mother and I fly from Helsinki airport\nto Osaka with Finnair."
+    assert texts(talk(said)) == [" ".join(said.split())]
+
+
+def test_what_is_declared_is_kept_however_much_there_is() -> None:
+    said = [f"My cousin number {n} is called Ana{n} and lives in Porto." for n in range(40)]
+    assert texts(talk(*said)) == said
+
+
+def test_a_short_answer_is_kept_with_its_question_and_trusted_like_the_least_of_the_two() -> None:
+    asked = Message(
+        role="assistant",
+        content="Noted. Who is your dentist?",
+        id="q",
+        sent_at=START,
+        source="model_inference",
+        trust=0.7,
+    )
+    (answer,) = talk("Dr. Costa")
+    (found,) = statements([asked, answer])
+    assert found.text == "Who is your dentist? - Dr. Costa"
+    assert found.message_ids == ("q", "m0")
+    assert (found.source, found.trust) == ("model_inference", 0.7)
+
+
+def test_an_answer_that_says_it_all_stands_alone() -> None:
+    said = talk(("assistant", "Where do you live?"), "I live in a small village near Bergen with my two dogs.")
+    assert texts(said) == ["I live in a small village near Bergen with my two dogs."]
+
+
+def test_persons_with_names_are_quoted_by_name_whatever_their_role() -> None:
+    said = [
+        Message(role="user", name="Mira", content="I failed my driving test on June 9", id="a", sent_at=START),
+        Message(role="assistant", name="Jo", content="My brother Anze got a job in Graz", id="b", sent_at=START),
+    ]
+    assert [(one.speaker, one.text) for one in statements(said)] == [
+        ("Mira", "I failed my driving test on June 9"), ("Jo", "My brother Anze got a job in Graz"),
+    ]  # fmt: skip
+
+
+# What is not
+
+
+@pytest.mark.parametrize("role", ["assistant", "system", "developer", "tool", "function"])
+def test_only_persons_state_facts(role: str) -> None:
+    assert not statements(talk((role, "My sister Carla lives in Porto since 2020.")))
+
+
+@pytest.mark.parametrize("source", ["document", "tool_external", "tool_internal", "model_inference"])
+def test_what_a_user_passes_on_is_nobody_s_statement(source: Any) -> None:
+    assert not statements(talk("My sister Carla lives in Porto since 2020.", source=source, trust=0.3))
+
+
+def test_what_a_tool_asked_is_not_answered() -> None:
+    assert all(" - " not in text for text in texts(talk(("tool", "Which city?"), "Porto, Portugal")))
+
+
+def test_the_trust_of_a_message_is_that_of_its_statement() -> None:
+    (found,) = statements(talk("My sister Carla lives in Porto since 2020.", trust=0.2))
+    assert found.trust == 0.2
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "hey, how's it going?", "ok thanks!", "lol", "good night, sleep well", "What's the capital of Australia?",
+        "can you help me write an email", "make it shorter please", "i think so", "hmm let me think", "that would be nice",
+        "no worries", "it's raining again",
+    ],
+)  # fmt: skip
+def test_small_talk_questions_and_requests_are_left_out(said: str) -> None:
+    assert not statements(talk(said))
+
+
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        "```\nmy sister Carla lives in Porto since 2020\n```",
+        "<memory ab12>\nKnown:\n- My sister Carla lives in Porto since 2020.\n</memory ab12>",
+        "<memory ab12>\n- My sister Carla lives in Porto since 2020.",
+        "[image: https://example.org/my-sister-Carla-in-Porto-2020.png]",
+        "my sister Carla lives in Porto since 2020 and " * 30,
+    ],
+)  # fmt: skip
+def test_code_quoted_memories_placeholders_and_text_without_an_end_are_no_prose(hidden: str) -> None:
+    assert texts(talk(f"I work at Acme in Lisbon.\n\n{hidden}")) == ["I work at Acme in Lisbon."]
+
+
+def test_messages_that_cannot_be_cited_are_left_out() -> None:
+    fact = "My sister Carla lives in Porto."
+    assert not statements(
+        [Message(role="user", content=fact, sent_at=START), Message(role="user", content=fact, id="a")]
+    )
+
+
+def test_of_a_very_long_message_no_sentence_is_cut() -> None:
+    fact = "My sister Carla lives in Porto since 2020. "
+    assert set(texts(talk(fact * 1_000))) == {fact.strip()}
+
+
+# Languages
+
+FACTS = {
+    "Spanish": ["Soy alérgica a los frutos secos.", "Vivo en Zaragoza desde enero.", "Mi cumpleaños es el 4 de mayo."],
+    "German": ["Ich bin allergisch gegen Haselnüsse.", "Ich wohne in Kassel.", "Mein Geburtstag ist am 4. Mai."],
+    "French": ["Je suis allergique aux noix.", "J'habite à Dijon depuis peu.", "Mon anniversaire est le 4 mai."],
+    "Portuguese": ["Sou alérgica a camarão.", "Moro em Curitiba desde janeiro.", "Meu aniversário é dia 4 de maio."],
+    "Chinese": ["我对海鲜过敏，吃了会起疹子。", "我住在青岛，离海边很近。", "我的生日是5月4日。"],
+    "Japanese": ["私はそばアレルギーがあります。", "私は仙台に住んでいます。", "誕生日は5月4日です。"],
+    "Hindi": ["मुझे दूध से एलर्जी है।", "मैं लखनऊ में रहता हूँ।", "मेरा जन्मदिन 4 मई को है।"],
+    "Arabic": ["عندي حساسية من الفول السوداني.", "أسكن في مدينة طنجة مع أختي.", "عيد ميلادي في 4 مايو."],
+    "Russian": ["У меня аллергия на клубнику.", "Я живу в Перми с родителями.", "Мой день рождения 4 мая."],
+}
+TALK = {
+    "Spanish": ["¡Hola! ¿Qué tal?", "jajaja", "vale, gracias"],
+    "German": ["Hallo!", "haha genau", "alles klar, danke"],
+    "French": ["Salut, ça va ?", "merci beaucoup !", "haha d'accord"],
+    "Portuguese": ["oi, tudo bem?", "kkkk", "muito obrigado!"],
+    "Chinese": ["你好！", "哈哈哈", "好的，谢谢"],
+    "Japanese": ["こんにちは", "元気ですか？", "なるほど"],
+    "Hindi": ["नमस्ते", "आप कैसे हैं?", "धन्यवाद"],
+    "Arabic": ["مرحبا", "كيف حالك؟", "شكرا جزيلا"],
+    "Russian": ["привет", "как дела?", "спасибо большое"],
+}
+
+
+@pytest.mark.parametrize("language", FACTS)
+def test_an_allergy_a_home_and_a_birthday_are_kept_in_any_language(language: str) -> None:
+    assert texts(talk(*FACTS[language])) == FACTS[language]
+
+
+@pytest.mark.parametrize("language", TALK)
+def test_greetings_are_small_talk_in_any_language(language: str) -> None:
+    assert not statements(talk(*TALK[language]))
+
+
+# What it is worth
+
+
+def test_worth_ranks_what_is_specific_before_what_is_not() -> None:
+    assert worth("My son Leo was born on 3 May 2021 in Ghent") > worth("I like that") > worth("ok cool")
+
+
+def test_worth_is_that_of_the_statement() -> None:
+    said = "My sister Carla lives in Porto."
+    assert [one.worth for one in statements(talk(said))] == [worth(said)]
+
+
+# Hostile input
+
+
+@pytest.mark.parametrize(
+    "piece",
+    [
+        "a",
+        "a b ",
+        "?",
+        "my ",
+        "<memory ",
+        "[image: ",
+        "```\n",
+        "\n",
+        "😀",
+        "。",
+        "ha",
+        "I live in Rome. ",
+        "- x\n",
+        "'",
+    ],
+)
+def test_long_hostile_text_takes_linear_time(piece: str) -> None:
+    said = talk(("assistant", "?" * 200_000), (piece * 200_000)[:200_000])
+    begun = time.process_time()
+    statements(said)
+    worth(said[1].content)
+    assert time.process_time() - begun < 2
+
+
+@pytest.mark.parametrize("said", ["", " \n", "😀🎉", "...", "?!", "\u200b", "'", "\x00", "¿", "-- - --"])
+def test_text_without_words_states_nothing(said: str) -> None:
+    assert not statements(talk(said))
+    assert worth(said) < 0.2
+
+
+def test_nothing_states_nothing() -> None:
+    assert statements([]) == []
