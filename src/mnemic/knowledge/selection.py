@@ -13,8 +13,6 @@ from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 
-# ruff: noqa: RUF001 - letters of many scripts look like others
-
 __all__ = ["Statement", "statements", "worth"]
 
 LONGEST = 800
