@@ -105,7 +105,11 @@ class KnowledgeWork(Protocol):
         ...
 
     def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """Ids of the memories that state something of these slots, in the order they were made; of very many, some hundred."""
+        """None: superseded by ``with_key``."""
+        ...
+
+    def with_key(self, user: str, key: str) -> list[str]:
+        """Ids of the memories with an exact key that are believed, in the order they were made."""
         ...
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:

@@ -10,9 +10,8 @@ import pytest
 
 from mnemic import errors
 from mnemic.protocols import Store
-from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, indexing
+from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message
 from mnemic.types import (
-    AddMemory,
     Archive,
     CatalogDelta,
     CatalogRows,
@@ -23,7 +22,6 @@ from mnemic.types import (
     MemoryRecord,
     PutLink,
     Restore,
-    Revise,
     Settle,
     Supersede,
 )
@@ -362,23 +360,18 @@ class BeliefPromises:
         assert _believed(store, at=micros) == ["Berlin"]
         assert store.verify().ok
 
-    def test_slots_find_what_states_the_same(self, store: Store) -> None:
-        def stating(content: str, *slots: str, **fields: Any) -> AddMemory:
-            change = add_memory(content, **fields)
-            return replace(change, indexing=replace(change.indexing, slots=slots))
-
+    def test_a_key_finds_its_memories(self, store: Store) -> None:
         store.apply("ana", [
-            stating("Lisbon", "ana home"), stating("both", "ana home", "ana pet"), stating("gone", "ana home"),
-            stating("elsewhere", "ana home", project="p"), Archive(id="gone"),
+            add_memory("at nine", id="nine", key="meetings.time"), add_memory("at ten", id="ten", key="meetings.time"),
+            add_memory("gone", id="gone", key="meetings.time"), add_memory("tea", id="tea", key="drinks"),
+            add_memory("at noon", id="noon", key="meetings.time", project="p"), Archive(id="gone"),
         ])  # fmt: skip
-        store.apply("bob", [stating("bob's", "ana home")])
-        find = store.knowledge.in_slots
-        assert find("ana", ["ana home"]) == ["Lisbon", "both", "elsewhere"]
-        assert find("ana", ["ana pet", "ana pet", "nothing"]) == ["both"]
-        assert find("ana", ["ana home", "ana pet"]) == ["Lisbon", "both", "elsewhere"]
-        assert find("nobody", ["ana home"]) == find("ana", []) == find("ana", ["ana%"]) == []
-        held = memory_of(store, "Lisbon")
-        revised = replace(held, content="Red", version=2)
-        store.apply("ana", [Revise(record=revised, indexing=replace(indexing(revised), slots=("ana colour",)))])
-        assert find("ana", ["ana home"]) == ["both", "elsewhere"]
-        assert find("ana", ["ana colour"]) == ["Lisbon"]
+        store.apply("bob", [add_memory("at one", key="meetings.time")])
+        find = store.knowledge.with_key
+        assert find("ana", "meetings.time") == ["nine", "ten", "noon"]
+        assert find("ana", "meetings") == find("nobody", "meetings.time") == []
+        store.apply("ana", [Supersede(id="nine", by="ten", at=None, reason="")])
+        assert find("ana", "meetings.time") == ["ten", "noon"]
+        record = store.get("ana", "ten").value
+        assert isinstance(record, MemoryRecord)
+        assert record.key == "meetings.time"

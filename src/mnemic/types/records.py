@@ -79,12 +79,13 @@ class MemoryRecord:
     ``salience`` is what it was worth when it was made; ``importance`` starts there and moves with use, feeling and time.
     ``said_at`` is when its source said it (``None``: when it was made). ``source_ids`` names the records it was made from.
     ``project`` is the level it lives at (``None``: the user's own). ``speaker`` is the name of who said it (``None``: the user,
-    or somebody without a name).
+    or somebody without a name). ``key`` is an exact key, such as ``meetings.time``, under which a later value replaces it.
     """
 
     id: str
     content: str
     speaker: str | None = None
+    key: str | None = None
     type: MemoryType = "semantic"
     status: Status = "short_term"
     category: str | None = None

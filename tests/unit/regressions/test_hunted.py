@@ -181,13 +181,3 @@ def test_a_name_is_no_template():
                 Message(role="user", name="Bob", content="You and I moved to your house; yours is nice.", session=f"s{n}"),
             ])  # fmt: skip
         assert memory.process().messages == 8
-
-
-def test_a_value_that_changes_all_the_time_is_compared_with_some_hundred():
-    with Memory(":memory:", embedder="hashing") as memory:
-        for n in range(130):
-            memory.remember(f"The API runs on port {n}.")
-        engine = memory._engine
-        slots = engine.store.knowledge.in_slots("default", ["api: run on port", "api: port"])
-        assert len(slots) <= 100
-        assert memory.search("Which port does the API run on?", k=1)[0].text == "The API runs on port 129."
