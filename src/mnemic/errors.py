@@ -15,6 +15,7 @@ Each message says what happened, why, and what to do about it::
     │   ├── StoreCorrupt                               the file is damaged or not ours
     │   ├── StoreClosed                                the handle was closed
     │   ├── SchemaTooNew                               written by a newer Mnemic
+    │   ├── SchemaTooOld                               written by a Mnemic before the first release
     │   ├── Conflict                                   somebody else changed it meanwhile; nothing was stored
     │   └── EmbeddingMismatch                          vectors of another model or dimension
     ├── EmbedderError                                  the embedder failed on this input
@@ -38,6 +39,7 @@ __all__ = [
     "MnemicError",
     "NotFound",
     "SchemaTooNew",
+    "SchemaTooOld",
     "StoreClosed",
     "StoreCorrupt",
     "StoreError",
@@ -103,6 +105,10 @@ class StoreClosed(StoreError):
 
 class SchemaTooNew(StoreError):
     """The record was written by a newer version of Mnemic."""
+
+
+class SchemaTooOld(StoreError):
+    """The record was written by a version of Mnemic before the first release; export it with that version."""
 
 
 class Conflict(StoreError):

@@ -193,7 +193,12 @@ class TestHealthy:
             known = re.findall(r"\[(\d+)\][^\n]*Ana drinks coffee", request.prompt)
             if not known:
                 return {"statements": [{"statement": "Ana drinks coffee at breakfast.", "messages": [1]}]}
-            fact = {"statement": "Ana drinks tea at breakfast.", "messages": [1], "change": "update", "known": int(known[0])}
+            fact = {
+                "statement": "Ana drinks tea at breakfast.",
+                "messages": [1],
+                "change": "update",
+                "known": int(known[0]),
+            }
             return {"statements": [fact]}
 
         memory = opened(ScriptedModel({**SCRIPT, "extract": changes}))

@@ -56,7 +56,9 @@ def writing(store, user):
 
     def slow(db):
         number = db.dialect.begin(db, user)
-        drawn = db.execute("INSERT INTO events(user, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,))
+        drawn = db.execute(
+            "INSERT INTO events(user_id, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,)
+        )
         drawn.fetchone()
         inside.set()
         assert go_on.wait(30)

@@ -65,15 +65,16 @@ class MnemicToolSpec(BaseToolSpec):
         it is a value of, such as 'meetings.time': the same key replaces the earlier value. category is one word for its kind,
         such as 'preference'; tags are words to find it by.
         """
-        options = {"key": key, "category": category, "tags": tags or ()}
-        return _stored(self._memory.remember(content, **options, source="model_inference"))
+        return _stored(
+            self._memory.remember(content, key=key, category=category, tags=tags or (), source="model_inference")
+        )
 
     async def aremember(
         self, content: str, key: str | None = None, category: str | None = None, tags: list[str] | None = None
     ) -> str:
         """See ``remember``."""
-        options = {"key": key, "category": category, "tags": tags or ()}
-        return _stored(await self._face.remember(content, **options, source="model_inference"))
+        receipt = self._face.remember(content, key=key, category=category, tags=tags or (), source="model_inference")
+        return _stored(await receipt)
 
     def recall(self, query: str, limit: int = 10) -> str:
         """Search what earlier conversations said and what was remembered.
