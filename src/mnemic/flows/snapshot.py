@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic import retrieval
 from mnemic.flows.engine import Engine, View
+from mnemic.indexes.beliefs import FOREVER
 from mnemic.indexes.catalog import KINDS, STATUSES
 from mnemic.types import MemoryRecord
 from mnemic.vectors import base_cosine, dot, eased
@@ -67,34 +68,37 @@ class Snapshot:
         self._ended: dict[str, datetime] = {}
         self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._engine.view(self._user)
-        self._here = np.empty(0, np.bool_)
+        self._live = self._over = np.empty(0, np.bool_)
         self.base = 0.0 if view is None else base_of(view)
         if view is None:
             return
         c = view.columns
-        self._here = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"])
-        self._here &= c.project == c.names.project.get(self._project)
-        self._here &= c.session == c.names.session.get(self._session)
+        here = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"])
+        here &= c.project == c.names.project.get(self._project)
+        here &= c.session == c.names.session.get(self._session)
+        ended = np.zeros(len(c), np.bool_)
+        ended[c.rows_of(c.beliefs.doc[c.beliefs.expired < FOREVER])] = True
+        self._live, self._over = here & ~ended, here & ended
 
     def near(self, vector: Vector | None, most: int) -> Neighbours:
-        """The memories most like one, the nearest first of what is stored and of what was just made.
+        """The believed memories most like one, as many that have ended, and as many of those just made, each the nearest first.
 
         Without a vector: those made last.
         """
         if vector is None:
             return [self._now(record) for record, _ in list(self._late.values())[-most:]], None
-        found = {record.id: (record, cosine) for record, cosine in self._stored_near(vector, most)}
-        found |= {record.id: (record, cosine) for record, cosine in self._late_near(vector, most)}
+        stored = [*self._stored_near(vector, self._live, most), *self._stored_near(vector, self._over, most)]
+        found = {record.id: (record, cosine) for record, cosine in (*stored, *self._late_near(vector, most))}
         records = [self._now(record) for record, _ in found.values()]
         return records, eased(np.array([cosine for _, cosine in found.values()], np.float64), self.base)
 
-    def _stored_near(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, float]]:
+    def _stored_near(self, vector: Vector, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
-        if view is None or view.vectors.dimension != len(vector) or not self._here.any():
+        if view is None or view.vectors.dimension != len(vector) or not among.any():
             return []
         cosines = view.vectors.cosines([vector], plain=True)
-        cosines.settle(self._here)
-        rows = retrieval.top(cosines.values, self._here, most, above=-1.0)
+        cosines.settle(among)
+        rows = retrieval.top(cosines.values, among, most, above=-1.0)
         docs = [int(doc) for doc in view.columns.doc[rows]]
         records = self._fetched(docs)
         return [

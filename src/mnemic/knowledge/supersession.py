@@ -83,6 +83,8 @@ _RELATIONS = {
     for term in content_terms(words)
 }
 """Verbs of the relations that have one value at a time, by their terms."""
+_PLACE = re.compile(r"\s+(?:back |over |away )?(?:in|to|into|from|is)\b", re.IGNORECASE)
+"""What follows a verb that tells of a home."""
 _SET = re.compile(r"\b(?:is|are|runs?|listens?|costs?|expires?)\b|[=:]", re.IGNORECASE)
 """What stands before the value of a thing."""
 
@@ -111,7 +113,9 @@ def _read(text: str) -> _Statement:
         word = match[0]
         for term in content_terms(word):
             kind = _kind(word, term, named)
-            term = term if kind else _RELATIONS.get(term, term)  # noqa: PLW2901 - one word for all of a relation
+            related = "" if kind else _RELATIONS.get(term, "")
+            if related == "@work" or (related and _PLACE.match(text, match.end())):
+                term = related  # noqa: PLW2901 - one word for all of a relation
             terms.add(term)
             if kind:
                 values[term], words[term] = kind, word
@@ -124,9 +128,9 @@ def _kind(word: str, term: str, named: set[str]) -> Kind | None:
         return "time"
     if _DAY.fullmatch(word) and (word[0].isupper() or word[0].isdigit() or len(word) > len("march")):
         return "day"
-    if any(char.isdigit() for char in word):
-        return "number"
-    return "name" if term in named else None
+    if term in named and word[0].isalpha():
+        return "name"
+    return "number" if any(char.isdigit() for char in word) else None
 
 
 def replaced_value(last: str, first: str) -> str:

@@ -46,7 +46,7 @@ def test_what_ends_or_changes_something_ends_nothing_else(memory, first, then):
         ("My dentist is Dr. Costa.", "My new dentist is Dr. Silva."),
         ("I drink coffee every day.", "I no longer drink coffee."),
         ("My new laptop is a ThinkPad.", "My new laptop is a MacBook."),
-        ("I switched my phone plan to Vodafone.", "I switched my phone plan to O2."),
+        ("I switched my phone plan to Vodafone.", "I switched my phone plan to Orange."),
     ],
 )
 def test_what_changes_is_ended(memory, first, then):
@@ -67,36 +67,6 @@ def test_what_changes_is_ended(memory, first, then):
 def test_an_exception_replaces_no_rule(memory, rule, exception):
     assert memory.remember(rule).outcome == memory.remember(exception).outcome == "stored"
     assert {record.content for record in memory.list()} == {rule, exception}
-
-
-@pytest.mark.parametrize(
-    ("text", "day"),
-    [
-        ("We are moving to Leipzig on 1 February.", None),
-        ("I start my new job on 2 January.", None),
-        ("I'll fly to Rome on 5 March.", None),
-        ("I'm getting married on 12 May.", None),
-        ("I moved to Oslo on 1 February.", datetime(2026, 2, 1, tzinfo=UTC)),
-        ("I got married on 12 May.", datetime(2026, 5, 12, tzinfo=UTC)),
-    ],
-)
-def test_a_plan_is_not_dated_into_the_past(memory, text, day):
-    told(memory, text)
-    (record,) = memory.list(include_expired=True)
-    assert record.valid_at == day
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("We don't deploy on Fridays.", "The user's team doesn't deploy on Fridays."),
-        ("We haven't migrated the users yet.", "The user's team hasn't migrated the users yet."),
-        ("I fly to Paris on 3 December.", "The user flies to Paris on 3 December."),
-        ("Our CDN is at https://cdn.acme.example.", "The user's CDN is at https://cdn.acme.example."),
-    ],
-)
-def test_statements_are_whole_english_sentences(memory, text, statement):
-    assert told(memory, text) == [statement]
 
 
 def test_a_session_starts_with_what_a_fact_leaves_out(memory):
