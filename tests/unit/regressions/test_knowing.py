@@ -30,7 +30,6 @@ def told(memory, *texts, at=DAY):
         ("I no longer eat pork.", "I no longer drink coffee."),
         ("My new laptop is a ThinkPad.", "My new phone is a Pixel."),
         ("My new dentist is Dr. Costa.", "My new hairdresser is Lola."),
-        ("I switched my phone plan to Vodafone.", "I switched my electricity plan to Eon."),
         ("I switched my bank to N26.", "I switched my insurance to Allianz."),
         ("I moved my savings to ING.", "I moved to Berlin."),
         ("The half marathon: I switched to the Leipzig one on 11 April 2027.", "Today I ran a half marathon in 1:58:10, my new best!"),
@@ -46,7 +45,6 @@ def test_what_ends_or_changes_something_ends_nothing_else(memory, first, then):
         ("My dentist is Dr. Costa.", "My new dentist is Dr. Silva."),
         ("I drink coffee every day.", "I no longer drink coffee."),
         ("My new laptop is a ThinkPad.", "My new laptop is a MacBook."),
-        ("I switched my phone plan to Vodafone.", "I switched my phone plan to Orange."),
     ],
 )
 def test_what_changes_is_ended(memory, first, then):
