@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         StoreUnavailable,
+        TooManyHits,
         UnknownArgument,
     )
     from mnemic.flows.idle import Idle, IdleTrigger
@@ -114,6 +115,7 @@ _HOME = {
         "StoreFull",
         "StoreReadOnly",
         "StoreUnavailable",
+        "TooManyHits",
         "UnknownArgument",
     ),
     "mnemic.flows.idle": ("Idle", "IdleTrigger"),
@@ -233,6 +235,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "TokenCounter",
+    "TooManyHits",
     "UnknownArgument",
     "Unset",
     "VerifyReport",

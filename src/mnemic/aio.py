@@ -229,17 +229,24 @@ class AsyncMemory:
     @overload
     async def forget(
         self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[False] = False,
-        reason: str = "",
+        dry_run: bool = False, reason: str = "",
     ) -> Receipts: ...  # fmt: skip
     @overload
     async def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True], reason: str = ""
-    ) -> Erasure: ...
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True],
+        dry_run: Literal[False] = False, reason: str = "",
+    ) -> Erasure: ...  # fmt: skip
+    @overload
     async def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False, reason: str = ""
-    ) -> Receipts | Erasure:
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
+        dry_run: Literal[True], reason: str = "",
+    ) -> Receipts: ...  # fmt: skip
+    async def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
+        dry_run: bool = False, reason: str = "",
+    ) -> Receipts | Erasure:  # fmt: skip
         """See ``Memory.forget``."""
-        return await self._run(self._memory.forget, description, ids=ids, hard=hard, reason=reason)
+        return await self._run(self._memory.forget, description, ids=ids, hard=hard, dry_run=dry_run, reason=reason)
 
     async def erase_user(self) -> Erasure:
         """See ``Memory.erase_user``."""

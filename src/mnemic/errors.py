@@ -4,7 +4,8 @@ Each message says what happened, why, and what to do about it::
 
     MnemicError
     ├── InvalidInput            (also ValueError)      the caller's value cannot be used
-    │   └── UnknownArgument     (also TypeError)       the method takes no argument of that name
+    │   ├── UnknownArgument     (also TypeError)       the method takes no argument of that name
+    │   └── TooManyHits                                a description takes too much to be erased unseen
     ├── NotFound                (also LookupError)     no such record for this user
     ├── ConfigurationError                             an argument of the handle is wrong
     │   └── MissingExtra        (also ImportError)     an optional package is not installed
@@ -46,6 +47,7 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "TooManyHits",
     "UnknownArgument",
 ]
 
@@ -60,6 +62,10 @@ class InvalidInput(MnemicError, ValueError):
 
 class UnknownArgument(InvalidInput, TypeError):
     """The method takes no argument of that name; nothing was done."""
+
+
+class TooManyHits(InvalidInput):
+    """A description takes more records than are erased without being seen first; nothing was erased."""
 
 
 class NotFound(MnemicError, LookupError):

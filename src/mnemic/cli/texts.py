@@ -181,11 +181,13 @@ examples:
   mnemic unlink mem_0f8f mem_77aa --type contradicts
 """,
     "forget": """\
-Take records out of every search and listing: those a description clearly means, or those that --id names. What only
-resembles the description is told and stays. Nothing is lost: mnemic restore brings it back. Exit code 1 when nothing went.
+Take records out of every search and listing: those that clearly bear on a description, by words or by meaning, or those
+that --id names. What only resembles the description, or says something else as well, is printed and stays. Nothing is lost:
+mnemic restore brings it back. --hard by a description erases 5 records at most. Exit code 1 when nothing went.
 
 examples:
   mnemic forget "my schedule preferences"
+  mnemic forget --dry-run "everything about Eva"    see what would go and what would stay
   mnemic forget --id mem_0f8f --id m17 --reason "said in jest"
   mnemic forget --hard --id m17                  erase it, and all that was made from it, for good
   mnemic forget --hard --everything --yes        erase all that the user has

@@ -12,6 +12,7 @@ __all__ = [
     "Content",
     "Depth",
     "Description",
+    "DryRun",
     "Ids",
     "Importance",
     "Kind",
@@ -62,7 +63,10 @@ Since: TypeAlias = Annotated[datetime | None, Field(description="Said at this ti
 Until: TypeAlias = Annotated[datetime | None, Field(description="Said before this time, ISO 8601.")]
 MaxTokens: TypeAlias = Annotated[int, Field(ge=1, le=100_000, description="The budget of the text.")]
 Description: TypeAlias = Annotated[
-    str | None, Field(description='What to forget, in words: "my schedule preferences".')
+    str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')
+]
+DryRun: TypeAlias = Annotated[
+    bool, Field(description="Only show what the description takes and what stays; nothing is changed.")
 ]
 Ids: TypeAlias = Annotated[
     list[str] | None, Field(max_length=1_000, description="The records themselves, by ids as other tools gave them.")

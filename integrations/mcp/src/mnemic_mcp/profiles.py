@@ -28,6 +28,7 @@ from mnemic_mcp.arguments import (
     Content,
     Depth,
     Description,
+    DryRun,
     Ids,
     Importance,
     Key,
@@ -62,8 +63,8 @@ REMEMBER = (
     "memory."
 )
 REMOVE = (
-    "Take out of every search what the user wants forgotten: by description, or by ids. Only what a description clearly "
-    "means goes; what resembles it is kept, and named, so that you can ask."
+    "Take out of every search what the user wants forgotten: by description, or by ids. Only what clearly bears on a "
+    "description goes; what resembles it is kept, and named, so that you can ask. With dry_run you see it before it goes."
 )
 MERGE = "Make what matters long-term, and keep once what is said twice."
 
@@ -128,8 +129,9 @@ def _consolidate(memory: AsyncMemory, name: str) -> Tool:
 
 
 def _forget(memory: AsyncMemory, name: str) -> Tool:
-    async def forget(description: Description = None, ids: Ids = None) -> Removed:
-        return actions.forgotten(await memory.forget(description, ids=ids or None))
+    async def forget(description: Description = None, ids: Ids = None, *, dry_run: DryRun = False) -> Removed:
+        receipts = await memory.forget(description, ids=ids or None, dry_run=dry_run)
+        return actions.forgotten(receipts, dry_run=dry_run)
 
     return Tool(name, forget, REMOVE, REMOVES)
 

@@ -128,21 +128,25 @@ def mnemic_toolset(
         return Recalled(evidence=result.evidence, found=[_line(hit) for hit in result])
 
     @toolset.tool
-    async def forget(ctx: RunContext[Any], description: str | None = None, ids: list[str] | None = None) -> str:
+    async def forget(
+        ctx: RunContext[Any], description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False
+    ) -> str:
         """Take out of every search what the user wants forgotten: by description, or by ids.
 
-        Only what a description clearly means goes; what resembles it is kept, and named, so that you can ask.
+        Only what clearly bears on a description goes; what resembles it is kept, and named, so that you can ask.
 
         Args:
             ctx: of the run.
             description: What to forget, in words, such as "my schedule preferences".
-            ids: The records themselves, by ids as recall gave them.
+            ids: The records themselves, by ids as recall or a dry run gave them.
+            dry_run: Only show what a description takes and what stays; nothing is changed.
         """
         handle = bound(face, scope, ctx)
         with _told():
-            receipts = await handle.forget(description, ids=ids or None)
+            receipts = await handle.forget(description, ids=ids or None, dry_run=dry_run)
         kept = [f"{receipt.id}: {receipt.reason}" for receipt in receipts.rejected]
-        return " ".join([f"{len(receipts) - len(kept)} forgotten.", *kept])
+        gone = [f"{receipt.id}: {receipt.reason}" for receipt in receipts if dry_run and receipt.changed]
+        return " ".join([f"{len(receipts) - len(kept)} {'would be ' * dry_run}forgotten.", *gone, *kept])
 
     del remember, recall, forget  # the toolset has them
     return toolset

@@ -15,6 +15,8 @@ __all__ = ["MnemicToolSpec"]
 
 MAX_TEXT = 2_000
 """Characters of one hit that a model is shown."""
+REASON = "asked for in a conversation"
+"""Why a record was forgotten, as its history tells it."""
 
 
 class MnemicToolSpec(BaseToolSpec):
@@ -88,16 +90,21 @@ class MnemicToolSpec(BaseToolSpec):
         """See ``recall``."""
         return _found(await self._face.search(query, k=min(limit, self._most)))
 
-    def forget(self, description: str | None = None, ids: list[str] | None = None) -> str:
-        """Take memories out of every later search: those a description clearly means, or those with ids that recall gave.
+    def forget(self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False) -> str:
+        """Take memories out of every later search: those that clearly bear on a description, or those with ids.
 
-        Use it only when the user asks for it, and say what was forgotten and what was not.
+        Use it only when the user asks for it, and say what was forgotten and what was not. With dry_run nothing is changed:
+        the answer shows what a description takes and what stays, and the ids can be given in a second call.
         """
-        return _gone(self._memory.forget(description, ids=ids or None, reason="asked for in a conversation"))
+        receipts = self._memory.forget(description, ids=ids or None, dry_run=dry_run, reason=REASON)
+        return _gone(receipts, dry_run=dry_run)
 
-    async def aforget(self, description: str | None = None, ids: list[str] | None = None) -> str:
+    async def aforget(
+        self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False
+    ) -> str:
         """See ``forget``."""
-        return _gone(await self._face.forget(description, ids=ids or None, reason="asked for in a conversation"))
+        receipts = await self._face.forget(description, ids=ids or None, dry_run=dry_run, reason=REASON)
+        return _gone(receipts, dry_run=dry_run)
 
 
 def _stored(receipt: Receipt) -> str:
@@ -121,6 +128,10 @@ def _found(result: SearchResult) -> str:
     return json.dumps({"evidence": result.evidence, "results": [_shown(hit) for hit in result]}, ensure_ascii=False)
 
 
-def _gone(receipts: Receipts) -> str:
-    lines = [f"{r.id}: {'forgotten' if r.changed else r.reason or r.outcome}" for r in receipts]
+def _gone(receipts: Receipts, *, dry_run: bool) -> str:
+    lines = [f"{r.id}: {_fate(r, dry_run=dry_run) if r.changed else r.reason or r.outcome}" for r in receipts]
     return "\n".join(lines) or "Nothing was found that this describes. Nothing was forgotten."
+
+
+def _fate(receipt: Receipt, *, dry_run: bool) -> str:
+    return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"
