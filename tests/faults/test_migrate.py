@@ -183,7 +183,10 @@ class TestSame:
         assert migrate(source, target).ok
         with opened(source) as left, opened(target) as right:
             assert unnumbered(right.history("f1")) == unnumbered(left.history("f1"))
-            more = [right.remember(f"New and rainy {n}", importance=0.8) for n in range(6)]
+            more = [
+                right.remember(f"New and rainy: {word}", importance=0.8)
+                for word in ("wool", "tin", "oak", "rye", "fog", "ink")
+            ]
             assert all(receipt.outcome == "stored" for receipt in more)
             done = right.consolidate()
             if done.id:

@@ -46,6 +46,9 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 _ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
 _CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
+_WITHDRAWN = re.compile(r"\W*(?:(?:ha){2,}\W+)?(?:(?:just |only )?(?:kidding|joking)|april fools|not really)\b", re.IGNORECASE)
+"""What takes back the sentence before it."""
+
 FIRST = frozenset(
     """i im my me we our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
     ben""".split()
@@ -174,7 +177,9 @@ def _matters(pieces: Sequence[str]) -> list[str]:
     for piece in pieces:
         if TALK.issuperset(_words(piece)):
             continue
-        if found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
+        if found and _WITHDRAWN.match(piece):
+            found.pop()
+        elif found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
             found[-1] += f" {piece}"
         else:
             found.append(piece)
@@ -213,6 +218,7 @@ def features(one: Candidate) -> dict[str, float]:
     opens = words[0] if words else ""
     tokens = text.split()
     size = _size(text)
+    standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     return {
         "size": math.log1p(size),
@@ -226,8 +232,9 @@ def features(one: Candidate) -> dict[str, float]:
         "this": float(not THIS.isdisjoint(known)),
         "opens_with_talk": float(opens in TALK),
         "hedge": float(not HEDGE.isdisjoint(known)),
-        "always": float(not ALWAYS.isdisjoint(known)),
-        "now": float(not NOW.isdisjoint(known) or any(one in text for one in NOW_WIDE)),
+        "always": float(not ALWAYS.isdisjoint(known) or standing),
+        "opens_always": float(opens in ALWAYS),
+        "now": float((not NOW.isdisjoint(known) and not standing) or any(one in text for one in NOW_WIDE)),
         "orders": float(opens in ORDERS),
         "code": float(bool(_CODE.search(text))),
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,

@@ -2,24 +2,25 @@
 
 __all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
 
-BIAS = -4.98
+BIAS = -4.91
 THRESHOLD = 0.48
 WEIGHTS = {
-    "size": 2.61,
-    "digit": 1.77,
-    "name": 1.58,
-    "uncased": 0.71,
-    "question": -1.85,
+    "size": 2.60,
+    "digit": 1.74,
+    "name": 1.54,
+    "uncased": 0.66,
+    "question": -1.88,
     "first": 0.43,
-    "opens_first": 0.75,
-    "second": -1.20,
-    "this": -1.43,
-    "opens_with_talk": -1.08,
-    "hedge": -1.04,
-    "always": 0.60,
-    "now": -0.91,
-    "orders": -1.44,
+    "opens_first": 0.81,
+    "second": -1.15,
+    "this": -1.49,
+    "opens_with_talk": -1.10,
+    "hedge": -1.08,
+    "always": 0.70,
+    "opens_always": 0.45,
+    "now": -1.00,
+    "orders": -1.49,
     "code": -0.53,
-    "comma": -1.00,
-    "answer": -0.51,
+    "comma": -1.02,
+    "answer": -0.53,
 }

@@ -82,7 +82,7 @@ class TestProcess:
 
 
 class TestConsolidate:
-    now = ("--min-age-hours", "0", "--importance-threshold", "0.6")
+    now = ("--min-age-hours", "0", "--importance-threshold", "0.8")
 
     def test_dry_run_changes_nothing(self, known):
         run = known("consolidate", *self.now, "--dry-run")
