@@ -207,8 +207,9 @@ class TestOwners:
     def test_erasing_in_one_handle_reaches_the_other(self, tmp_path):
         folder = tmp_path / "memory"
         with opened(folder, Chroma(exact_below=0)) as first, Memory(folder, user="ana", embedder="hashing") as second:
-            first.add_message("The password is xyzzy-4711", id="secret")
+            first.add_message("The zebra is called xyzzy-4711", id="secret")
             first.flush(process=False)
+            assert "chroma.sqlite3" in {path.name for path in files_with(folder, "xyzzy-4711")}
             assert "vector index" in second.forget(ids=["secret"], hard=True).purge.pending
             first.flush(process=False)
             assert files_with(folder, "xyzzy-4711") == []

@@ -297,16 +297,20 @@ class _Standing(_Fixtures):
     def test_nothing_of_what_is_erased_stays(self, opened: Callable[..., Memory], folder: Path) -> None:
         with closing(opened()) as memory:
             memory.add(said(20))
-            memory.add_message("The password of the vault is xyzzy-4711", id="secret")
+            memory.add_message("The zebra of the vault is called xyzzy-4711", id="secret")
             held = memory.remember("The vault opens with plugh-0815")
             settled(memory)
+            assert {text.split()[0] for text in self.traces(folder, ["xyzzy-4711", "plugh-0815"])} == {
+                "xyzzy-4711",
+                "plugh-0815",
+            }
             memory.update(held.id, content="The vault opens with nothing")
             settled(memory)
             for id_ in ("secret", held.id):
                 memory.forget(ids=[id_], hard=True)
-                assert id_ not in {hit.id for hit in memory.search("password of the vault", recipe="vector", k=30)}
+                assert id_ not in {hit.id for hit in memory.search("zebra of the vault", recipe="vector", k=30)}
             settled(memory)
-            assert set(named(memory, "The password of the vault", 50)) <= {f"m{n}" for n in range(20)}
+            assert set(named(memory, "The zebra of the vault", 50)) <= {f"m{n}" for n in range(20)}
             assert self.traces(folder, ["xyzzy-4711", "plugh-0815"]) == []
         assert self.traces(folder, ["xyzzy-4711", "plugh-0815"]) == []
         with closing(opened()) as memory:
@@ -319,13 +323,13 @@ class _Standing(_Fixtures):
     def test_erased_while_it_is_closed(self, opened: Callable[..., Memory], folder: Path) -> None:
         with closing(opened()) as memory:
             memory.add(said(20))
-            memory.add_message("The password of the vault is xyzzy-4711", id="secret")
+            memory.add_message("The zebra of the vault is called xyzzy-4711", id="secret")
             settled(memory)
         with Memory(folder, user="ana", embedder="hashing") as memory:
             assert memory.forget(ids=["secret"], hard=True).purge.pending == ""
         with closing(opened()) as memory:
             settled(memory)
-            assert "secret" not in named(memory, "The password of the vault", 50)
+            assert "secret" not in named(memory, "The zebra of the vault", 50)
         assert self.traces(folder, ["xyzzy-4711"]) == []
 
     def test_many_threads(self, memory: Memory) -> None:
