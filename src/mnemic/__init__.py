@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreReadOnly,
         StoreUnavailable,
+        TooManyHits,
         UnknownArgument,
     )
     from mnemic.flows.idle import Idle, IdleTrigger
@@ -112,6 +113,7 @@ _HOME = {
         "StoreFull",
         "StoreReadOnly",
         "StoreUnavailable",
+        "TooManyHits",
         "UnknownArgument",
     ),
     "mnemic.flows.idle": ("Idle", "IdleTrigger"),
@@ -230,6 +232,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "TokenCounter",
+    "TooManyHits",
     "UnknownArgument",
     "Unset",
     "VerifyReport",

@@ -170,11 +170,11 @@ def _candidates(engine: Engine, view: View, allowed: NDArray[np.bool_], request:
         term: rows[allowed[rows]] for term in request.terms for rows in [view.keyword.postings(view.columns, term)[0]]
     }
     weights = {term: idf(size, max(1, len(rows))) for term, rows in having.items()}
+    total = sum(weights.values())
     worth = np.zeros(len(view.columns), np.float32)
     for term, rows in having.items():
-        worth[rows] += weights[term]
-    rows = retrieval.top(worth, allowed, SHARING, above=0.0)
-    rows, close = _closest(engine, view, allowed, rows, request.text)
+        worth[rows] += weights[term] / total
+    rows, close = _closest(engine, view, allowed, worth, request.text)
     stored = engine.store.fetch(view.user, view.columns.doc[rows].tolist())
     held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
     rows, close = rows[held], close[held]
@@ -185,18 +185,19 @@ def _candidates(engine: Engine, view: View, allowed: NDArray[np.bool_], request:
     return _Candidates(
         records=records,
         close=close,
-        share=np.array(share, np.float32) / np.float32(sum(weights.values())),
+        share=np.array(share, np.float32) / np.float32(total),
         named=named,
         own=named & ~_of_another(engine, view, rows, request),
     )
 
 
-def _closest(engine: Engine, view: View, allowed: NDArray[np.bool_], rows: Rows, text: str) -> tuple[Rows, Floats]:
-    """Some rows and those nearest to a text, ascending, with their cosines above what is usual as a share of what is left to 1.
+def _closest(engine: Engine, view: View, allowed: NDArray[np.bool_], worth: Floats, text: str) -> tuple[Rows, Floats]:
+    """Rows that share words with a text or are near to it, with their cosines above what is usual, scaled to 0..1.
 
-    The usual cosine is the middle one of the nearest and of four records that have nothing to do with it, so that the first few
-    records of a user are not measured by each other alone.
+    Usual is the middle one of the nearest that do not have all the words, and of four records that have nothing to do with it:
+    the first few records of a user are not measured by each other alone.
     """
+    rows = retrieval.top(worth, allowed, SHARING, above=0.0)
     vector = engine.embed_query(text, view)
     if vector is None:
         rows = retrieval.ascending(len(view.columns), rows)
@@ -206,7 +207,8 @@ def _closest(engine: Engine, view: View, allowed: NDArray[np.bool_], rows: Rows,
     near = retrieval.top(cosines.values, allowed, NEAREST, above=-2.0)
     rows = retrieval.ascending(len(view.columns), rows, near)
     cosines.sharpen(rows)
-    usual = min(np.median(np.append(cosines.values[near], np.zeros(4, np.float32))), np.float32(0.99))
+    others = cosines.values[near[worth[near] < ALL - 1e-6]]
+    usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
     return rows, np.clip((cosines.values[rows] - usual) / (1 - usual), 0, 1).astype(np.float32)
 
 

@@ -144,6 +144,15 @@ class TestForget:
         assert "1 forgotten, 1 left" in run.err
         assert known("show", "r2", "--json").json["memory"]["status"] == "short_term"
 
+    def test_a_dry_run_changes_nothing(self, known):
+        run = known("forget", "--dry-run", "my schedule preferences")
+        assert (run.code, run.out) == (0, "would go   [p1]  Prefers morning meetings\n")
+        assert run.err == "mnemic: 1 would go, 0 would stay; nothing was changed.\n"
+        seen = known("forget", "--dry-run", "my schedule preferences", "--json").json
+        assert known("show", "p1", "--json").json["memory"]["status"] == "short_term"
+        assert known("forget", "my schedule preferences", "--json").json == seen
+        assert "--dry-run" in known("forget", "--dry-run", "--id", "p1").err
+
     def test_nothing_matches(self, known):
         run = known("forget", "quantum chromodynamics")
         assert (run.code, run.out, run.err) == (1, "", "mnemic: nothing matches; nothing went.\n")
