@@ -63,7 +63,7 @@ async def test_forgetting_by_description(memory, served, profile, name):
         seen = await call(name, description="my favourite tea", dry_run=True)
         assert (seen["removed"], seen["would_remove"]) == ([], [{"id": tea.id, "reason": "My favourite tea is Assam."}])
         gone = await call(name, description="my favourite tea", ids=[])
-        assert gone == {"removed": [tea.id]}
+        assert (gone["removed"], "would_remove" in gone) == ([tea.id], False)
         assert "ids" in await call.error(name)
         assert "ids" in await call.error(name, description="my favourite tea", ids=[port.id])
         assert "nothing in particular" in await call.error(name, description="everything")
