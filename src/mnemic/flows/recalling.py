@@ -220,7 +220,7 @@ def _result(engine: Engine, scope: Scope, ask: _Ask, view: View, found: _Found) 
     query, pool, first = ask.query, found.pool, found.first
     grade = retrieval.grade(pool, first.order, model=found.model, searched=int(np.count_nonzero(found.allowed)))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.behind.instead)))
-    if query.quality and query.recipe.quality:
+    if query.quality and query.recipe.quality and query.mood is None:
         order = latest_first(engine, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
     pages = itertools.chain([first], _further(view, found.question, found.standing.shown, pool.rows))

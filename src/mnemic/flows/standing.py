@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from mnemic import retrieval
 from mnemic.flows.engine import View
+from mnemic.flows.known import base_of
 from mnemic.flows.pooling import Question
+from mnemic.vectors import eased
 
 __all__ = ["Behind", "Standing", "current_first", "stand"]
 
@@ -27,6 +29,8 @@ BEARS = 0.25
 """Lowest cosine of a memory that bears on a query."""
 BESIDE = 0.1
 """How much nearer to a query a message is than a memory made of it, where the query is about something else in it."""
+ALL_OF_IT = 0.75
+"""Cosine, on the scale of the default embedder, of a memory and a message that says nothing else."""
 LIFT = 0.5
 """How far the cosine of evidence rises towards that of a nearer memory made from it; half is best on LoCoMo."""
 
@@ -111,9 +115,15 @@ class Standing:
         return [row] if self.shown[row] else self._evidence(view, np.array([row])).get(row, [])
 
     def _bears(self, view: View, question: Question, row: int, told: int) -> bool:
-        """Whether a question is about what a memory told, rather than about something else that its message says."""
+        """Whether a question is about what a memory told, rather than about something else that its message says.
+
+        A message that says nothing else is replaced however one asks.
+        """
         at = view.columns.rows_of([told])
         if question.cosines is None or not len(at) or int(at[0]) == row:
+            return True
+        both = np.asarray(view.vectors.of(np.array([row, at[0]], np.intp)), np.float64)
+        if eased(both[0] @ both[1], base_of(view)) >= ALL_OF_IT:
             return True
         question.cosines.sharpen(np.array([row, at[0]], np.intp))
         own, memory = question.cosines.values[[row, at[0]]].tolist()

@@ -9,7 +9,7 @@ apply, cosines and shared words decide. Nothing is hidden: hits only change plac
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from types import MappingProxyType
@@ -21,17 +21,17 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.vectors import dot
 
-__all__ = ["WEIGHTS", "Said", "features", "latest_first"]
+__all__ = ["WEIGHTS", "Said", "features", "latest_first", "ordered"]
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
 
 WEIGHTS: Mapping[str, float] = MappingProxyType({
-    "alike": 4.25, "near": 2.97, "behind": -2.51, "ahead": -0.74, "shared": -0.13, "common": -0.59, "numbers": 0.80,
-    "changed": 0.62, "changed_alike": 0.31, "unchanged_alike": -2.11, "unchanged_other": -1.33, "did": -0.54,
-    "did_common": 0.69, "contrast": -1.19, "another": -0.68, "kin": -3.03, "unowned": -0.46, "passing": -1.49, "past": -1.58,
-    "asked": -0.48, "people": -2.58, "people_alike": -4.63, "long": -2.24, "long_alike": -6.11, "long_near": 4.63,
-    "long_shared": 2.82, "long_changed": -0.95, "long_numbers": 1.77, "long_asked": 0.24, "bias": 0.04,
+    "alike": 4.28, "near": 2.93, "behind": -2.92, "shared": 0.91, "common": -0.55, "numbers": 0.86, "changed": 0.8,
+    "unchanged_alike": -2.3, "unchanged_other": -1.21, "did": -0.55, "did_common": 0.7, "contrast": -1.27,
+    "another": -1.84, "passing": -1.57, "another_shared": -2.92, "past": -1.61, "asked": -0.47, "people": -2.54,
+    "people_alike": -4.65, "long": -2.82, "long_alike": -5.99, "long_near": 5.31, "long_shared": 2.01,
+    "long_numbers": 1.59, "long_asked": 0.24, "bias": -0.39,
 })  # fmt: skip
 """What each feature of ``features`` weighs in the log odds that the later of two hits goes first.
 
@@ -69,7 +69,8 @@ _IS = re.compile(r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|no
 _WHO = re.compile(r"\b(?:who|whom|names?|called)\b", re.IGNORECASE)
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _OWNER = re.compile(r"([^\W\d_]+)['\u2019]s\s+(?=[a-z])|\b([^\W\d_]+s)['\u2019]\s")
-_OWN = re.compile(r"^\W*(?:\w+\W+)?(?:my|our)\s+(?:(?:old|new|best)\s+)?([a-z]+)")
+_OWN = re.compile(r"^\W*(?:\w+\W+)?(?:[Mm]y|[Oo]ur)\s+(?:(?:old|new|best)\s+)?([a-z]+)")
+_PRONOUNS = ("He", "She")
 _SUBJECT = re.compile(r"^\W*([A-Z][\w-]+)(?:['\u2019]s)?\s+[a-z]")
 
 
@@ -122,12 +123,16 @@ def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[
     """
     pairs, values = features(question, said, at_a_time=at_a_time)
     weights = np.array([WEIGHTS[name] for name in values], np.float32)
-    sums = dot(np.stack([*values.values()], axis=1), weights) if pairs else np.empty(0)
-    count = len(said.texts)
+    sums = dot(np.stack([*values.values()], axis=1), weights)
+    return ordered(len(said.texts), [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0])
+
+
+def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """So many places in a new order, given the pairs of an earlier and a later hit of which the later one goes first."""
     later = np.zeros((count, count), np.bool_)
-    for (old, new), sum_ in zip(pairs, sums.tolist(), strict=True):
-        later[new, old] = sum_ > 0
-    for middle in range(count):  # what came after a later one came after the earlier one as well
+    for old, new in pairs:
+        later[new, old] = True
+    for middle in range(count):  # what goes before a later one goes before the earlier one as well
         later |= later[:, [middle]] & later[[middle]]
     order: list[int] = []
     for place in range(count):
@@ -150,19 +155,19 @@ def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[lis
     unchanged, people = (1 - changed) * (1 - did), said.people[new].astype(np.float32)
     asked, shared = np.full(len(pairs), len(said.terms), np.float32), dot(said.held[old] & said.held[new], mass)
     found = {
-        "alike": alike, "near": cosines[new], "behind": best - cosines[new], "ahead": best - cosines[old], "shared": shared,
-        "common": common, "numbers": numbers, "changed": changed, "changed_alike": changed * alike,
-        "unchanged_alike": unchanged * alike, "unchanged_other": unchanged * text["other"], "did": did,
-        "did_common": did * common, **{name: text[name] for name in ("contrast", "another", "kin", "unowned", "passing")},
-        "past": np.full(len(pairs), past, np.float32), "asked": asked, "people": people, "people_alike": people * alike,
-        "long": long, "long_alike": long * alike, "long_near": long * cosines[old], "long_shared": long * shared,
-        "long_changed": long * changed, "long_numbers": long * numbers, "long_asked": long * asked,
-        "bias": np.ones(len(pairs), np.float32),
+        "alike": alike, "near": cosines[new], "behind": best - cosines[new], "shared": shared, "common": common,
+        "numbers": numbers, "changed": changed, "unchanged_alike": unchanged * alike,
+        "unchanged_other": unchanged * text["other"], "did": did, "did_common": did * common, "contrast": text["contrast"],
+        "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
+        "passing": text["passing"], "past": np.full(len(pairs), past, np.float32), "asked": asked,
+        "people": people, "people_alike": people * alike, "long": long, "long_alike": long * alike,
+        "long_near": long * cosines[old], "long_shared": long * shared, "long_numbers": long * numbers,
+        "long_asked": long * asked, "bias": np.ones(len(pairs), np.float32),
     }  # fmt: skip
     return pairs, found
 
 
-_OF_TEXTS = ("changed", "did", "long", "numbers", "common", "other", "contrast", "another", "kin", "unowned", "passing")
+_OF_TEXTS = ("changed", "did", "long", "numbers", "common", "other", "contrast", "another", "stranger", "passing")
 
 
 def _of_texts(question: str, said: Said, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
@@ -183,9 +188,8 @@ def _of_texts(question: str, said: Said, pairs: Sequence[tuple[int, int]]) -> di
             min(len((a.terms & b.terms) - asked), 2),
             bool(b.first) and b.first not in known,
             _contrast(heads, b, known),
-            _of_another(b.part, known, who=who),
-            bool((b.begins & _KIN) - known),
-            own and a.own and not b.own,
+            _of_another(b.part, known) or bool((b.begins & _KIN) - known),
+            (own and a.own and not b.own) or _begins_with_another(b.part, known, who=who),
             b.passing,
         )
     return dict(zip(_OF_TEXTS, rows.T, strict=True))
@@ -238,11 +242,17 @@ def _contrast(heads: dict[str, set[str]], other: _Read, known: frozenset[str]) -
     )
 
 
-def _of_another(part: str, known: frozenset[str], *, who: bool) -> bool:
-    """Whether a sentence begins with, or tells of something of, somebody who was not spoken of: Ben's dentist."""
+def _of_another(part: str, known: frozenset[str]) -> bool:
+    """Whether a sentence tells of something that belongs to another than was spoken of: Ben's dentist, my boss."""
     owners = [one or other for one, other in _OWNER.findall(part)]
     if own := _OWN.match(part):
         owners.append(own[1])
-    if not who and (subject := _SUBJECT.match(part)):
-        owners.append(subject[1])
     return any(terms and not known & {*terms} for terms in map(content_terms, owners))
+
+
+def _begins_with_another(part: str, known: frozenset[str], *, who: bool) -> bool:
+    """Whether a sentence begins with he or she, or with a name that was not spoken of and is not asked for."""
+    if (subject := _SUBJECT.match(part)) is None:
+        return False
+    terms = content_terms(subject[1])
+    return not who and not known & {*terms} if terms else subject[1] in _PRONOUNS
