@@ -2,8 +2,8 @@
 
 Sequences are generated from templates that stand in this file and in ``updates_wide``: one attribute takes 3 to 6 values, weeks
 apart, among other attributes of the same person, the same attribute of other people, and talk. Five families of templates: the
-rules were written with ``tuned``; the weights of ``extraction.contending`` were fitted on ``tuned``, ``held_out``, ``third`` and
-``fourth``; ``fifth`` was written before all this and is only measured.
+weights of ``retrieval.recency`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` was written before
+all this and is only measured.
 
     python -m benchmarks.quality.updates [--sequences 60] [--seed 0] [--via memory|rules] [--json OUT]
 
@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import reporting
-from benchmarks.quality.updates_shape import Attribute, words
-from benchmarks.quality.updates_wide import FIFTH, FOURTH
+from benchmarks.quality.updates_wide import FIFTH, FOURTH, Attribute, words
 from benchmarks.vectors import default_embedder
 from mnemic.types import Message
 

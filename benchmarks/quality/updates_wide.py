@@ -6,9 +6,30 @@ run once, when everything else was done.
 
 from __future__ import annotations
 
-from benchmarks.quality.updates_shape import Attribute, words
+from dataclasses import dataclass
 
-__all__ = ["FIFTH", "FOURTH"]
+__all__ = ["FIFTH", "FOURTH", "Attribute", "words"]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """What changes: its values, how it is first said, how a change is said, how it is asked, and how others say theirs.
+
+    ``{v}`` is the value, ``{o}`` the one before it.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    first: tuple[str, ...]
+    changes: tuple[str, ...]
+    questions: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+
+def words(text: str) -> tuple[str, ...]:
+    """The parts of a text that bars divide."""
+    return tuple(part.strip() for part in text.split("|"))
+
 
 FOURTH = (
     Attribute("leo's job", words("barista | paramedic | electrician | librarian | tour guide"),

@@ -15,8 +15,8 @@ from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.feeling import moods, strength
 from mnemic.flows.linked import nearby
-from mnemic.flows.newest import LOOKED_AT, newest_first
 from mnemic.flows.pooling import Question, asked, candidates, pooled
+from mnemic.flows.recency import latest_first
 from mnemic.flows.standing import Behind, Standing, current_first, stand
 from mnemic.indexes.vector import Cosines
 from mnemic.retrieval import Pool, hit_from
@@ -42,9 +42,6 @@ LINKED = 3.0
 
 READ = 1_000
 """Characters of a hit by which its language is told, and of a turn before the query that are read."""
-
-STATEMENT = 10
-"""Words up to which a turn is a plain statement, compared by what it says of whom; requests are longer and say many things."""
 
 RERANKED = 50
 """How many of the first hits a reranker reads, whatever k is."""
@@ -223,8 +220,9 @@ def _result(engine: Engine, scope: Scope, ask: _Ask, view: View, found: _Found) 
     query, pool, first = ask.query, found.pool, found.first
     grade = retrieval.grade(pool, first.order, model=found.model, searched=int(np.count_nonzero(found.allowed)))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.behind.instead)))
-    if query.quality and query.recipe.quality:
-        first = _newest_first(engine, view, query, pool, first)
+    if query.quality and query.recipe.quality and query.mood is None:
+        order = latest_first(engine, view, query, found.question.terms, pool, first.order, first.vectors)
+        first = replace(first, order=order)
     pages = itertools.chain([first], _further(view, found.question, found.standing.shown, pool.rows))
     hits = _hits(engine, scope.user, view, query, pages, found.behind)
     return SearchResult(hits, grade.evidence, grade.probability)
@@ -326,24 +324,6 @@ def _reranked(engine: Engine, view: View, text: str, ranked: _Ranked) -> _Ranked
     return replace(
         ranked, order=np.concatenate([again, order[RERANKED:]]), signals={**ranked.signals, "rerank": values}
     )
-
-
-def _newest_first(engine: Engine, view: View, query: Query, pool: Pool, ranked: _Ranked) -> _Ranked:
-    """The first hits with what was said last of the matter that is asked about before what was said of it earlier."""
-    order = ranked.order.copy()
-    places = np.arange(min(LOOKED_AT, len(order)))
-    if "echo" in ranked.signals:  # whoever asks the same again tells nothing newer
-        places = places[ranked.signals["echo"][order[places]] == 0]
-    first = order[places]
-    if not len(first):
-        return ranked
-    docs, vectors = ranked.docs[first].tolist(), ranked.vectors[first]
-    if pool.assisted[first].all() and np.median(pool.words[first]) > STATEMENT:
-        again = retrieval.latest_first(pool, first, ranked.scores[first], vectors)
-    else:
-        again = newest_first(engine, view, query, docs, vectors, ranked.signals["dense"][first].tolist())
-    order[places] = first[again]
-    return replace(ranked, order=order)
 
 
 @dataclass(slots=True)

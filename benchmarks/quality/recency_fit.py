@@ -1,0 +1,242 @@
+"""Fits the weights of ``mnemic.retrieval.recency`` and prints them as the module has them, with how they do on what is held out.
+
+    python -m benchmarks.quality.recency_fit --stories FILE [FILE ...] --locomo FILE --agents FILE
+
+Each question gives the pairs of an earlier and a later hit among its first ones. The later one should go first where it holds
+the value that holds now (stories in the shape of ``values_that_change.json``, the families ``tuned``, ``held_out``, ``third``
+and ``fourth`` of the benchmark of updates, BEAM's questions on updated values); it should stay where the earlier one answers, or
+neither does (also the other questions of BEAM, and those of LoCoMo). ``fifth`` is never read. Held out: five folds by story,
+attribute or conversation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from benchmarks import reporting
+from benchmarks.conversations import lines, load
+from benchmarks.quality import talk, updates
+from benchmarks.quality.updating import between
+from benchmarks.vectors import default_embedder
+from mnemic import Memory, retrieval
+from mnemic.retrieval import recency
+
+FAMILIES = ("tuned", "held_out", "third", "fourth")
+SEQUENCES = 2
+"""Of each attribute of a family."""
+FOLDS, RIDGE = 5, 1.0
+MASS = {"stories": (1000, 1000), "families": (1500, 1500), "locomo": (300, 300), "beam": (300, 1200)}
+"""What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
+
+Label = Callable[[str, str], float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question with its pairs: what is read of them, and which should change places (NaN: either will do).
+
+    ``wanted`` are the places of what should come first, ``others`` of what should not come before it.
+    """
+
+    source: str
+    group: str
+    count: int
+    pairs: Sequence[tuple[int, int]]
+    rows: np.ndarray
+    answers: np.ndarray
+    wanted: frozenset[int] = field(default=frozenset())
+    others: frozenset[int] = field(default=frozenset())
+
+
+def seen(
+    memory: Any, question: str, source: tuple[str, str], label: Label, wanted: Any, others: Any, **when: Any
+) -> list[Asked]:
+    """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
+    with mock.patch.object(
+        retrieval, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]
+    ) as spy:
+        hits = memory.search(question, k=20, **when)
+    if not spy.called:
+        return []
+    said = spy.call_args.args[1]
+    ids = {hit.text: hit.id for hit in reversed(hits)}
+    names = [ids.get(text, "") for text in said.texts]
+    pairs, values = recency.features(*spy.call_args.args, **spy.call_args.kwargs)
+    if not pairs:
+        return []
+    told = [label(names[old], names[new]) for old, new in pairs]
+    places = [frozenset(n for n, name in enumerate(names) if name in some) for some in (wanted, others)]
+    rows, answers = (
+        np.stack([values[name] for name in recency.WEIGHTS], axis=1),
+        np.array([np.nan if one is None else one for one in told]),
+    )
+    return [Asked(*source, len(names), pairs, rows, answers, *places)]
+
+
+def of_stories(file: Path, embedder: Any) -> Iterator[Asked]:
+    """An ended value makes way for the one that holds now, and this for nothing."""
+    for story in json.loads(file.read_text(encoding="utf-8")):
+        after = talk.moment(max(m["date"] for m in story["messages"])) + timedelta(days=1)
+        with talk.opened(embedder) as memory:
+            memory.add(talk.told(story))
+            for question in story["questions"]:
+                current, ended = {*question["current"]}, {*question["earlier"]} & {*story["ended"]}
+
+                def label(old: str, new: str, current: Any = current, ended: Any = ended) -> float | None:
+                    return 0.0 if old in current else 1.0 if old in ended and new in current else None
+
+                at = question["at"] and talk.moment(question["at"])
+                when = {"now": at, "at": at} if at else {"now": after}
+                yield from seen(
+                    memory,
+                    question["question"],
+                    ("stories", story["id"]),
+                    label,
+                    current,
+                    {*question["earlier"]},
+                    **when,
+                )
+
+
+def of_family(family: str, embedder: Any) -> Iterator[Asked]:
+    """A value makes way for a later value, and for nothing else."""
+    for sequence in updates.sequences(family, len(updates.FAMILIES[family]) * SEQUENCES, 0):
+        values = {step.message.id: step.value for step in sequence.steps}
+
+        def label(old: str, new: str, values: Any = values) -> float | None:
+            return None if values.get(old) is None else float(values.get(new) is not None)
+
+        with Memory(":memory:", user="one", embedder=embedder, secrets="allow") as memory:
+            memory.add(step.message for step in sequence.steps)
+            now = sequence.steps[-1].message.sent_at + timedelta(days=3)
+            for at in (None, *between(sequence)):
+                value = sequence.changes[-1][1] if at is None else sequence.at(at)
+                wanted = {id_ for id_, held in values.items() if held == value}
+                source = ("families", sequence.attribute)
+                yield from seen(memory, sequence.question, source, label, wanted, {*values} - wanted, now=now, at=at)
+
+
+def evidence(gold: set[str], original: set[str], updated: set[str]) -> Label:
+    """An original makes way for its update, and nothing makes way for what is no evidence."""
+
+    def label(old: str, new: str) -> float | None:
+        if old in original and new in updated - original:
+            return 1.0
+        return 0.0 if gold and new not in gold else None
+
+    return label
+
+
+def of_locomo(file: Path, embedder: Any) -> Iterator[Asked]:
+    for conversation in load(file):
+        with tempfile.TemporaryDirectory() as folder, Memory(folder, embedder=embedder, durability="NORMAL") as memory:
+            memory.add(conversation.messages)
+            for question in conversation.questions:
+                label = evidence({*question.gold}, set(), set())
+                source = ("locomo", conversation.name)
+                yield from seen(memory, question.text, source, label, (), (), now=conversation.asked_at)
+
+
+def of_agents(file: Path, embedder: Any) -> Iterator[Asked]:
+    """BEAM: its questions are asked at the end."""
+    conversations = {conversation.name: conversation for conversation in load(file)}
+    for sample in lines(file):
+        name = sample["id"]
+        if not name.startswith("beam"):
+            continue
+        with tempfile.TemporaryDirectory() as folder, Memory(folder, embedder=embedder, durability="NORMAL") as memory:
+            memory.add(conversations[name].messages)
+            for question in sample["questions"]:
+                gold, original, updated = (
+                    {f"{name}:{id_}" for id_ in question[key]} for key in ("evidence", "original", "updated")
+                )
+                label, now = evidence(gold, original, updated), conversations[name].asked_at
+                yield from seen(memory, question["question"], ("beam", name), label, updated, original, now=now)
+
+
+def fitted(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, float]:
+    """Weights of a logistic regression with a ridge on standardised columns, by Newton's method."""
+    rows = np.vstack([one.rows for one in asked])[:, :-1].astype(float)  # the last column is the bias
+    answers = np.concatenate([one.answers for one in asked])
+    sources = np.repeat([one.source for one in asked], [len(one.answers) for one in asked])
+    told = ~np.isnan(answers)
+    rows, answers, sources = rows[told], answers[told], sources[told]
+    weights = np.zeros(len(answers))
+    for source, (goes, stays) in MASS.items():
+        for answer, mass in ((1.0, goes / 2), (0.0, stays / 2)):
+            these = (sources == source) & (answers == answer)
+            weights[these] = mass / max(these.sum(), 1)
+    mean, spread = rows.mean(0), rows.std(0) + 1e-6
+    design = np.hstack([(rows - mean) / spread, np.ones((len(rows), 1))])
+    ridge = np.append(np.full(rows.shape[1], RIDGE), 1e-6)
+    found = np.zeros(design.shape[1])
+    for _ in range(25):
+        likely = 1 / (1 + np.exp(-np.clip(design @ found, -30, 30)))
+        slope = design.T @ (weights * (likely - answers)) + ridge * found
+        bend = (design * (weights * likely * (1 - likely))[:, None]).T @ design + np.diag(ridge)
+        found -= np.linalg.solve(bend, slope)
+    scaled = found[:-1] / spread
+    values = [*scaled, found[-1] - scaled @ mean]
+    return {name: round(float(value), 2) for name, value in zip(names, values, strict=True)}
+
+
+def right(one: Asked, weights: Mapping[str, float]) -> float | None:
+    """Whether the first of what is wanted and of the others is wanted; None where none is there."""
+    sums = one.rows @ np.array([*weights.values()])
+    order = recency.ordered(one.count, [pair for pair, sum_ in zip(one.pairs, sums.tolist(), strict=True) if sum_ > 0])
+    first = next((place for place in order if place in one.wanted | one.others), None)
+    return None if first is None or not one.wanted else float(first in one.wanted)
+
+
+def held_out(asked: Sequence[Asked], names: Sequence[str]) -> dict[str, list[float]]:
+    """By source, whether each question has what is wanted first, with weights that its story or conversation had no part in."""
+    groups = sorted({(one.source, one.group) for one in asked})
+    fold = {group: number % FOLDS for number, group in enumerate(groups)}
+    found: dict[str, list[float]] = defaultdict(list)
+    for number in range(FOLDS):
+        weights = fitted([one for one in asked if fold[one.source, one.group] != number], names)
+        for one in asked:
+            if fold[one.source, one.group] == number and (value := right(one, weights)) is not None:
+                found[one.source].append(value)
+    return found
+
+
+def main(given: Sequence[str]) -> None:
+    """Fit and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.recency_fit", description=__doc__)
+    parser.add_argument("--stories", type=Path, nargs="+", required=True)
+    parser.add_argument("--locomo", type=Path, required=True)
+    parser.add_argument("--agents", type=Path, required=True)
+    parser.add_argument(
+        "--vectors-cache", type=Path, help="file that keeps vectors between runs; default: cache folder"
+    )
+    options = parser.parse_args(given)
+    embedder = default_embedder(options.vectors_cache)
+    asked = [one for file in options.stories for one in of_stories(file, embedder)]
+    asked += [one for family in FAMILIES for one in of_family(family, embedder)]
+    asked += [*of_locomo(options.locomo, embedder), *of_agents(options.agents, embedder)]
+    embedder.close()
+    names = [*recency.WEIGHTS]
+    weights = fitted(asked, names)
+    for file in (*options.stories, options.locomo, options.agents):
+        print(f"# {file.name} {reporting.sha256(file)}")
+    for source, values in held_out(asked, names).items():
+        print(f"# held out, {source}: {len(values)} questions, {float(np.mean(values)):.1%} right")
+    print("\n".join(textwrap.wrap(", ".join(f'"{name}": {value}' for name, value in weights.items()) + ",", 116)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

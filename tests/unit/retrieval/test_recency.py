@@ -1,0 +1,107 @@
+import numpy as np
+import pytest
+
+from mnemic.retrieval import Said, latest_first
+from mnemic.retrieval.recency import WEIGHTS, features, ordered
+from mnemic.text.terms import content_terms, query_terms
+from mnemic.vectors import base_cosine, eased
+
+
+def said(question, *lines, alike=0.6, cosine=0.6, people=False):
+    """Hits in this order, each said after the one before it."""
+    terms = query_terms(question)
+    count = len(lines)
+    return Said(
+        texts=lines,
+        times=np.arange(count),
+        cosines=np.array([cosine - n / 50 for n in range(count)], np.float32),
+        alike=np.full((count, count), alike, np.float32) + np.float32(1 - alike) * np.eye(count, dtype=np.float32),
+        terms=terms,
+        held=np.array([[term in content_terms(line) for term in terms] for line in lines]),
+        idf=np.ones(len(terms), np.float32),
+        people=np.full(count, people),
+    )
+
+
+def asked(question, *lines, at_a_time=False, **given):
+    return latest_first(question, said(question, *lines, **given), at_a_time=at_a_time)
+
+
+def test_what_was_said_last_of_one_matter_is_first():
+    lines = ("The alarm code is 4711.", "The alarm code is 9023 now.", "We changed the alarm code to 3358.")
+    assert asked("What is the alarm code?", *lines, alike=0.8) == [2, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("question", "before", "after"),
+    [
+        (
+            "Which sport does Teo play?",
+            "My son Teo has football on Wednesdays.",
+            "Teo switched from football to basketball",
+        ),
+        ("Wo wohne ich?", "Ich wohne in Köln.", "Ich wohne in Bonn."),
+        ("我住在哪里？", "我住在北京。", "我住在上海。"),
+        ("What is our budget?", "Our budget is 900 euros.", "Our budget is 1200 euros."),
+    ],
+)
+def test_a_later_value_comes_first(question, before, after):
+    assert asked(question, before, after, alike=0.8) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("question", "own", "other"),
+    [
+        ("Who is my dentist?", "My dentist is Dr. Haas.", "Ben's dentist is Dr. Silva."),
+        ("Where do I work?", "I work at Otto.", "My brother works at Siemens."),
+        ("What does the Pro plan cost?", "The Pro plan costs 15 euros.", "The Basic plan costs 9 euros."),
+        ("Where do I live?", "I live in Hamburg.", "I might move to Lisbon some day."),
+        ("Which editor do we use?", "We use Vim.", "Should we use Emacs?"),
+    ],
+)
+def test_others_and_what_is_only_considered_stay_behind(question, own, other):
+    assert asked(question, own, other, alike=0.3, cosine=0.4) == [0, 1]
+
+
+def test_what_has_nothing_in_common_keeps_its_place():
+    lines = ("What a lovely day!", "Thanks, that helps.", "Did you see the match?")
+    assert asked("Who is my dentist?", *lines, alike=0.1, cosine=0.1) == [0, 1, 2]
+    assert asked("Who is my dentist?", *lines[:1]) == [0]
+
+
+def test_the_order_stays_where_the_past_is_asked_for_unless_it_is_asked_as_of_then():
+    lines = ("The parking space costs 90 euros.", "The parking space costs 70 euros.")
+    question = "What was the price of parking last year?"
+    assert asked(question, *lines, alike=0.5) == [0, 1]
+    assert asked(question, *lines, alike=0.5, at_a_time=True) == [1, 0]
+
+
+def test_people_who_talk_with_each_other_are_left_in_order():
+    lines = ("I live in Rome.", "I live in Oslo now.")
+    assert asked("Where does Ana live?", *lines) == [1, 0]
+    assert asked("Where does Ana live?", *lines, people=True) == [0, 1]
+
+
+def test_a_long_request_is_read_where_it_answers():
+    talk = "Here is some code that I would like you to look at, it sorts the rows of a table by their dates. " * 4
+    question = "What is the response time of the dashboard?"
+    pairs, values = features(question, said(question, talk, f"{talk}The response time of the dashboard is 250 ms."))
+    assert pairs == [(0, 1)]
+    assert values["long"].tolist() == [1.0]
+    assert set(values) == set(WEIGHTS)
+
+
+def test_order_goes_from_one_to_the_next():
+    assert ordered(3, [(0, 2), (2, 1)]) == [1, 2, 0]
+    assert ordered(3, []) == [0, 1, 2]
+
+
+def test_cosines_of_an_embedder_that_holds_all_texts_alike():
+    plain = np.eye(8, 16, dtype=np.float32)
+    squeezed = np.hstack([plain * np.sqrt(0.3), np.full((8, 1), np.sqrt(0.7))])
+    assert base_cosine(plain) == pytest.approx(0.15)
+    assert base_cosine(squeezed) == pytest.approx(0.7, abs=0.01)
+    assert base_cosine(plain[:3]) == base_cosine(np.zeros((9, 4))) == pytest.approx(0.15)
+    found = eased(np.array([1.0, 0.7, 0.85]), 0.7)
+    assert found == pytest.approx([1.0, 0.15, 0.575])
+    assert eased(np.array([0.4]), 0.1) == pytest.approx([0.4])
