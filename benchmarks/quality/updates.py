@@ -2,12 +2,9 @@
 
 Sequences are generated from templates that stand in this file and in ``updates_wide``: one attribute takes 3 to 6 values, weeks
 apart, among other attributes of the same person, the same attribute of other people, and talk. Five families of templates: the
-weights of ``retrieval.recency`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` was written before
-all this and is only measured.
+weights of ``retrieval.recency`` were fitted on ``tuned``, ``held_out``, ``third`` and ``fourth``; ``fifth`` is only measured.
 
-    python -m benchmarks.quality.updates [--sequences 60] [--seed 0] [--via memory|rules] [--json OUT]
-
-``--via rules`` asks the resolver alone, without a store, statements or ranking: what it closes and what it leaves open.
+    python -m benchmarks.quality.updates [--sequences 60] [--seed 0] [--json OUT]
 """
 
 from __future__ import annotations
@@ -34,11 +31,6 @@ DEFINITIONS = {
     "past": "share of the questions at=<a day between two changes> where hit 1 comes from a message with the value of that day",
     "lost": "values that are in no memory and no message any more",
     "unfound": "values that search(include_expired=True, k=50) does not show",
-    "rules.current_open": "share of the sequences where the newest value is open after everything was resolved",
-    "rules.old_closed": "of all outdated values, the share that was closed",
-    "rules.clean": "share of the sequences where the newest value is open and no older one is",
-    "rules.shuffled_clean": "the same, the messages of a sequence resolved in a random order with their own times",
-    "rules.wrongly_closed": "distractors that were closed, of all distractors",
     "interval": "95 %, from 2,000 resamples of the sequences",
 }
 BARS = {"current": 90.0, "past": 85.0, "lost": 0}
@@ -554,7 +546,6 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.updates", description=__doc__)
     parser.add_argument("--sequences", type=int, default=60, help="of each family")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--via", choices=("memory", "rules"), default="memory")
     parser.add_argument("--family", choices=tuple(FAMILIES), action="append", help="default: all")
     parser.add_argument("--show", action="store_true", help="print what failed")
     parser.add_argument("--json", type=Path)
@@ -563,12 +554,11 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     figures: dict[str, Any] = {}
     for family in options.family or FAMILIES:
         made = sequences(family, options.sequences, options.seed)
-        ask = updating.by_memory if options.via == "memory" else updating.by_rules
-        figures[family] = ask(made, embedder, show=options.show)
+        figures[family] = updating.by_memory(made, embedder, show=options.show)
     embedder.close()
     result = reporting.document(
         "quality.updates", given, data={"generated": "benchmarks/quality/updates.py", "sha256": reporting.sha256(Path(__file__))},
-        settings={"sequences": options.sequences, "seed": options.seed, "via": options.via}, definitions=DEFINITIONS,
+        settings={"sequences": options.sequences, "seed": options.seed}, definitions=DEFINITIONS,
         bars=BARS, figures=figures,
     )  # fmt: skip
     for family, found in figures.items():

@@ -1,4 +1,4 @@
-"""Two more families of templates for ``updates``, in a wide range of styles.
+"""What a template of ``updates`` is made of, and two more families of them, in a wide range of styles.
 
 They were written before the rules they measure. ``fourth`` was looked at in numbers only, never in what failed; ``fifth`` was
 run once, when everything else was done.

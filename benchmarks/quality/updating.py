@@ -1,25 +1,19 @@
-"""Running the sequences of ``updates``: through the public API, or through the resolver alone."""
+"""Running the sequences of ``updates`` through the public API."""
 
 from __future__ import annotations
 
-import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from benchmarks.quality.updates import START, Sequence_, Step
-from mnemic.extraction.resolving import resolve
-from mnemic.extraction.statements import statements
-from mnemic.types import Hit, MemoryRecord
+from benchmarks.quality.updates import Sequence_
+from mnemic.types import Hit
 
-__all__ = ["between", "by_memory", "by_rules"]
-
-NEIGHBOURS = 10
+__all__ = ["between", "by_memory"]
 
 
 def interval(values: Sequence[float]) -> list[float]:
@@ -30,9 +24,6 @@ def interval(values: Sequence[float]) -> list[float]:
 
 def share(values: Sequence[float]) -> float | None:
     return round(100 * float(np.mean(values)), 1) if len(values) else None
-
-
-# Through the public API
 
 
 def right(hit: Hit | None, value: str, sequence: Sequence_) -> bool:
@@ -101,97 +92,3 @@ def _at(memory: Any, sequence: Sequence_, moment: datetime, *, show: bool) -> fl
             f"[{moment:%d %b}] {sequence.attribute}: {sequence.question} wants {value}, gives {first.text if first else None!r}"
         )
     return float(found)
-
-
-# Through the resolver alone
-
-
-@dataclass(slots=True)
-class _Held:
-    """What has been resolved so far: records, their vectors, and the step each comes from."""
-
-    records: list[MemoryRecord]
-    vectors: list[np.ndarray]
-    steps: list[Step]
-
-
-def _resolved(steps: Sequence[Step], vectors: np.ndarray, *, show: bool = False) -> _Held:
-    held = _Held([], [], [])
-    for at, step in enumerate(steps):
-        _store(held, step, vectors[at], show=show)
-    return held
-
-
-def _store(held: _Held, step: Step, vector: np.ndarray, *, show: bool) -> None:
-    """Resolve one message against its nearest neighbours, and do what the resolver says."""
-    said = step.message.sent_at or START
-    near = np.argsort(-(np.stack(held.vectors) @ vector))[:NEIGHBOURS] if held.vectors else []
-    known = [held.records[n] for n in near]
-    found = resolve(
-        step.message.content, said, vector, known, np.stack([held.vectors[n] for n in near]) if known else None
-    )
-    if show and found.outcome != "new":
-        print(f"    {found.outcome} {step.message.content!r}: {found.reason}")
-    places = {record.id: n for n, record in enumerate(held.records)}
-    if found.outcome == "duplicate":
-        for id_ in found.of:  # said again: it was true until now at least
-            record = held.records[places[id_]]
-            if record.valid_at is not None and record.valid_at < said:
-                held.records[places[id_]] = replace(record, valid_at=said)
-        return
-    if found.outcome == "update":
-        for id_ in found.of:
-            held.records[places[id_]] = replace(held.records[places[id_]], invalid_at=said, expired_at=said)
-    closed = said if found.outcome == "outdated" else None
-    held.records.append(
-        MemoryRecord(id=f"r{len(held.records)}", content=step.message.content, valid_at=said, created_at=said, updated_at=said,
-                     expired_at=closed, source_ids=(step.message.id or "",))
-    )  # fmt: skip
-    held.vectors.append(vector)
-    held.steps.append(step)
-
-
-def told(step: Step) -> Step:
-    """The step with the statement that is made of its message; as it was said when none is."""
-    made = statements([step.message])
-    return replace(step, message=replace(step.message, content=made[0].text)) if made else step
-
-
-def by_rules(made: Sequence[Sequence_], embedder: Any, *, show: bool = False) -> dict[str, Any]:
-    """The figures of the resolver alone: what it closed and what it left open."""
-    open_, clean, shuffled, closed, wrong = [], [], [], [], []
-    by_name: dict[str, list[float]] = defaultdict(list)
-    for number, sequence in enumerate(made):
-        steps = [told(step) for step in sequence.steps if step.message.role == "user"]
-        vectors = embedder.embed([step.message.content for step in steps])
-        held = _resolved(steps, vectors)
-        value = sequence.changes[-1][1]
-        live = [s.value for r, s in zip(held.records, held.steps, strict=True) if r.expired_at is None and s.value]
-        open_.append(float(value in live))
-        clean.append(float(value in live and set(live) == {value}))
-        by_name[sequence.attribute].append(clean[-1])
-        old = [
-            r.expired_at is not None
-            for r, s in zip(held.records, held.steps, strict=True)
-            if s.value and s.value != value
-        ]
-        closed += [float(each) for each in old]
-        wrong += [
-            float(r.expired_at is not None) for r, s in zip(held.records, held.steps, strict=True) if s.value is None
-        ]
-        if show and (
-            not clean[-1]
-            or any(r.expired_at and s.value is None for r, s in zip(held.records, held.steps, strict=True))
-        ):
-            print(f"[{sequence.attribute}] wants {value}, open: "
-                  f"{[r.content for r, s in zip(held.records, held.steps, strict=True) if r.expired_at is None and s.value]}")  # fmt: skip
-            _resolved(steps, vectors, show=True)
-        order = random.Random(number).sample(range(len(steps)), len(steps))
-        mixed = _resolved([steps[n] for n in order], vectors[order])
-        live = [s.value for r, s in zip(mixed.records, mixed.steps, strict=True) if r.expired_at is None and s.value]
-        shuffled.append(float(set(live) == {value}))
-    return {
-        "sequences": len(made), "rules.current_open": share(open_), "rules.old_closed": share(closed), "rules.clean": share(clean),
-        "rules.clean_interval": interval(clean), "rules.shuffled_clean": share(shuffled), "rules.wrongly_closed": share(wrong),
-        "by_attribute": {name: share(found) for name, found in by_name.items()},
-    }  # fmt: skip

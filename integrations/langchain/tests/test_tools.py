@@ -112,7 +112,6 @@ def test_no_model_sees_the_scope(memory: Memory) -> None:
             "query",
             "limit",
             "ids",
-            "dry_run",
             "description",
         }
         assert not {"runtime", "user", "scope", "project"} & set(json.dumps(schema).split('"'))

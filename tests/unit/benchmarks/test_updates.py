@@ -64,23 +64,6 @@ def test_a_hit_is_right_only_with_the_value_from_a_message_that_gave_it():
     )
 
 
-def test_the_rules_alone_close_what_changed():
-    made = [updates.generated(updates.TUNED[n], 0, 0) for n in (0, 3, 6, 7)]
-    found = updating.by_rules(made, HashingEmbedder(64))
-    assert found["sequences"] == 4
-    assert found["rules.current_open"] == 100.0
-    assert found["rules.clean"] == 100.0
-    assert found["rules.wrongly_closed"] < 10
-
-
-def test_a_store_that_closes_nothing_is_not_clean(monkeypatch):
-    from mnemic.extraction.resolving import Resolution
-
-    monkeypatch.setattr(updating, "resolve", lambda *_, **__: Resolution("new"))
-    found = updating.by_rules([updates.generated(updates.TUNED[0], 0, 0)], HashingEmbedder(64))
-    assert (found["rules.clean"], found["rules.old_closed"], found["rules.current_open"]) == (0.0, 0.0, 100.0)
-
-
 def test_shares_and_their_interval():
     assert updating.share([]) is None
     assert updating.share([1.0, 0.0, 0.0, 0.0]) == 25.0
