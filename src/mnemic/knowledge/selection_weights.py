@@ -2,24 +2,25 @@
 
 __all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
 
-BIAS = -4.98
+BIAS = -5.23
 THRESHOLD = 0.48
 WEIGHTS = {
-    "size": 2.61,
-    "digit": 1.77,
-    "name": 1.58,
-    "uncased": 0.71,
-    "question": -1.85,
-    "first": 0.43,
-    "opens_first": 0.75,
-    "second": -1.20,
-    "this": -1.43,
-    "opens_with_talk": -1.08,
-    "hedge": -1.04,
-    "always": 0.60,
-    "now": -0.91,
-    "orders": -1.44,
-    "code": -0.53,
-    "comma": -1.00,
-    "answer": -0.51,
+    "size": 2.81,
+    "digit": 1.73,
+    "name": 1.60,
+    "uncased": 0.66,
+    "question": -1.33,
+    "first": 0.25,
+    "opens_first": 0.62,
+    "second": -0.85,
+    "this": -1.42,
+    "opens_with_talk": -1.06,
+    "hedge": -1.06,
+    "always": 0.61,
+    "now": -1.03,
+    "orders": -1.29,
+    "only_asks": -1.16,
+    "code": -0.54,
+    "comma": -1.03,
+    "answer": -0.57,
 }
