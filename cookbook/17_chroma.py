@@ -50,14 +50,14 @@ def main() -> None:
         assert json.loads(found["metadatas"][0]["tags"]) == ["travel"]
         client.close()
 
-        # Chroma is derived: files that were damaged are not loaded, and made anew from the record.
+        # Chroma is derived: files that were damaged are not loaded; the index is built again from the record.
         next(generation.rglob("header.bin")).write_bytes(b"")
         with Memory(folder, user="ana", embedder="hashing", vectors=Chroma(exact_below=0)) as memory:
             assert memory.search("trip number 77", recipe="vector")[0].id == "trip-77"  # exact meanwhile
             memory.flush(process=False)
             assert memory.verify().ok
 
-            # Erasing leaves no byte in Chroma either: its folder is replaced by one made from what is left.
+            # Erasing leaves no byte in Chroma either: its files are removed, and a new index is filled from the record.
             erased = memory.forget(ids=["trip-77"], hard=True)
             print(f"{erased.purge.bytes_scanned:,} bytes searched, {erased.purge.found} traces found")
             assert erased.purge.pending == ""

@@ -1,11 +1,9 @@
 """Knowledge without an LLM on a LoCoMo-shaped file: what share of the facts that readers noted down is remembered.
 
-The gold facts are the file's ``observation``: for each session and speaker, facts with the turns they rest on. Statements
-are cut from each session as a whole, or from the episodes that the pipeline makes.
+The gold facts are the file's ``observation``: for each session and speaker, facts with the turns they rest on. Each
+conversation goes through ``add`` and ``process``, and is given a second time.
 
-    python -m benchmarks.quality.knowledge --data FILE [--rate 0.3] [--via statements|memory] [--json OUT]
-
-``--via memory`` runs the whole pipeline (``add``, ``process``) and gives the same conversation a second time.
+    python -m benchmarks.quality.knowledge --data FILE [--json OUT]
 """
 
 from __future__ import annotations
@@ -24,11 +22,9 @@ from typing import Any
 from benchmarks import reporting
 from benchmarks.conversations import Conversation, evidence_ids, load
 from benchmarks.vectors import StoredEmbedder, default_embedder
-from mnemic.extraction.statements import Statement, statements
 from mnemic.text.terms import content_terms
-from mnemic.types import MemoryRecord, Message
+from mnemic.types import MemoryRecord
 
-Made = Statement | MemoryRecord
 MOST_MESSAGES = 3
 LEAST_TERMS = 0.6
 DEFINITIONS = {
@@ -37,16 +33,15 @@ DEFINITIONS = {
     "at least 60 % of the distinct content terms of the fact (stop words left out, stems)",
     "cited": "share of the gold facts with a memory that cites at most 3 messages, one of them an evidence turn",
     "per_message": "memories over messages",
+    "text": "of a memory: its words after the name of its speaker",
     "characters": "mean length of a memory",
     "pronoun_first": "share of the memories that begin with it, they, this, that, these, those, he or she",
-    "cpu_ms_per_message": "CPU time of cutting statements, single thread",
-    "memories": "the statements of each session, cut from its messages alone, nothing known before; via memory: what "
-    "Memory.process stored of the conversation, ended ones included",
-    "pipeline_cpu_ms_per_message": "via memory: CPU time of Memory.process with vectors at hand, single thread",
-    "updated": "via memory: memories that a later one ended",
-    "added_again": "via memory: memories that giving the same messages again and processing them adds",
+    "memories": "what Memory.process stored of the conversation, ended ones included",
+    "pipeline_cpu_ms_per_message": "CPU time of Memory.process with vectors at hand, single thread",
+    "updated": "memories that a later one ended",
+    "added_again": "memories that giving the same messages again and processing them adds",
 }
-BARS = {"coverage": 55.0, "per_message": 0.3, "added_again": 0, "pipeline_cpu_ms_per_message": 5.0}
+BARS = {"added_again": 0}
 _PRONOUN = re.compile(r"(?:it|they|this|that|these|those|he|she)\b", re.IGNORECASE)
 
 
@@ -105,15 +100,7 @@ def coverage(gold: Sequence[Gold], memories: Iterable[tuple[str, Sequence[str]]]
     return {"facts": len(gold), "cited": cited, "covered": covered}
 
 
-def sessions(conversation: Conversation) -> list[list[Message]]:
-    """The messages of each session, in order."""
-    found: dict[str | None, list[Message]] = {}
-    for message in conversation.messages:
-        found.setdefault(message.session, []).append(message)
-    return list(found.values())
-
-
-def figures(counts: Mapping[str, Mapping[str, int]], made: Sequence[Made], messages: int) -> dict[str, Any]:
+def figures(counts: Mapping[str, Mapping[str, int]], made: Sequence[MemoryRecord], messages: int) -> dict[str, Any]:
     """The figures of DEFINITIONS over all conversations, and the coverage of each."""
 
     def share(part: Iterable[Mapping[str, int]], name: str) -> float:
@@ -121,7 +108,7 @@ def figures(counts: Mapping[str, Mapping[str, int]], made: Sequence[Made], messa
         return round(100 * sum(row[name] for row in rows) / max(sum(row["facts"] for row in rows), 1), 1)
 
     number = max(len(made), 1)
-    texts = [one.text if isinstance(one, Statement) else one.content for one in made]
+    texts = [one.content for one in made]
     return {
         "facts": sum(row["facts"] for row in counts.values()), "messages": messages, "memories": len(made),
         "coverage": share(counts.values(), "covered"), "cited": share(counts.values(), "cited"),
@@ -133,21 +120,7 @@ def figures(counts: Mapping[str, Mapping[str, int]], made: Sequence[Made], messa
     }  # fmt: skip
 
 
-def run(conversations: Sequence[Conversation], gold: Mapping[str, Sequence[Gold]], *, rate: float) -> dict[str, Any]:
-    """Cut the statements of every session and compare them with the gold facts."""
-    made: list[Statement] = []
-    counts: dict[str, Mapping[str, int]] = {}
-    begun = time.process_time()
-    own = {c.name: [s for session in sessions(c) for s in statements(session, rate=rate)] for c in conversations}
-    took = time.process_time() - begun
-    for c in conversations:
-        counts[c.name] = coverage(gold[c.name], [(s.text, s.message_ids) for s in own[c.name]])
-        made += own[c.name]
-    messages = sum(len(c.messages) for c in conversations)
-    return figures(counts, made, messages) | {"cpu_ms_per_message": round(1000 * took / max(messages, 1), 2)}
-
-
-def run_memory(
+def run(
     conversations: Sequence[Conversation], gold: Mapping[str, Sequence[Gold]], embedder: StoredEmbedder
 ) -> dict[str, Any]:
     """Add and process each conversation in a memory of its own, twice, and compare what is stored with the gold facts."""
@@ -169,7 +142,7 @@ def run_memory(
             updated += memory.process().updated
             took += time.process_time() - begun
             own = [r for r in memory.list(limit=None, include_expired=True) if r.source_ids]
-            counts[c.name] = coverage(gold[c.name], [(r.content, r.source_ids) for r in own])
+            counts[c.name] = coverage(gold[c.name], [(r.spoken, r.source_ids) for r in own])
             made += own
             memory.add(c.messages)
             memory.process()
@@ -184,22 +157,15 @@ def main(given: Sequence[str]) -> dict[str, Any]:
     """Run, print, and write the result if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.knowledge", description=__doc__)
     parser.add_argument("--data", type=Path, required=True)
-    parser.add_argument(
-        "--rate", type=float, default=0.3, help="memories per message, at most; via memory it is that of the pipeline"
-    )
     parser.add_argument("--json", type=Path)
-    parser.add_argument("--via", choices=("statements", "memory"), default="statements")
     options = parser.parse_args(given)
     conversations, gold = load(options.data), gold_facts(options.data)
-    if options.via == "memory":
-        embedder = default_embedder()
-        found = run_memory(conversations, gold, embedder)
-        embedder.close()
-    else:
-        found = run(conversations, gold, rate=options.rate)
+    embedder = default_embedder()
+    found = run(conversations, gold, embedder)
+    embedder.close()
     result = reporting.document(
         "quality.knowledge", given, data={"file": options.data.name, "sha256": reporting.sha256(options.data)},
-        settings={"rate": options.rate, "via": options.via}, definitions=DEFINITIONS, bars=BARS, figures=found,
+        settings={"embedder": embedder.id}, definitions=DEFINITIONS, bars=BARS, figures=found,
     )  # fmt: skip
     reporting.print_table(
         "knowledge without an LLM", ("figure", "value"), [(k, v) for k, v in found.items() if not isinstance(v, dict)]

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks import reporting
 from mnemic import Chroma, Memory
-from mnemic.indexes.vector.chroma.shelf import ChromaShelf
+from mnemic.indexes.vector.chroma import ChromaIndex
 from mnemic.testing import PreparedEmbedder
 from mnemic.testing.fakes import add_message
 
@@ -63,9 +63,8 @@ def paths(memory: Memory) -> dict[str, Callable[[np.ndarray], list[str]]]:
     """The ways to the nearest of a user's, each from a query to ids."""
     engine = memory._engine
     number = engine.store.user("ana")
-    with engine.index._worker().place.using() as shelf:
-        assert isinstance(shelf, ChromaShelf)
-        collection = shelf._tiers["short_term"]
+    assert isinstance(engine.index, ChromaIndex)
+    collection = engine.index._outbox().collections.tiers["short_term"]
 
     def named(docs: Sequence[int]) -> list[str]:
         stored = engine.store.fetch(number, list(docs))

@@ -185,6 +185,7 @@ class AsyncMemory:
         self,
         content: str,
         *,
+        key: str | None = None,
         type: MemoryType = "semantic",
         category: str | None = None,
         tags: Sequence[str] = (),
@@ -199,7 +200,7 @@ class AsyncMemory:
     ) -> Receipt:
         """See ``Memory.remember``."""
         return await self._run(
-            self._memory.remember, content, type=type, category=category, tags=tags, metadata=metadata,
+            self._memory.remember, content, key=key, type=type, category=category, tags=tags, metadata=metadata,
             importance=importance, source_ids=source_ids, valid_at=valid_at,
             delete_after=delete_after, source=source, level=level, id=id,
         )  # fmt: skip
@@ -228,17 +229,24 @@ class AsyncMemory:
     @overload
     async def forget(
         self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[False] = False,
-        reason: str = "",
+        dry_run: bool = False, reason: str = "",
     ) -> Receipts: ...  # fmt: skip
     @overload
     async def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True], reason: str = ""
-    ) -> Erasure: ...
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True],
+        dry_run: Literal[False] = False, reason: str = "",
+    ) -> Erasure: ...  # fmt: skip
+    @overload
     async def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False, reason: str = ""
-    ) -> Receipts | Erasure:
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
+        dry_run: Literal[True], reason: str = "",
+    ) -> Receipts: ...  # fmt: skip
+    async def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
+        dry_run: bool = False, reason: str = "",
+    ) -> Receipts | Erasure:  # fmt: skip
         """See ``Memory.forget``."""
-        return await self._run(self._memory.forget, description, ids=ids, hard=hard, reason=reason)
+        return await self._run(self._memory.forget, description, ids=ids, hard=hard, dry_run=dry_run, reason=reason)
 
     async def erase_user(self) -> Erasure:
         """See ``Memory.erase_user``."""

@@ -4,7 +4,8 @@ Each message says what happened, why, and what to do about it::
 
     MnemicError
     ├── InvalidInput            (also ValueError)      the caller's value cannot be used
-    │   └── UnknownArgument     (also TypeError)       the method takes no argument of that name
+    │   ├── UnknownArgument     (also TypeError)       the method takes no argument of that name
+    │   └── TooManyHits                                a description takes too much to be erased unseen
     ├── NotFound                (also LookupError)     no such record for this user
     ├── ConfigurationError                             an argument of the handle is wrong
     │   └── MissingExtra        (also ImportError)     an optional package is not installed
@@ -15,6 +16,7 @@ Each message says what happened, why, and what to do about it::
     │   ├── StoreCorrupt                               the file is damaged or not ours
     │   ├── StoreClosed                                the handle was closed
     │   ├── SchemaTooNew                               written by a newer Mnemic
+    │   ├── SchemaTooOld                               written by a Mnemic before the first release
     │   ├── Conflict                                   somebody else changed it meanwhile; nothing was stored
     │   └── EmbeddingMismatch                          vectors of another model or dimension
     ├── EmbedderError                                  the embedder failed on this input
@@ -38,12 +40,14 @@ __all__ = [
     "MnemicError",
     "NotFound",
     "SchemaTooNew",
+    "SchemaTooOld",
     "StoreClosed",
     "StoreCorrupt",
     "StoreError",
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "TooManyHits",
     "UnknownArgument",
 ]
 
@@ -58,6 +62,10 @@ class InvalidInput(MnemicError, ValueError):
 
 class UnknownArgument(InvalidInput, TypeError):
     """The method takes no argument of that name; nothing was done."""
+
+
+class TooManyHits(InvalidInput):
+    """A description takes more records than are erased without being seen first; nothing was erased."""
 
 
 class NotFound(MnemicError, LookupError):
@@ -103,6 +111,10 @@ class StoreClosed(StoreError):
 
 class SchemaTooNew(StoreError):
     """The record was written by a newer version of Mnemic."""
+
+
+class SchemaTooOld(StoreError):
+    """The record was written by a version of Mnemic before the first release; export it with that version."""
 
 
 class Conflict(StoreError):

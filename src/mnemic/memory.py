@@ -212,6 +212,7 @@ class Memory(Handle):
         self,
         content: str,
         *,
+        key: str | None = None,
         type: MemoryType = "semantic",
         category: str | None = None,
         tags: Sequence[str] = (),
@@ -226,11 +227,13 @@ class Memory(Handle):
     ) -> Receipt:
         """Store one statement as a memory, at the level of the handle's project, else of the user.
 
-        A statement that gives another value for something already remembered ("The API runs on port 9000" after "... on
-        port 8080") takes its place: the receipt says ``superseded``, and the earlier one ends but is kept.
+        A statement under the same ``key`` as an earlier one takes its place: the receipt says ``superseded``, and the earlier
+        one ends but is kept. So does one that plainly gives another value of the same thing ("The API runs on port 9000" after
+        "... on port 8080"). In doubt both stay.
 
         Args:
             content: the statement; the same one twice at one level is one memory (``duplicate``).
+            key: what it is a value of, such as ``meetings.time``, up to 200 characters.
             type: what kind of knowledge it is.
             category: a free word, such as ``preference`` or ``architecture_decision``.
             tags: words to filter by; they are searched too.
@@ -248,7 +251,7 @@ class Memory(Handle):
             NotFound: a source does not exist.
         """
         options = {
-            "type": type, "category": category, "tags": tags, "metadata": metadata, "importance": importance,
+            "key": key, "type": type, "category": category, "tags": tags, "metadata": metadata, "importance": importance,
             "source_ids": source_ids, "valid_at": valid_at, "delete_after": delete_after,
             "source": source, "level": level, "id": id,
         }  # fmt: skip
@@ -301,15 +304,22 @@ class Memory(Handle):
     @overload
     def forget(
         self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[False] = False,
-        reason: str = "",
+        dry_run: bool = False, reason: str = "",
     ) -> Receipts: ...  # fmt: skip
     @overload
     def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True], reason: str = ""
-    ) -> Erasure: ...
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: Literal[True],
+        dry_run: Literal[False] = False, reason: str = "",
+    ) -> Erasure: ...  # fmt: skip
+    @overload
     def forget(
-        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False, reason: str = ""
-    ) -> Receipts | Erasure:
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
+        dry_run: Literal[True], reason: str = "",
+    ) -> Receipts: ...  # fmt: skip
+    def forget(
+        self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
+        dry_run: bool = False, reason: str = "",
+    ) -> Receipts | Erasure:  # fmt: skip
         """Take records out of every search and listing. They stay reachable by id, and ``restore`` brings them back.
 
         With ``hard`` nothing brings them back: they are erased with everything that was made from them, and no byte is left
@@ -317,26 +327,33 @@ class Memory(Handle):
         a user has.
 
         Args:
-            description: what to forget, in words: "my schedule preferences". Only what clearly is meant goes; what resembles
-                it is told in a ``rejected`` receipt and stays.
-            ids: the records themselves.
-            hard: erase them for good, also those that were forgotten before.
+            description: what to forget, in words: "my salary", "everything about Eva". What clearly bears on it goes, by its
+                words or by meaning; what resembles it, or says something else as well, stays and has a ``rejected`` receipt.
+            ids: the records themselves, such as those of a preview.
+            hard: erase them for good, also those that were forgotten before; by description 5 at most.
+            dry_run: change nothing, and return the receipts that a description would have: ``forgotten`` for what it takes,
+                ``rejected`` for what stays, each with its text.
             reason: kept in their history; what is erased has none.
 
         Raises:
-            InvalidInput: neither or both are given, or the description says nothing in particular.
+            InvalidInput: neither or both are given, ``dry_run`` comes with ids, or the description says nothing in particular.
+            TooManyHits: ``hard``, and the description takes more than 5 records; nothing was erased.
             Conflict: others kept making something of what is to be erased; nothing was.
         """
         if (description is None) == (ids is None):
             raise InvalidInput("forget() takes a description or ids=, one of them.")
         if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput("reason must be a string.")
+        if ids is not None and dry_run:
+            raise InvalidInput("dry_run shows what a description takes; ids take what they name.")
+        from mnemic.flows import forgetting
+
+        if dry_run:
+            return forgetting.previewed(self._engine, self._scope, description, self._zone, archived=hard)
         if hard:
             return self._erase(description, ids)
         if ids is not None:
             return writing.archive(self._engine, self._scope, ids, reason, self._zone)
-        from mnemic.flows import forgetting
-
         return forgetting.forget_described(self._engine, self._scope, description, self._zone, reason)
 
     def _erase(self, description: str | None, ids: Iterable[str] | None) -> Erasure:
@@ -344,8 +361,9 @@ class Memory(Handle):
 
         if ids is not None:
             return erasing.erase(self._engine, self._scope, writing.identifiers(ids), self._zone)
-        meant = forgetting.described(self._engine, self._scope, description, self._zone, archived=True)
-        return erasing.erase(self._engine, self._scope, meant.clear, self._zone, spared=meant.spared)
+        meant = forgetting.to_erase(self._engine, self._scope, description, self._zone)
+        named = [receipt.id for receipt in meant.clear]
+        return erasing.erase(self._engine, self._scope, named, self._zone, spared=meant.spared)
 
     def erase_user(self) -> Erasure:
         """Erase everything that the handle's user has, at every level, and the user's name: nothing brings it back.
@@ -450,8 +468,9 @@ class Memory(Handle):
 
         The most important short-term memories that are old enough each gather what says the same. Where such a group is
         important enough, its most important member becomes long-term and stands for the others, which are archived: they stay
-        reachable by id and lineage, and ``undo`` brings everything back. What differs in a number, a date, a name or a
-        negation is never merged; it is linked as contradicting. One process of several consolidates, the others do nothing.
+        reachable by id and lineage, and ``undo`` brings everything back. What differs in a number, a date, a name, a
+        negation or in whom it tells of is never merged; it is linked as contradicting only where one denies the other. One
+        process of several consolidates, the others do nothing.
 
         Args:
             importance_threshold: instead of the consolidator's, for this call.

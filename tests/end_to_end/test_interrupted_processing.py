@@ -64,7 +64,7 @@ def sound(memory):
     assert report.ok, report.findings
     told = [id_ for episode in memory.episodes(reach="user") for id_ in episode.message_ids]
     assert len(told) == len(set(told))
-    live = [(r.project, r.content) for r in memory.list(limit=None, reach="user")]
+    live = [(r.project, r.spoken) for r in memory.list(limit=None, reach="user")]
     assert len(live) == len(set(live))
     return memory.stats()
 

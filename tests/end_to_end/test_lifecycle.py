@@ -160,12 +160,22 @@ class TestTiers:
 
 
 class TestWalls:
-    def test_what_differs_is_linked_and_kept(self, memory):
+    def test_what_differs_is_kept_without_a_link(self, memory):
         ids = told(memory, (BIKE, OTHER))
         report = memory.consolidate()
-        assert (report.contradictions, report.memories_archived) == (1, 0)
+        assert (report.contradictions, report.memories_archived) == (0, 0)
         assert "archived" not in statuses(memory, ids)
-        assert [link.type for link in memory.graph(ids[0]).links] == ["contradicts"]
+        assert memory.graph(ids[0]).links == ()
+
+    def test_two_numbers_of_one_amount_are_linked_and_kept(self, memory):
+        ids = [
+            memory.remember(text, importance=0.9, valid_at=datetime(2024, 1, 1, tzinfo=UTC)).id
+            for text in ("The width of the bicycle path is 2 metres.", "The width of the bicycle path is 3 metres.")
+        ]
+        memory.consolidate()
+        links = {link.type for link in memory.graph(ids[0]).links}
+        assert links <= {"contradicts", "supersedes"}
+        assert links
 
     @pytest.mark.parametrize(
         ("one", "other"),

@@ -77,13 +77,13 @@ def missing(memory, stored):
 def hold(memory, _):
     """Own the index until told otherwise; then says whether it does by now."""
     index = memory._engine.index
-    print("owner" if index._worker().owner else "reader", flush=True)
+    print("owner" if index._outbox().owner else "reader", flush=True)
     sys.stdin.readline()
     end = time.monotonic() + 30
-    while not index._worker().owner and time.monotonic() < end:
+    while not index._outbox().owner and time.monotonic() < end:
         time.sleep(0.1)
     memory.flush(process=False)
-    print("owner" if index._worker().owner else "reader", flush=True)
+    print("owner" if index._outbox().owner else "reader", flush=True)
     return 0 if memory.verify().ok else 1
 
 

@@ -15,7 +15,7 @@ from mnemic import Conflict, Consolidator, EmbeddingMismatch, HashingEmbedder, I
 from mnemic.cli import main
 from mnemic.errors import ConfigurationError
 from mnemic.flows.migrating import migrate
-from mnemic.stores import SqliteStore
+from mnemic.stores import SqliteStore, schema
 from mnemic.stores.sql import moving, pages
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
@@ -183,7 +183,10 @@ class TestSame:
         assert migrate(source, target).ok
         with opened(source) as left, opened(target) as right:
             assert unnumbered(right.history("f1")) == unnumbered(left.history("f1"))
-            more = [right.remember(f"New and rainy {n}", importance=0.8) for n in range(6)]
+            more = [
+                right.remember(f"New and rainy: {word}", importance=0.8)
+                for word in ("wool", "tin", "oak", "rye", "fog", "ink")
+            ]
             assert all(receipt.outcome == "stored" for receipt in more)
             done = right.consolidate()
             if done.id:
@@ -223,15 +226,13 @@ class TestSame:
             assert "embed" not in memory.stats().pending
             assert memory.search("vector")
 
-    def test_all_columns_of_the_schema_are_taken(self, tmp_path):
+    def test_all_tables_of_the_schema_are_taken(self, tmp_path):
         SqliteStore(tmp_path).close()
         with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db:
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             derived = {name for name in tables if name.startswith(("fulltext", "postings", "sqlite_"))}
-            assert tables - derived - {"header", "users", "vectors_next"} == set(pages._COLUMNS)
-            for table, columns in pages._COLUMNS.items():
-                held = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-                assert sorted(held) == sorted(columns.split(", ")), table
+            taken = {table.name for table in (*schema.RECORDS, *pages.BESIDE, schema.EVENTS, schema.CONSOLIDATIONS)}
+            assert tables - derived - {"header", "users", "vectors_next"} == taken
 
 
 def _bare(text):

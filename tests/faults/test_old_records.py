@@ -1,14 +1,16 @@
-"""Records of every released version open, are whole, and hold what they held."""
+"""Records of every released version open, are whole, and hold what they held; exports of earlier ones can be read."""
 
 import gzip
+import io
 from pathlib import Path
 
 import pytest
 
 import mnemic
-from mnemic import Memory
+from mnemic import Memory, SchemaTooOld
 
-RECORDS = sorted((Path(__file__).parents[1] / "fixtures").glob("record-*.db.gz"))
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+RECORDS = sorted(FIXTURES.glob("record-*.db.gz"))
 
 
 @pytest.fixture(params=RECORDS, ids=lambda path: path.name.removesuffix(".db.gz"))
@@ -63,3 +65,33 @@ def test_it_opens_and_holds_what_it_held(folder):
 def test_it_is_brought_to_the_schema_of_a_new_record(folder, tmp_path):
     with Memory(folder, embedder="hashing") as old, Memory(tmp_path / "new", embedder="hashing") as new:
         assert schema(old) == schema(new), "until the first release: run tests/fixtures/make_record.py again"
+
+
+def test_a_file_of_the_first_schema_is_refused_unchanged(tmp_path):
+    path = tmp_path / "mnemic.db"
+    path.write_bytes(gzip.decompress((FIXTURES / "first-schema.db.gz").read_bytes()))
+    before = path.read_bytes()
+    with pytest.raises(SchemaTooOld, match="mnemic export"):
+        Memory(tmp_path, embedder="hashing")
+    assert path.read_bytes() == before
+
+
+def test_an_export_of_the_first_schema_can_be_read(tmp_path):
+    """Made by ``make_record.fill``, with two memories more in quarantine, one of them forgotten before."""
+    text = gzip.decompress((FIXTURES / "export-first-schema.jsonl.gz").read_bytes()).decode()
+    with Memory(tmp_path, user="ana", embedder="hashing") as memory:
+        memory.import_from(io.StringIO(text))
+        report = memory.verify()
+        assert report.ok, report.findings
+        assert {"m0", "m1", "m2", "late"} <= {m.id for m in memory.messages(reach="user")}
+        assert memory.get("port").content == "The API runs on port 9090."
+        assert memory.history("port")[0].content == "The API runs on port 8080."
+        assert memory.get("port").metadata == {"deep": [1, {"a": None}]}
+        assert memory.preferences["theme"] == "dark"
+        assert memory.search("where does Ana live?")[0].id == "m0"
+        assert [link.reason for link in memory.graph("port").links] == ["the same machine"]
+        assert memory.get("rui").status == memory.get("page").status == memory.get("jest").status == "archived"
+        assert {record.id for record in memory.list(status=["quarantined"])} == {"rui", "page"}
+        again = io.StringIO()
+        memory.export(again, vectors=True)
+        assert again.getvalue().replace('"key":"theme",', "") == text  # a preference has its name as its key since

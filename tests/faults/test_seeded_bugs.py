@@ -106,13 +106,13 @@ BUGS = {
     # A wall with a hole
     "messages of all users are listed": (
         Walk,
-        rewritten("FROM messages WHERE user = ? AND", "FROM messages WHERE user >= 0 * ? AND"),
+        rewritten("FROM messages WHERE user_id = ? AND", "FROM messages WHERE user_id >= 0 * ? AND"),
     ),
     "a statement of one user is known for another": (
         Walk,
         rewritten(
-            "SELECT id FROM memories WHERE user = ? AND coalesce",
-            "SELECT id FROM memories WHERE user >= 0 * ? AND coalesce",
+            "SELECT id FROM memories WHERE user_id = ? AND coalesce",
+            "SELECT id FROM memories WHERE user_id >= 0 * ? AND coalesce",
         ),
     ),
     "a statement of one project is known in another": (

@@ -52,7 +52,7 @@ PORT, ROOM, M0, M1, HIS = (
         ("messages", "his"),
     )
 )
-BOB = "(SELECT user FROM users WHERE name = 'bob')"
+BOB = "(SELECT user_id FROM users WHERE name = 'bob')"
 SPARE = "99999"
 COPY = "doc, user, id, session, project, content, hash, length, metadata, source, trust, created_at, title, started_at, ended_at, status"
 
@@ -63,12 +63,12 @@ PLANTED = {
     "no event": (f"DELETE FROM events WHERE doc = {PORT}", "no event", False),
     "a row is gone": ("DELETE FROM memories WHERE id = 'port'", "event of a record that is gone", False),
     "an event of another user": (
-        f"UPDATE events SET user = {BOB} WHERE doc = {PORT}",
+        f"UPDATE events SET user_id = {BOB} WHERE doc = {PORT}",
         "event filed under another user",
         False,
     ),
     "erased and there": (
-        f"INSERT INTO events(user, at, operation, doc) VALUES(1, 0, 'erase', {PORT})",
+        f"INSERT INTO events(user_id, at, operation, doc) VALUES(1, 0, 'erase', {PORT})",
         "was erased is there",
         False,
     ),
@@ -92,12 +92,12 @@ PLANTED = {
     ),
     "no vector": (f"DELETE FROM vectors WHERE doc = {PORT}", "neither a vector", True),
     "a vector of nothing": (
-        f"INSERT INTO vectors SELECT user, {SPARE}, vector FROM vectors LIMIT 1",
+        f"INSERT INTO vectors SELECT user_id, {SPARE}, vector FROM vectors LIMIT 1",
         "vector without a record",
         True,
     ),
     "a vector of another user": (
-        f"UPDATE vectors SET user = {BOB} WHERE doc = {PORT}",
+        f"UPDATE vectors SET user_id = {BOB} WHERE doc = {PORT}",
         "vector filed under another",
         True,
     ),
@@ -127,12 +127,10 @@ PLANTED = {
         False,
     ),
     "work on nothing": (
-        f"INSERT INTO pending(task, doc, user, since) VALUES('embed', {SPARE}, 1, 0)",
+        f"INSERT INTO pending(task, doc, user_id, since) VALUES('embed', {SPARE}, 1, 0)",
         "work pending",
         True,
     ),
-    "a slot of nothing": (f"INSERT INTO slots VALUES(1, 'x', {SPARE})", "slot of a record", True),
-    "a slot of another user": (f"INSERT INTO slots VALUES({BOB}, 'x', {PORT})", "slot filed under another", True),
     "uses of nothing": (f"INSERT INTO access VALUES({SPARE}, 1, 1)", "uses of a record", True),
     "a judgement on nothing": (f"INSERT INTO judged VALUES({SPARE}, 1)", "uses of a record", True),
     "lineage to nothing": (f"INSERT INTO lineage VALUES({PORT}, {SPARE})", "lineage from or to", False),
@@ -151,12 +149,12 @@ PLANTED = {
     ),
     "an empty episode": ("DELETE FROM lineage WHERE child IN (SELECT doc FROM episodes)", "tells of nothing", False),
     "replaced and believed": (
-        f"INSERT INTO links(user, source, target, type, strength, created_at) VALUES(1, {PORT}, {ROOM}, 'supersedes', 1, 0)",
+        f"INSERT INTO links(user_id, source, target, type, strength, created_at) VALUES(1, {PORT}, {ROOM}, 'supersedes', 1, 0)",
         "still believed",
         False,
     ),
     "a link to nothing": (f"UPDATE links SET target = {SPARE}", "or to nothing", False),
-    "a link of another user": (f"UPDATE links SET user = {BOB}", "between two users", False),
+    "a link of another user": (f"UPDATE links SET user_id = {BOB}", "between two users", False),
     "a link to itself": ("UPDATE links SET target = source", "link to itself", False),
     "a strong link": ("UPDATE links SET strength = 1.5", "outside its range", False),
     "importance": ("UPDATE memories SET importance = 2 WHERE id = 'port'", "outside its range", False),

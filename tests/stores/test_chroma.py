@@ -2,6 +2,7 @@
 
 import json
 import os
+import threading
 import warnings
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -10,14 +11,14 @@ import pytest
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import rows
-from mnemic.indexes.vector.chroma import ChromaIndex, shelf
-from mnemic.indexes.vector.chroma.client import closed, embedded_client, server_client
+from mnemic.indexes.vector.chroma import ChromaIndex, collections
 from mnemic.testing import VectorIndexSuite
-from mnemic.testing.chroma_servers import ChromaServer, chroma_server
+from mnemic.testing.chroma_servers import ChromaServer, chroma_client, chroma_server
 from mnemic.testing.vector_indexes import files_with, said
 from mnemic.types import Revise
 
-pytest.importorskip("chromadb")
+chromadb = pytest.importorskip("chromadb")
+from chromadb.config import Settings  # noqa: E402
 
 pytestmark = pytest.mark.engine
 
@@ -43,11 +44,10 @@ class TestServer(VectorIndexSuite):
     def traces(self, folder, texts):
         """On a server the bytes are its own; its entries tell of nothing."""
         found = super().traces(folder, texts)
-        client = server_client("127.0.0.1", int(self.url.rpartition(":")[2]), secure=False)
-        for collection in client.list_collections(limit=100, offset=0):
-            documents = collection.get(include=["documents"])["documents"]
-            found += [text for text in texts for document in documents if text in document]
-        closed(client)
+        with chroma_client(self.url) as client:
+            for collection in client.list_collections(limit=100, offset=0):
+                documents = collection.get(include=["documents"])["documents"]
+                found += [text for text in texts for document in documents if text in document]
         return found
 
 
@@ -83,11 +83,11 @@ def test_chroma_is_asked_from_the_first_record_on(tmp_path, monkeypatch):
 def others_view(folder):
     """What another Chroma tool sees of a closed index: the collections by the beginning of their names."""
     (path,) = (folder / "chroma").glob("generation-*")
-    client = embedded_client(path)
+    client = chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))
     try:
         yield {one.name.rpartition("-")[0]: one for one in client.list_collections(limit=10, offset=0)}
     finally:
-        closed(client)
+        client.close()
 
 
 class TestCollections:
@@ -156,9 +156,9 @@ class TestCollections:
             assert (collections["short_term_memory"].count(), collections["long_term_memory"].count()) == (1, 0)
 
     def test_values_that_chroma_refuses_do_not_stop_it(self, tmp_path, monkeypatch):
-        real = shelf.metadata_of
+        real = collections.metadata_of
         spoiled = lambda entry: real(entry) | ({"chroma:x": 1} if entry.stored.value.id == "bad" else {})  # noqa: E731
-        monkeypatch.setattr(shelf, "metadata_of", spoiled)
+        monkeypatch.setattr(collections, "metadata_of", spoiled)
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(5)])
             memory.add_message("a zebra ran away", id="bad")
@@ -238,12 +238,11 @@ class TestOwners:
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.flush(process=False)
-            with memory._engine.index._worker().place.using() as used:
-                short = used._tiers["short_term"]
-                short.delete(["3"])
-                short.update(["4"], metadatas=[{"user": 99}])
-                short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
-                short.upsert(["77"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
+            short = memory._engine.index._outbox().collections.tiers["short_term"]
+            short.delete(["3"])
+            short.update(["4"], metadatas=[{"user": 99}])
+            short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
+            short.upsert(["77"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
             findings = memory.verify().findings
             assert len(findings) == 4
             assert "missing in Chroma: 1 (number 3)" in findings
@@ -258,36 +257,98 @@ class TestGraph:
             memory.add(said(20))
             memory.add_message("A zebra ran away", id="zebra")
             memory.flush(process=False)
-            worker = memory._engine.index._worker()
-            entries = worker._feed.entries(range(1, 22)).entries
-            with worker.place.using() as shelf:
+            outbox, feed = memory._engine.index._outbox(), memory._engine.store.feed()
+            entries = feed.entries(range(1, 22)).entries
+            with chroma_client(server.url) as client:
                 for _ in range(40):
-                    shelf.begin(worker.state)
-                    shelf.put(entries[:20])
-                    assert shelf.unfound("short_term", entries[20:])
-                    shelf.put(entries[20:])
-                    assert not shelf.unfound("short_term", entries)
-                assert shelf.held("short_term", [21])[21][0] == entries[20].user
+                    held = collections.created(client, feed, outbox.collections.position)
+                    held.put(entries[:20])
+                    assert collections.unreachable(held.tiers["short_term"], entries[20:])
+                    held.put(entries[20:])
+                    assert not collections.unreachable(held.tiers["short_term"], entries)
 
 
-class TestUnusedBytes:
-    def test_a_graph_that_was_never_written_holds_nothing(self, tmp_path):
-        """Chroma begins a graph with a file of memory that it has not written to: whatever the process held stands there."""
-        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+class TestFolder:
+    def generation(self, folder):
+        (path,) = (folder / "chroma").glob("generation-*")
+        return path
+
+    def test_what_was_closed_is_used_again(self, tmp_path):
+        folder = tmp_path / "memory"
+        kept = []
+        for n in range(3):
+            with opened(folder, "chroma") as memory:
+                memory.add(said(15)[5 * n : 5 * n + 5])
+                memory.flush(process=False)
+                assert memory.verify().ok
+            kept.append(self.generation(folder))
+        assert len(set(kept)) == 1
+
+    @pytest.mark.parametrize("doubt", ["a byte", "no note", "a note of something else"])
+    def test_what_is_in_doubt_is_filled_again(self, tmp_path, doubt):
+        folder = tmp_path / "memory"
+        with opened(folder, "chroma") as memory:
             memory.add(said(20))
             memory.flush(process=False)
-            folder = memory._engine.index._worker().place._folder
-            (data,) = folder.current.rglob("data_level0.bin")
+        before = self.generation(folder)
+        if doubt == "a byte":
+            with (before / "chroma.sqlite3").open("r+b") as file:
+                file.seek(4000)
+                file.write(b"?")
+        elif doubt == "no note":
+            (before / "closed.json").unlink()
+        else:
+            (before / "closed.json").write_text("[]")
+        with opened(folder, "chroma") as memory:
+            memory.flush(process=False)
+            assert memory._engine.index.serves("hashing-256")
+            assert memory.verify().ok
+            assert self.generation(folder) != before
+            assert not before.exists()
+
+    def test_memory_of_the_process_is_not_left_in_the_files(self, tmp_path):
+        """Chroma creates the file of a graph from memory that it has not written to: whatever the process held stands there."""
+        with opened(tmp_path / "memory", "chroma") as memory:
+            memory.add(said(20))
+            memory.flush(process=False)
+            (data,) = self.generation(tmp_path / "memory").rglob("data_level0.bin")
             size = data.stat().st_size
+            assert size > 1000
             data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))
-            folder._cleared.clear()
-            folder.clear_unused()
+            memory.add_message("one more")
+            memory.flush(process=False)
             assert data.read_bytes() == bytes(size)
             assert memory.verify().ok
-            data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))  # as a client does that writes it anew
+            data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))
         assert data.read_bytes() == bytes(size)
-        with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
+        with opened(tmp_path / "memory", "chroma") as memory:
             memory.flush(process=False)
+            assert memory.verify().ok
+
+    def test_searches_while_it_is_filled_again(self, tmp_path):
+        """A search whose client is closed under it is exact; it does not make the new index a doubtful one."""
+        failures = []
+        with opened(tmp_path / "memory", "chroma") as memory:
+            memory.add(said(200))
+            memory.flush(process=False)
+            over = threading.Event()
+
+            def search():
+                while not over.is_set():
+                    found = memory.search("The garden number 0 stands in Lisbon since year 1800", recipe="vector", k=1)
+                    failures.extend([] if found[0].id == "m0" else [found])
+
+            threads = [threading.Thread(target=search) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for n in range(1, 6):
+                memory.forget(ids=[f"m{n}"], hard=True)
+                memory.flush(process=False)
+            over.set()
+            for thread in threads:
+                thread.join()
+            assert failures == []
+            assert memory._engine.index.serves("hashing-256")
             assert memory.verify().ok
 
 
@@ -296,7 +357,7 @@ class TestServers:
         server = ChromaServer(tmp_path / "server")
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add_message("a zebra ran away", id="zebra")
-            assert not memory._engine.index._worker().drain(60)
+            assert not memory._engine.index._outbox().drain(60)
             with pytest.warns(RuntimeWarning, match="exact without it"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
@@ -318,7 +379,7 @@ class TestServers:
             server.stop()
             memory.search("line 3", recipe="vector")
             memory.add_message("a zebra ran away", id="zebra")
-            assert not memory._engine.index._worker().drain(60)
+            assert not memory._engine.index._outbox().drain(60)
             with pytest.warns(RuntimeWarning, match="exact without it"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
@@ -335,8 +396,9 @@ class TestServers:
         with opened(folder, vectors) as first, opened(folder, vectors) as second:
             first.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             first.flush(process=False)
+            second.flush(process=False)
             index = second._engine.index
-            assert not index._worker().owner
+            assert not index._outbox().owner
             assert index.serves("hashing-256")
             second.add_message("a zebra ran away", id="zebra")
             assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
@@ -355,10 +417,8 @@ class TestServers:
                 assert memory._engine.index.serves("hashing-256")
 
     def test_a_client_that_is_ready(self, tmp_path, server):
-        client = server_client("127.0.0.1", server.port, secure=False)
-        with opened(tmp_path / "memory", client) as memory:
+        with chroma_client(server.url) as client, opened(tmp_path / "memory", client) as memory:
             memory.add_message("a zebra ran away", id="zebra")
             memory.flush(process=False)
             assert memory.verify().ok
             assert memory._engine.index.serves("hashing-256")
-        closed(client)

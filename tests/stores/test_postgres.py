@@ -23,7 +23,7 @@ psycopg = pytest.importorskip("psycopg")
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
 from mnemic.stores.postgres.adapting import escaped, unescaped  # noqa: E402
 from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
-from mnemic.stores.postgres.migrations import MIGRATIONS  # noqa: E402
+from mnemic.stores.postgres.migrations import LATEST  # noqa: E402
 from mnemic.stores.postgres.translation import translated  # noqa: E402
 
 pytestmark = pytest.mark.engine
@@ -86,11 +86,11 @@ class TestText:
 
 
 class TestStatements:
-    def test_values_are_numbered_lists_become_arrays_and_user_is_a_column(self):
-        assert translated("SELECT user FROM users WHERE a = ? AND id IN (SELECT value FROM json_each(?))") == (
-            'SELECT "user" FROM users WHERE a = $1 AND id = ANY($2)'
+    def test_values_are_numbered_and_lists_become_arrays(self):
+        assert translated("SELECT doc FROM users WHERE a = ? AND id IN (SELECT value FROM json_each(?))") == (
+            "SELECT doc FROM users WHERE a = $1 AND id = ANY($2)"
         )
-        assert translated("SELECT ?2, m.user, ?1, '?1' IS NULL").startswith('SELECT $2, m."user", $1')
+        assert translated("SELECT ?2, m.doc, ?1, '?1' IS NULL").startswith("SELECT $2, m.doc, $1")
 
 
 class TestOrder:
@@ -104,7 +104,7 @@ class TestOrder:
 
         def slow(db):
             db.dialect.begin(db, "ana")
-            db.execute("INSERT INTO events(user, at, operation) VALUES(?, 0, 'slow')", (number,))
+            db.execute("INSERT INTO events(user_id, at, operation) VALUES(?, 0, 'slow')", (number,))
             inside.set()
             assert go_on.wait(30)
 
@@ -126,7 +126,7 @@ class TestOrder:
             first.join()
             second.join()
             with store._db.read() as db:
-                sql = "SELECT operation FROM events WHERE user = ? ORDER BY sequence"
+                sql = "SELECT operation FROM events WHERE user_id = ? ORDER BY sequence"
                 assert [row[0] for row in db.execute(sql, (number,))] == ["add", "slow", "add"]
 
     def test_events_that_concern_everybody_wait_for_every_writer(self, store, postgres_url):
@@ -229,7 +229,12 @@ class TestOpening:
         admin.execute(f"UPDATE {schema_of(postgres_url)}.header SET value = '999' WHERE key = 'schema_version'")
         with pytest.raises(errors.SchemaTooNew, match="999"):
             PostgresStore(postgres_url)
-        assert store.stats("ana").schema_version == len(MIGRATIONS)
+        assert store.stats("ana").schema_version == LATEST
+
+    def test_a_schema_from_before_the_first_release_is_refused(self, store, postgres_url, admin):
+        admin.execute(f"UPDATE {schema_of(postgres_url)}.header SET value = '2' WHERE key = 'schema_version'")
+        with pytest.raises(errors.SchemaTooOld, match="mnemic export"):
+            PostgresStore(postgres_url)
 
     def test_tables_of_another_program_are_left_alone(self, postgres_url, admin):
         schema = schema_of(postgres_url)
@@ -473,7 +478,7 @@ class TestVectors:
             db.execute("SET LOCAL enable_seqscan = off")
             db.execute("SET LOCAL enable_sort = off")
             plan = db.execute(
-                "EXPLAIN SELECT doc FROM vectors WHERE user = 1 ORDER BY vector::halfvec(16) <=> "
+                "EXPLAIN SELECT doc FROM vectors WHERE user_id = 1 ORDER BY vector::halfvec(16) <=> "
                 "(SELECT vector::halfvec(16) FROM vectors LIMIT 1) LIMIT 5"
             ).fetchall()
         assert any("vectors_hnsw" in line for (line,) in plan)

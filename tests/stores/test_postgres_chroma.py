@@ -8,9 +8,8 @@ import pytest
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.vector import rows
-from mnemic.indexes.vector.chroma.client import closed, server_client
 from mnemic.testing import VectorIndexSuite
-from mnemic.testing.chroma_servers import chroma_server
+from mnemic.testing.chroma_servers import chroma_client, chroma_server
 from mnemic.testing.fakes import add_message
 
 pytest.importorskip("chromadb")
@@ -39,11 +38,8 @@ class TestPostgresWithChroma(VectorIndexSuite):
 
     def traces(self, folder, texts):
         """In the entries of the Chroma server; the tables have a test of their own."""
-        client = server_client("127.0.0.1", int(self.url.rpartition(":")[2]), secure=False)
-        try:
+        with chroma_client(self.url) as client:
             held = [one.get(include=["documents"])["documents"] for one in client.list_collections(limit=100, offset=0)]
-        finally:
-            closed(client)
         return [text for text in texts for documents in held for document in documents if text in document]
 
 
@@ -60,7 +56,9 @@ def writing(store, user):
 
     def slow(db):
         number = db.dialect.begin(db, user)
-        drawn = db.execute("INSERT INTO events(user, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,))
+        drawn = db.execute(
+            "INSERT INTO events(user_id, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,)
+        )
         drawn.fetchone()
         inside.set()
         assert go_on.wait(30)
@@ -167,20 +165,20 @@ class TestTurns:
     def test_a_feeder_whose_connection_is_gone_lets_another_one_feed(self, server, postgres_url, postgres_server):
         options = {"user": "ana", "embedder": "hashing", "vectors": Chroma(url=server.url, exact_below=0)}
         with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
-            workers = [memory._engine.index._worker() for memory in (first, second)]
-            assert [worker.owner for worker in workers] == [True, False]
+            outboxes = [memory._engine.index._outbox() for memory in (first, second)]
+            assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add_message("a zebra ran away", id="zebra")
             first.flush(process=False)
-            session = workers[0].place._turn._session._driver.info.backend_pid
+            session = outboxes[0]._turn._session._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
                 admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
-            assert workers[1].drain(60)
-            assert workers[0].drain(60)
-            assert [worker.owner for worker in workers] == [False, True]
+            assert outboxes[1].drain(60)
+            assert outboxes[0].drain(60)
+            assert [outbox.owner for outbox in outboxes] == [False, True]
             first.add_message("a walrus ran away", id="walrus")
-            assert workers[1].drain(60)
+            assert outboxes[1].drain(60)
             assert second.search("a walrus ran away", recipe="vector", k=1)[0].id == "walrus"
-            assert workers[1].state.mark == second._engine.store.feed().last()
+            assert outboxes[1].collections.position.mark == second._engine.store.feed().last()
             assert second.verify().ok
 
 
@@ -191,16 +189,15 @@ class TestOpening:
 
     def test_a_client_that_is_ready(self, server, postgres_url, monkeypatch):
         monkeypatch.setattr(rows, "FETCHED", 1)
-        client = server_client("127.0.0.1", int(server.url.rpartition(":")[2]), secure=False)
-        with Memory(
-            postgres_url, user="ana", embedder="hashing", vectors=Chroma(client=client, exact_below=0)
-        ) as memory:
+        with (
+            chroma_client(server.url) as client,
+            Memory(postgres_url, user="ana", embedder="hashing", vectors=Chroma(client=client)) as memory,
+        ):
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.flush(process=False)
             assert memory._engine.index.serves("hashing-256")
             assert memory.search("line 7", recipe="vector", k=1)[0].id == "m7"
             assert memory.verify().ok
-        closed(client)
 
     def test_exact_by_name_asks_no_index(self, postgres_url):
         with Memory(postgres_url, user="ana", embedder="hashing", vectors="exact") as memory:

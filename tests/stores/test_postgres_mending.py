@@ -24,7 +24,7 @@ OWN = {
         f"DELETE FROM postings WHERE doc = {PORT} AND term = '8080'", "that is not that of the text", True,
     ),
     "a posting too many": (
-        f"INSERT INTO postings SELECT user, 'zebra', doc, 1 FROM memories WHERE doc = {PORT}", "not that of the text", True,
+        f"INSERT INTO postings SELECT user_id, 'zebra', doc, 1 FROM memories WHERE doc = {PORT}", "not that of the text", True,
     ),
     "another count": (f"UPDATE postings SET count = 9 WHERE doc = {PORT}", "that is not that of the text", True),
     "no postings at all": (f"DELETE FROM postings WHERE doc = {PORT}", "a record has no full text", True),
@@ -32,14 +32,14 @@ OWN = {
         f"INSERT INTO postings VALUES(1, 'zebra', {SPARE}, 1)", "full text without a record", True,
     ),
     "postings of another user": (
-        f"UPDATE postings SET user = {BOB} WHERE doc = {PORT}", "full text filed under another user", True,
+        f"UPDATE postings SET user_id = {BOB} WHERE doc = {PORT}", "full text filed under another user", True,
     ),
     "no filter entry": (f"DELETE FROM facets WHERE doc = {PORT}", "filters that look up something else", True),
     "a filter entry too many": (
         f"INSERT INTO facets VALUES(1, '\\x00'::bytea, {PORT})", "filters that look up something else", True,
     ),
     "a filter entry of another user": (
-        f"UPDATE facets SET user = {BOB} WHERE doc = {PORT}", "filters that look up something else", True,
+        f"UPDATE facets SET user_id = {BOB} WHERE doc = {PORT}", "filters that look up something else", True,
     ),
     "a filter entry of nothing": (f"INSERT INTO facets VALUES(1, '\\x00'::bytea, {SPARE})", "filter entry of a", True),
     "a short vector": (

@@ -166,6 +166,13 @@ async def test_forget_by_description_spares_the_rest(memory: Memory, scripted: A
     assert [m.id for m in memory.list()] == ["m2"]
 
 
+def test_a_dry_run_of_forget_shows_what_would_go(memory: Memory) -> None:
+    memory.remember("Ana prefers morning meetings", id="m1", category="preference")
+    told = named(memory)["forget"].invoke({"description": "morning meetings", "dry_run": True})
+    assert told == "m1: would be forgotten: Ana prefers morning meetings"
+    assert [m.id for m in memory.list()] == ["m1"]
+
+
 def test_ids_that_do_not_exist_are_named(memory: Memory) -> None:
     assert "'nowhere'" in named(memory)["forget"].invoke({"ids": ["nowhere"]})
 

@@ -28,7 +28,7 @@ def test_no_model_sees_whose_memory_it_is(memory):
     assert [*tools] == ["remember", "recall", "forget"]
     arguments = {name: set(meta.get_parameters_dict()["properties"]) for name, meta in tools.items()}
     assert arguments == {
-        "remember": {"content", "category", "tags"}, "recall": {"query", "limit"}, "forget": {"description", "ids"},
+        "remember": {"content", "category", "tags"}, "recall": {"query", "limit"}, "forget": {"description", "ids", "dry_run"},
     }  # fmt: skip
     assert all(len(meta.description) < 1024 for meta in tools.values())
 
@@ -49,6 +49,8 @@ async def test_the_three_tools(memory, asynchronous):
     (hit,) = found["results"]
     assert hit["text"] == "The API runs on port 9000."
     assert await use("forget", ids=[hit["id"]]) == f"{hit['id']}: forgotten"
+    preview = await use("forget", description="the office in Lisbon", dry_run=True)
+    assert "m2: would be forgotten: " in preview
     assert "m2: forgotten" in await use("forget", description="the office in Lisbon")
     assert memory.list() == []
     assert "'nowhere'" in await use("forget", ids=["nowhere"])

@@ -60,8 +60,10 @@ async def test_forgetting_by_description(memory, served, profile, name):
     tea = memory.remember("My favourite tea is Assam.")
     port = memory.remember("The API runs on port 8080.")
     async with served(memory, profile) as call:
+        seen = await call(name, description="my favourite tea", dry_run=True)
+        assert (seen["removed"], seen["would_remove"]) == ([], [{"id": tea.id, "reason": "My favourite tea is Assam."}])
         gone = await call(name, description="my favourite tea", ids=[])
-        assert gone["removed"] == [tea.id]
+        assert (gone["removed"], gone["would_remove"]) == ([tea.id], [])
         assert "ids" in await call.error(name)
         assert "ids" in await call.error(name, description="my favourite tea", ids=[port.id])
         assert "nothing in particular" in await call.error(name, description="everything")

@@ -49,10 +49,17 @@ def test_remember_recall_forget(memory, scripted):
 def test_forgetting_by_description(memory, scripted):
     memory.remember("My favourite tea is Assam.")
     memory.remember("The API runs on port 8080.")
-    model = scripted(ToolCallPart("forget", {}), ToolCallPart("forget", {"description": "my favourite tea"}), "ok")
+    model = scripted(
+        ToolCallPart("forget", {}),
+        ToolCallPart("forget", {"description": "my favourite tea", "dry_run": True}),
+        ToolCallPart("forget", {"description": "my favourite tea"}),
+        "ok",
+    )
     run(memory, model).run_sync("go")
     assert "ids" in str(returned(model)[0].content)
-    assert returned(model)[1].content == "1 forgotten."
+    assert returned(model)[1].content.startswith("1 would be forgotten. ")
+    assert returned(model)[1].content.endswith(": My favourite tea is Assam.")
+    assert returned(model)[2].content == "1 forgotten."
     assert [record.content for record in memory.list()] == ["The API runs on port 8080."]
 
 
@@ -63,7 +70,7 @@ def test_the_schema_knows_no_scope(memory, scripted):
     assert {name: sorted(schema["properties"]) for name, schema in tools.items()} == {
         "remember": ["content", "importance", "type"],
         "recall": ["limit", "query", "since", "until"],
-        "forget": ["description", "ids"],
+        "forget": ["description", "dry_run", "ids"],
     }
     assert not {"user", "project", "session", "scope"} & {*json.dumps(tools).replace('"', " ").split()}
 

@@ -130,23 +130,36 @@ def _undo(arguments: Namespace) -> bool:
 
 
 def _forget(arguments: Namespace) -> bool:
-    if arguments.hard or arguments.everything:
+    if arguments.dry_run and (arguments.everything or arguments.id is not None):
+        raise InvalidInput("--dry-run shows what a description takes; --id and --everything take what they name.")
+    if (arguments.hard or arguments.everything) and not arguments.dry_run:
         return _erase(arguments)
     if (arguments.description is None) == (arguments.id is None):
         raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
     with open_memory(arguments) as memory:
-        receipts = memory.forget(arguments.description, ids=arguments.id, reason=arguments.reason)
+        if arguments.dry_run:
+            receipts = memory.forget(arguments.description, hard=arguments.hard, dry_run=True)
+        else:
+            receipts = memory.forget(arguments.description, ids=arguments.id, reason=arguments.reason)
         gone = [receipt for receipt in receipts if receipt.changed]
         texts = {} if arguments.json else _texts(memory, [receipt.id for receipt in gone])
     if arguments.json:
         say_json({"receipts": [*receipts]})
         return bool(gone)
-    say(*(f"forgotten  [{one_line(receipt.id)}]  {texts[receipt.id]}" for receipt in gone))
+    word = "would go" if arguments.dry_run else "forgotten"
+    say(*(f"{word:<9}  [{one_line(receipt.id)}]  {texts[receipt.id]}" for receipt in gone))
     kept = [receipt for receipt in receipts if not receipt.changed]
     say(*(_kept(receipt) for receipt in kept))
-    back = "; mnemic restore ID brings one back" if gone else ""
-    complain(f"{len(gone)} forgotten, {len(kept)} left{back}." if gone or kept else "nothing matches; nothing went.")
+    complain(_summary(len(gone), len(kept), dry_run=arguments.dry_run))
     return bool(gone)
+
+
+def _summary(gone: int, kept: int, *, dry_run: bool) -> str:
+    if not gone and not kept:
+        return "nothing matches; nothing went."
+    if dry_run:
+        return f"{gone} would go, {kept} would stay; nothing was changed."
+    return f"{gone} forgotten, {kept} left{'; mnemic restore ID brings one back' if gone else ''}."
 
 
 def _erase(arguments: Namespace) -> bool:
@@ -176,7 +189,7 @@ def _erase(arguments: Namespace) -> bool:
 
 
 def _kept(receipt: Receipt) -> str:
-    word = "kept" if receipt.reason.startswith("resembles") else "left"
+    word = "kept" if "and was kept" in receipt.reason else "left"
     return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
 
 

@@ -152,6 +152,9 @@ def _import(parser: ArgumentParser) -> None:
 
 def _remember(parser: ArgumentParser) -> None:
     _text(parser)
+    parser.add_argument(
+        "--key", metavar="NAME", help="what it is a value of, such as meetings.time: it replaces the earlier value"
+    )
     parser.add_argument("--type", choices=get_args(MemoryType), default="semantic", help="default: semantic")
     parser.add_argument("--category", metavar="WORD", help="preference, architecture_decision, bug_fix ...")
     parser.add_argument("--tag", action="append", metavar="TAG", default=[], help="give it again for more")
@@ -251,6 +254,7 @@ def _forget(parser: ArgumentParser) -> None:
     parser.add_argument("description", metavar="DESCRIPTION", nargs="?", help="what to forget, in words")
     parser.add_argument("--id", action="append", metavar="ID", help="this record; give it again for more")
     parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the history of what goes")
+    parser.add_argument("--dry-run", action="store_true", help="only say what a description takes, and what stays")
     parser.add_argument(
         "--hard", action="store_true", help="erase for good, with all that was made from it: nothing brings it back"
     )

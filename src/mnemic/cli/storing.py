@@ -28,7 +28,7 @@ def _remember(arguments: Namespace) -> bool:
     content = text_given(arguments.text)
     with open_memory(arguments, make=True) as memory:
         receipt = memory.remember(
-            content, type=arguments.type, category=arguments.category, tags=arguments.tag,
+            content, key=arguments.key, type=arguments.type, category=arguments.category, tags=arguments.tag,
             importance=arguments.importance, source_ids=arguments.source_id, valid_at=arguments.valid_at,
             delete_after=arguments.delete_after,
             source=arguments.source, id=arguments.id,

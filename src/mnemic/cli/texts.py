@@ -92,11 +92,12 @@ examples:
   mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
 """,
     "remember": """\
-Store one statement as a memory. Without TEXT, or with -, it is read from stdin. A statement that gives another value for
-something already remembered takes its place; the earlier one ends and is kept. Exit code 1 when it is rejected.
+Store one statement as a memory. Without TEXT, or with -, it is read from stdin. With the same --key, or where it plainly
+gives another value of the same thing, it takes the place of an earlier statement, which ends and is kept. Exit code 1 when it
+is rejected.
 
 examples:
-  mnemic remember "Prefers morning meetings" --tag schedule --category preference
+  mnemic remember "Prefers morning meetings" --key meetings.time --tag schedule --category preference
   mnemic remember "The API runs on port 9000." --project atlas --importance 0.9
   mnemic remember "Deploy with make release" --type procedural --source-id m17
 """,
@@ -180,11 +181,13 @@ examples:
   mnemic unlink mem_0f8f mem_77aa --type contradicts
 """,
     "forget": """\
-Take records out of every search and listing: those a description clearly means, or those that --id names. What only
-resembles the description is told and stays. Nothing is lost: mnemic restore brings it back. Exit code 1 when nothing went.
+Take records out of every search and listing: those that clearly bear on a description, by words or by meaning, or those
+that --id names. What only resembles the description, or says something else as well, is printed and stays. Nothing is lost:
+mnemic restore brings it back. --hard by a description erases 5 records at most. Exit code 1 when nothing went.
 
 examples:
   mnemic forget "my schedule preferences"
+  mnemic forget --dry-run "everything about Eva"    see what would go and what would stay
   mnemic forget --id mem_0f8f --id m17 --reason "said in jest"
   mnemic forget --hard --id m17                  erase it, and all that was made from it, for good
   mnemic forget --hard --everything --yes        erase all that the user has

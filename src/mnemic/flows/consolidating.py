@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from mnemic import consolidation
 from mnemic.errors import Conflict, StoreError
+from mnemic.flows.candidates import described
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine, View
 from mnemic.flows.feeling import feeling
-from mnemic.flows.learning import enriched, slots_of
 from mnemic.flows.settings import Consolidator
 from mnemic.flows.traffic import Courtesy
+from mnemic.knowledge.links import contradicts
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differs import differs
@@ -159,7 +160,7 @@ def undo(engine: Engine, scope: Scope, id: str) -> Receipt:
         before = engine.store.lifecycle.reworded(scope.user, id)
         embedder = engine.embedder
         indexed = zip(before, engine.indexing(before, embedder), strict=True)
-        texts = [Revise(record=r, indexing=replace(index, slots=slots_of(r.content))) for r, index in indexed]
+        texts = [Revise(record=r, indexing=index) for r, index in indexed]
         return engine.store.apply(scope.user, [Undo(id=id), *texts], model=embedder.id)[0]
 
 
@@ -215,15 +216,14 @@ def _planned(engine: Engine, scope: Scope, settings: Consolidator, *, mark: bool
 def _contradictions(
     grouped: consolidation.Clustering, records: _Records, stands: Mapping[str, str]
 ) -> tuple[Link, ...]:
-    """The pairs that differ, linked; whoever goes into another memory is spoken for by that one."""
+    """The pairs that contradict each other, linked; whoever goes into another memory is spoken for by that one."""
     found: dict[tuple[str, str], Link] = {}
     for a, b in grouped.conflicts:
         target, source = (stands.get(records[place].id, records[place].id) for place in (a, b))
-        why = differs(records[a].content, records[b].content) or "what they say"
-        if why == "role":  # both may be true: each beat the other once
+        if not contradicts(records[a], records[b]):  # both may be true
             continue
         if source != target and (target, source) not in found:
-            reason = f"near, but they differ in {why}"
+            reason = f"near, but they differ in {differs(records[a].content, records[b].content)}"
             found.setdefault((source, target), Link(source=source, target=target, type="contradicts", reason=reason))
     return tuple(found.values())
 
@@ -388,10 +388,10 @@ READ = "the language model reads it so"
 
 
 def _reworded(engine: Engine, record: MemoryRecord) -> Revise:
-    record = enriched(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
+    record = described(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = engine.indexing([record], engine.embedder)
     record = feeling(record, index.vector, engine.embedder.id)
-    return Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
+    return Revise(record=record, indexing=index)
 
 
 def _summary(decision: _Decision) -> ClusterSummary:

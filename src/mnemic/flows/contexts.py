@@ -162,12 +162,8 @@ def _current(engine: Engine, scope: Scope, hits: Sequence[Hit], filters: Filters
     if view is None or not view.columns.beliefs.successors:
         return list(hits)
     beliefs = view.columns.beliefs
-    later: dict[str, dict[int, None]] = {}
-    for id_, doc in engine.store.docs_of(scope.user, said).items():
-        for memory in beliefs.made.get(doc, ()):
-            holds = beliefs.successor(memory, filters.at, filters.known_at)
-            if holds is not None and doc not in beliefs.origins.get(holds, ()):
-                later.setdefault(id_, {})[holds] = None
+    docs = engine.store.docs_of(scope.user, said)
+    later = {id_: beliefs.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
     ids = engine.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
     return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]

@@ -13,7 +13,6 @@ from mnemic.embedders import CachedEmbedder
 from mnemic.errors import Conflict, StoreError
 from mnemic.flows import retelling
 from mnemic.flows.engine import Engine
-from mnemic.flows.learning import slots_of
 from mnemic.types import (
     Absorption,
     Episode,
@@ -186,7 +185,7 @@ def _planned(engine: Engine, scope: Scope, family: Family, ids: Sequence[str]) -
     remade = retelling.told_again(engine, scope.user, told_of, gone=decision.gone)
     held = list(decision.restored.values())
     restored = [
-        Revise(record=record, indexing=replace(index, slots=slots_of(record.content)))
+        Revise(record=record, indexing=index)
         for record, index in zip(held, engine.indexing(held, engine.embedder), strict=True)
     ]
     change = Erase(ids=tuple(sorted(decision.gone)), remade=tuple(remade), restored=tuple(restored))

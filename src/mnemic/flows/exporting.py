@@ -25,7 +25,6 @@ from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.flows.engine import Engine
 from mnemic.flows.fields import typed
 from mnemic.flows.guarding import accepted, within
-from mnemic.flows.learning import slots_of
 from mnemic.flows.preferences import KEY
 from mnemic.flows.vetting import Line, Record, check, key_of, source_ids, vetted, wrong
 from mnemic.services.files import whole
@@ -352,6 +351,13 @@ def _line(number: int, text: str) -> Line:
         checked = {name: typed(name, hints[name], value) for name, value in values.items()}
         own = {field.name for field in fields(made)}
         value: Record | Link = made(**{name: item for name, item in checked.items() if name in own})
+        if (
+            isinstance(value, MemoryRecord)
+            and value.category == "preference"
+            and value.key is None
+            and KEY in value.metadata
+        ):
+            value = replace(value, key=str(value.metadata[KEY]))  # of a version that kept it in the metadata alone
         if not isinstance(value, Link):
             vetted(value, cast("str | None", checked.get("project")))
     except (TypeError, ValueError) as error:
@@ -391,8 +397,7 @@ def _indexed(
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
         for line, index in zip(batch, engine.indexing([_record(line) for line in batch], embedder), strict=True):
-            own = replace(index, vector=_vector(line)) if carried else index
-            found[str(_record(line).id)] = replace(own, slots=_slots(line.value))
+            found[str(_record(line).id)] = replace(index, vector=_vector(line)) if carried else index
         if progress:
             progress(start + len(batch), len(lines))
     return found
@@ -413,14 +418,6 @@ def _vector(line: Line) -> NDArray[np.float32] | None:
     if not vector.size or not np.isfinite(vector).all():
         raise wrong(line.number, "holds a vector that is empty or not finite")
     return vector
-
-
-def _slots(value: Record | Link) -> tuple[str, ...]:
-    if not isinstance(value, MemoryRecord):
-        return ()
-    if value.category == "preference" and KEY in value.metadata:
-        return (f"{KEY}\x1f{value.metadata[KEY]}",)
-    return slots_of(value.content)
 
 
 def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:

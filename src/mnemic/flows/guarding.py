@@ -204,10 +204,8 @@ def _again(
     """How a record is found by its clean text; what was not to be found, such as earlier versions, stays so."""
     if not change.indexing.terms and change.indexing.vector is None:
         return change.indexing
-    from mnemic.flows.learning import slots_of
-
     (index,) = engine.indexing([record], engine.embedder)
-    return replace(index, slots=slots_of(record.content)) if isinstance(record, MemoryRecord) else index
+    return index
 
 
 def discreet(face: C) -> C:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.extraction.questions import asks_what_holds
 from mnemic.flows.engine import Engine, View
-from mnemic.flows.known import base_of
+from mnemic.flows.snapshot import base_of
 from mnemic.text.clock import aware, now
 from mnemic.types import Episode, Message, Query, Stored
 from mnemic.vectors import dot, eased

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import replace
 from datetime import tzinfo
 from typing import Any, cast
 
@@ -75,12 +74,12 @@ class Preferences(MutableMapping[str, Any]):
         content = next((text for text in texts if text not in twins or text in known), texts[1])
         record = MemoryRecord(
             id=minted("pref_"), content=content, category="preference",
-            importance=0.8, salience=0.8, metadata={KEY: name, VALUE: value}, project=self._scope.project,
+            importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value}, project=self._scope.project,
             tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip
         embedder = self._engine.embedder
         index = self._engine.indexing([record], embedder)[0]
-        changes.append(AddMemory(record=record, indexing=replace(index, slots=(f"preference\x1f{name}",))))
+        changes.append(AddMemory(record=record, indexing=index))
         changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
         stored = self._engine.store.apply(self._scope.user, changes, model=embedder.id)
         if stored[len(old)].outcome != "stored":

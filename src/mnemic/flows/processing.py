@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from mnemic import ingestion
 from mnemic.errors import Conflict, NotFound
-from mnemic.flows import enriching, learning, telling
+from mnemic.flows import enrichment, telling
+from mnemic.flows.candidates import candidates
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
-from mnemic.flows.known import Known
+from mnemic.flows.reconcile import reconciled
+from mnemic.flows.snapshot import Snapshot
 from mnemic.types import (
     AddEpisode,
     Archive,
@@ -61,7 +63,7 @@ class _Run:
     progress: Progress | None
     consultant: Consultant
     counts: dict[str, int] = field(default_factory=dict[str, int])
-    known: dict[str | None, Known] = field(default_factory=dict[str | None, Known])
+    known: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
     described: set[str] = field(default_factory=set[str])
 
     @cached_property
@@ -72,9 +74,9 @@ class _Run:
         for name, number in more.items():
             self.counts[name] = self.counts.get(name, 0) + number
 
-    def known_at(self, project: str | None) -> Known:
+    def known_at(self, project: str | None) -> Snapshot:
         if project not in self.known:
-            self.known[project] = Known(self.engine, self.scope.user, project)
+            self.known[project] = Snapshot(self.engine, self.scope.user, project)
         return self.known[project]
 
 
@@ -102,8 +104,8 @@ def process(
         _steps(run, halted)
         if not halted():
             _refine(run, left_before)
-        done = enriching.enrich_pending(
-            engine, consultant, scope, zone, limit=limit, halted=halted, described=run.described
+        done = enrichment.enrich_pending(
+            engine, consultant, scope, zone, limit=limit, halted=halted, already=run.described
         )
         run.count(enriched=done)
     left = sum(count for *_, count in engine.store.knowledge.conversations(scope.user))
@@ -210,15 +212,15 @@ def _store(
     known = run.known_at(project)
     indexing = engine.indexing([one.episode for one in told], embedder)
     vectors = [index.vector for index in indexing]
-    learned = learning.learn(engine, run.consultant, user, list(zip(messages, told, vectors, strict=True)), known)
-    resolved = learning.resolve(engine, learned, known)
-    run.described |= {new.record.id for new in learned.new if new.described}
+    batch = candidates(engine, run.consultant, user, list(zip(messages, told, vectors, strict=True)), known)
+    found = reconciled(engine, batch, known)
+    run.described |= {new.record.id for new in batch.new if new.described}
     changes: list[Change] = []
     joined = {one.episode.id for one in told}  # those that go on are no longer what is stored of them
     for place, (one, index) in enumerate(zip(told, indexing, strict=True)):
-        refine = one.unrefined or place in learned.unrefined
+        refine = one.unrefined or place in batch.unrefined
         changes += _with_merging(run, AddEpisode(record=one.episode, indexing=index, refine=refine), joined)
-    changes += resolved.changes
+    changes += found.changes
     said = [w for group in groups for w in group]
     moods = felt([w.message.content for w in said], [w.vector for w in said], embedder.id)
     changes.append(Feel(emotions={str(w.message.id): mood for w, mood in zip(said, moods, strict=True)}))
@@ -233,7 +235,7 @@ def _store(
         known.discard()  # not everything that was learned is there under its own id
     known.settle()
     done = sum(map(len, groups)) + len(silent)
-    run.count(messages=done, episodes=len(told), **resolved.counts)
+    run.count(messages=done, episodes=len(told), **found.counts)
     if run.progress:
         run.progress(min(run.counts["messages"], run.total), run.total)
 
@@ -266,19 +268,19 @@ def _refine(run: _Run, left: Sequence[Episode]) -> None:
         told = replace(told, episode=_continued(episode, told.episode))
         embedder, known = run.engine.embedder, run.known_at(episode.project)
         (index,) = run.engine.indexing([told.episode], embedder)
-        learned = learning.learn(run.engine, run.consultant, user, [(messages, told, index.vector)], known)
-        if told.unrefined or learned.unrefined:
+        batch = candidates(run.engine, run.consultant, user, [(messages, told, index.vector)], known)
+        if told.unrefined or batch.unrefined:
             continue
-        resolved = learning.resolve(run.engine, learned, known)
-        run.described |= {new.record.id for new in learned.new if new.described}
-        changes = [AddEpisode(record=told.episode, indexing=index), *resolved.changes]
+        found = reconciled(run.engine, batch, known)
+        run.described |= {new.record.id for new in batch.new if new.described}
+        changes = [AddEpisode(record=told.episode, indexing=index), *found.changes]
         try:
             run.engine.store.apply(user, changes, model=embedder.id)
         except (Conflict, NotFound):  # it was changed or erased meanwhile; if it is there, it is told again next time
             known.discard()
             continue
         known.settle()
-        run.count(**resolved.counts)
+        run.count(**found.counts)
 
 
 def _with_merging(run: _Run, change: AddEpisode, joined: set[str]) -> list[Change]:

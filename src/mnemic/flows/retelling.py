@@ -17,13 +17,14 @@ __all__ = ["follow", "summaries", "summarised", "told_again"]
 
 ATTEMPTS = 5
 """Readings of an episode that grows meanwhile, before giving up."""
-EMPTY = "all it tells of was forgotten"
+EMPTY = "what it was made of was forgotten"
 
 
 def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
-    """Tell episodes and summaries of sessions again, after messages of theirs were forgotten or came back.
+    """Carry on with what was made of messages, after some were forgotten or came back.
 
-    An episode of which nothing is left is archived until something of it comes back.
+    A memory goes with any of its messages and comes back with the last of them. Episodes and summaries of sessions are made
+    again of the messages that are left; one of which nothing is left is archived until something of it comes back.
 
     Raises:
         Conflict: others kept changing the same episodes; these still tell what they told.
@@ -32,6 +33,8 @@ def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> No
     if number is None or not docs:
         return
     messages = engine.store.fetch(number, list(docs.values())).values()
+    if changes := _memories(engine, scope, ids):
+        engine.store.apply(scope.user, changes)
     for _ in range(ATTEMPTS):
         # a part of a merged episode may have been restored by hand: every one that tells of them, not the latest alone
         episodes = engine.store.fetch(number, engine.store.relations.told_by(scope.user, ids))
@@ -49,6 +52,21 @@ def follow(engine: Engine, scope: Scope, ids: Sequence[str], zone: tzinfo) -> No
         )
     for project, session in {(m.project, m.value.session) for m in messages if isinstance(m.value, Message)}:
         _summarise_again(engine, Scope(user=scope.user, project=project, session=session), zone)
+
+
+def _memories(engine: Engine, scope: Scope, ids: Sequence[str]) -> list[Change]:
+    """What becomes of the memories that were made of messages."""
+    made = engine.store.relations.made_of(scope.user, ids)
+    records = engine.store.knowledge.records(scope.user, sorted({id_ for own in made.values() for id_ in own}))
+    changes: list[Change] = []
+    for id_, record in records.items():
+        assert isinstance(record, MemoryRecord)
+        archived = any(engine.store.get(scope.user, source).status == "archived" for source in record.source_ids)
+        if archived and record.status != "archived":
+            changes.append(Archive(id=id_, reason=EMPTY))
+        elif not archived and record.status == "archived" and _emptied(engine, scope, id_):
+            changes.append(Restore(id=id_))
+    return changes
 
 
 def _summarise_again(engine: Engine, place: Scope, zone: tzinfo) -> None:

@@ -24,7 +24,6 @@ class Processing:
         max_statements_for_prediction: how many known statements a new one is compared with, 1 to 100.
         enable_knowledge_dedup: whether a statement that restates a known one is left out.
         knowledge_dedup_threshold: cosine from which a statement may restate another, 0 to 1; values that differ never do.
-        statements_per_message: at most so many memories for each message of an episode, 0 to 1; at least one is allowed.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -36,11 +35,10 @@ class Processing:
     merge_similarity_threshold: float = 0.9
     max_statements_for_prediction: int = 10
     enable_knowledge_dedup: bool = True
-    knowledge_dedup_threshold: float = 0.8
-    statements_per_message: float = 0.3
+    knowledge_dedup_threshold: float = 0.9
 
     def __post_init__(self) -> None:
-        for name in ("merge_similarity_threshold", "knowledge_dedup_threshold", "statements_per_message"):
+        for name in ("merge_similarity_threshold", "knowledge_dedup_threshold"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
                 raise ConfigurationError(f"{name} must be a number from 0 to 1, not {shown(value)}.")

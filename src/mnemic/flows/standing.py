@@ -98,10 +98,11 @@ class Standing:
             doc = int(columns.doc[row])
             told = self._told(view, question, [doc, *beliefs.made.get(doc, ())])
             asked = question.query.filters
+            if superseding := beliefs.superseding(doc, asked.at, asked.known_at):
+                replaced[row] = superseding
             holds = None if told is None else beliefs.successor(told, asked.at, asked.known_at)
             if told is None or holds is None or not self._bears(view, question, row, told):
                 continue
-            replaced[row] = [holds]
             for at in columns.rows_of([holds]).tolist():
                 instead[row] = [other for other in self.showing(view, at) if other != row]
         return replaced, instead

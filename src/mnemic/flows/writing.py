@@ -39,6 +39,7 @@ __all__ = ["MAX_CONTENT", "MAX_ID", "add", "archive", "identifiers", "json_objec
 
 MAX_CONTENT = 1_000_000
 MAX_ID = 1_000
+MAX_KEY = 200
 MAX_DEPTH = 100
 """Levels of metadata: each takes a few frames of the stack, and how many are left depends on the caller."""
 BATCH = 256
@@ -104,6 +105,13 @@ def _words(what: str, values: object) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
     return tuple(dict.fromkeys(_text(what, value, limit=MAX_ID) for value in cast("Iterable[object]", values)))
+
+
+def _key(value: object) -> str | None:
+    key = _optional("key", value, limit=MAX_KEY)
+    if key is not None and not key.strip():
+        raise InvalidInput("key must not be empty; leave it out for a statement without one.")
+    return key
 
 
 def _moment(what: str, value: object, zone: tzinfo) -> datetime | None:
@@ -222,6 +230,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         importance=0.5 if importance is None else _fraction("importance", importance),
         salience=0.5 if importance is None else _fraction("importance", importance),
         pinned=importance is not None,
+        key=_key(options["key"]),
         tags=_words("tags", options["tags"]),
         metadata=json_object("metadata", options["metadata"]),
         source_ids=_words("source_ids", options["source_ids"]),
@@ -326,12 +335,12 @@ def update(engine: Engine, scope: Scope, id: str, values: Mapping[str, Any], zon
     if all(getattr(held, name) == getattr(record, name) for name in changed):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     embedder = engine.embedder
-    from mnemic.flows.feeling import feeling  # what reads texts is loaded when it is first needed
-    from mnemic.flows.learning import described_anew, slots_of
+    from mnemic.flows.candidates import redescribed  # what reads texts is loaded when it is first needed
+    from mnemic.flows.feeling import feeling
 
     if reworded:
-        record = described_anew(record, held)
-    indexing = replace(engine.indexing([record], embedder)[0], slots=slots_of(record.content))
+        record = redescribed(record, held)
+    (indexing,) = engine.indexing([record], embedder)
     if reworded:
         record = feeling(record, indexing.vector, embedder.id)
     change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)

@@ -14,6 +14,8 @@ from mnemic.types import CatalogDelta, Filters
 
 __all__ = ["Beliefs"]
 
+OWN = 2
+"""Messages that a memory may be made of and speak of one alone: an answer, and the question it answers."""
 FOREVER = np.iinfo(np.int64).max
 Times = NDArray[np.int64]
 
@@ -75,6 +77,21 @@ class Beliefs:
             found = doc = following
             seen.add(doc)
         return found
+
+    def superseding(self, doc: int, at: int | None, known_at: int | None = None) -> list[int]:
+        """The docs that hold instead of a memory, or of all that was made of a message and says nothing of others.
+
+        Empty where something of it still holds: a message that says two things is not replaced because one of them is.
+        """
+        own = [doc] if self._is_memory(doc) else [m for m in self.made.get(doc, ()) if len(self.origins[m]) <= OWN]
+        holds = [self.successor(memory, at, known_at) for memory in own]
+        return (
+            list(dict.fromkeys(one for one in holds if one is not None and one not in own)) if None not in holds else []
+        )
+
+    def _is_memory(self, doc: int) -> bool:
+        place = int(np.searchsorted(self.doc, doc))
+        return place < len(self.doc) and int(self.doc[place]) == doc
 
     def after(self, delta: CatalogDelta) -> Beliefs:
         """The beliefs once the changes of a delta are taken in."""

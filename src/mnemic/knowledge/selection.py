@@ -13,8 +13,6 @@ from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 
-# ruff: noqa: RUF001 - letters of many scripts look like others
-
 __all__ = ["Statement", "statements", "worth"]
 
 LONGEST = 800
@@ -52,6 +50,11 @@ _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 _ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
 _CODE = re.compile(r"[{}<>=\\|^~`\[\]]|\w\(|://|--\w|\w_\w")
 
+_WITHDRAWN = re.compile(
+    r"\W*(?:(?:ha){2,}\W+)?(?:(?:just |only )?(?:kidding|joking)|april fools|not really)\b", re.IGNORECASE
+)
+"""What takes back the sentence before it."""
+
 FIRST = frozenset(
     """i im my me we our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
     ben""".split()
@@ -69,9 +72,7 @@ TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice su
 HEDGE = frozenset("maybe might guess think know hope wonder sure would d agree vielleicht quizás".split())
 ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
 """Words of standing instructions and habits."""
-NOW = frozenset(
-    "now just here going gonna ll tired bored done need crying today hoy heute hoje сегодня आज اليوم".split()
-)
+NOW = frozenset("now just here gonna ll tired bored done need crying today hoy heute hoje сегодня आज اليوم".split())
 NOW_WIDE = ("今天", "今日")
 """Words of what passes."""
 ORDERS = frozenset("make add give write show tell explain let can what how would".split())
@@ -182,7 +183,9 @@ def _matters(pieces: Sequence[str]) -> list[str]:
     for piece in pieces:
         if TALK.issuperset(_words(piece)):
             continue
-        if found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
+        if found and _WITHDRAWN.match(piece):
+            found.pop()
+        elif found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
             found[-1] += piece if found[-1][-1] in WIDE_ENDS else f" {piece}"
         else:
             found.append(piece)
@@ -221,6 +224,7 @@ def features(one: Candidate) -> dict[str, float]:
     opens = words[0] if words else ""
     tokens = text.split()
     size = _size(text)
+    standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
     first, opens_first = _in_first_person(one.text, words), _in_first_person(one.text[:2], words[:2])
     question, second, orders = (
@@ -240,8 +244,9 @@ def features(one: Candidate) -> dict[str, float]:
         "this": float(not THIS.isdisjoint(known)),
         "opens_with_talk": float(opens in TALK),
         "hedge": float(not HEDGE.isdisjoint(known)),
-        "always": float(not ALWAYS.isdisjoint(known)),
-        "now": float(not NOW.isdisjoint(known) or any(one in text for one in NOW_WIDE)),
+        "always": float(not ALWAYS.isdisjoint(known) or standing),
+        "opens_always": float(opens in ALWAYS),
+        "now": float((not NOW.isdisjoint(known) and not standing) or any(one in text for one in NOW_WIDE)),
         "orders": float(orders),
         "only_asks": float((question or second or orders) and not first),
         "code": float(bool(_CODE.search(text))),

@@ -2,25 +2,26 @@
 
 __all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
 
-BIAS = -5.23
+BIAS = -5.28
 THRESHOLD = 0.48
 WEIGHTS = {
-    "size": 2.81,
-    "digit": 1.73,
-    "name": 1.60,
-    "uncased": 0.66,
-    "question": -1.33,
-    "first": 0.25,
-    "opens_first": 0.62,
-    "second": -0.85,
-    "this": -1.42,
-    "opens_with_talk": -1.06,
-    "hedge": -1.06,
-    "always": 0.61,
-    "now": -1.03,
-    "orders": -1.29,
+    "size": 2.85,
+    "digit": 1.70,
+    "name": 1.58,
+    "uncased": 0.65,
+    "question": -1.36,
+    "first": 0.23,
+    "opens_first": 0.65,
+    "second": -0.76,
+    "this": -1.47,
+    "opens_with_talk": -1.08,
+    "hedge": -1.12,
+    "always": 0.73,
+    "opens_always": 0.45,
+    "now": -1.11,
+    "orders": -1.32,
     "only_asks": -1.16,
     "code": -0.54,
     "comma": -1.03,
-    "answer": -0.57,
+    "answer": -0.58,
 }

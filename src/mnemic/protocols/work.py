@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
@@ -104,8 +104,8 @@ class KnowledgeWork(Protocol):
         """Episodes that the language model has still to tell, oldest first."""
         ...
 
-    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """Ids of the memories that state something of these slots, in the order they were made; of very many, some hundred."""
+    def keyed(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
+        """The believed memories under a key at a level, in the order they were made."""
         ...
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:

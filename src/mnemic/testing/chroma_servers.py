@@ -9,8 +9,12 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-__all__ = ["ChromaServer", "chroma_server"]
+from mnemic.indexes.vector.chroma import Chroma
+from mnemic.indexes.vector.chroma.collections import Server
+
+__all__ = ["ChromaServer", "chroma_client", "chroma_server"]
 
 HOST = "127.0.0.1"
 SECONDS = 60.0
@@ -67,6 +71,16 @@ def _free_port() -> int:
     with socket.socket() as one:
         one.bind((HOST, 0))
         return int(one.getsockname()[1])
+
+
+@contextmanager
+def chroma_client(url: str) -> Generator[Any]:
+    """A chromadb client of a server, inside the block."""
+    server = Server(address=Chroma(url=url).server)
+    try:
+        yield server.client()
+    finally:
+        server.close()
 
 
 @contextmanager

@@ -10,9 +10,8 @@ import pytest
 
 from mnemic import errors
 from mnemic.protocols import Store
-from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, indexing
+from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message
 from mnemic.types import (
-    AddMemory,
     Archive,
     CatalogDelta,
     CatalogRows,
@@ -23,7 +22,6 @@ from mnemic.types import (
     MemoryRecord,
     PutLink,
     Restore,
-    Revise,
     Settle,
     Supersede,
 )
@@ -362,23 +360,19 @@ class BeliefPromises:
         assert _believed(store, at=micros) == ["Berlin"]
         assert store.verify().ok
 
-    def test_slots_find_what_states_the_same(self, store: Store) -> None:
-        def stating(content: str, *slots: str, **fields: Any) -> AddMemory:
-            change = add_memory(content, **fields)
-            return replace(change, indexing=replace(change.indexing, slots=slots))
-
+    def test_a_key_finds_its_value_at_its_level(self, store: Store) -> None:
         store.apply("ana", [
-            stating("Lisbon", "ana home"), stating("both", "ana home", "ana pet"), stating("gone", "ana home"),
-            stating("elsewhere", "ana home", project="p"), Archive(id="gone"),
+            add_memory("Lisbon", key="home"), add_memory("Rex", key="pet"), add_memory("gone", key="home"),
+            add_memory("elsewhere", key="home", project="p"), Archive(id="gone"), add_memory("Porto", key="home"),
+            Supersede(id="Lisbon", by="Porto", at=None),
         ])  # fmt: skip
-        store.apply("bob", [stating("bob's", "ana home")])
-        find = store.knowledge.in_slots
-        assert find("ana", ["ana home"]) == ["Lisbon", "both", "elsewhere"]
-        assert find("ana", ["ana pet", "ana pet", "nothing"]) == ["both"]
-        assert find("ana", ["ana home", "ana pet"]) == ["Lisbon", "both", "elsewhere"]
-        assert find("nobody", ["ana home"]) == find("ana", []) == find("ana", ["ana%"]) == []
-        held = memory_of(store, "Lisbon")
-        revised = replace(held, content="Red", version=2)
-        store.apply("ana", [Revise(record=revised, indexing=replace(indexing(revised), slots=("ana colour",)))])
-        assert find("ana", ["ana home"]) == ["both", "elsewhere"]
-        assert find("ana", ["ana colour"]) == ["Lisbon"]
+        store.apply("bob", [add_memory("bob's", key="home")])
+
+        def find(user: str, key: str, project: str | None = None) -> list[str]:
+            return [record.content for record in store.knowledge.keyed(user, key, project, None)]
+
+        assert find("ana", "home") == ["Porto"]
+        assert find("ana", "home", "p") == ["elsewhere"]
+        assert find("ana", "pet") == ["Rex"]
+        assert find("nobody", "home") == find("ana", "hom%") == find("ana", "") == []
+        assert memory_of(store, "Porto").key == "home"

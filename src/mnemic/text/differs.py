@@ -6,20 +6,23 @@ It errs on the side of difference: two restatements kept apart cost a line, two 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from difflib import SequenceMatcher
+from itertools import combinations, pairwise
 from typing import Literal
 
 from mnemic.text.dates import MONTHS
 from mnemic.text.terms import STOP_WORDS, content_terms
 
-__all__ = ["Difference", "differs"]
+__all__ = ["NEGATIONS", "Difference", "differs"]
 
 Difference = Literal["number", "date", "name", "polarity", "role", "value"]
 
 _WORDS = re.compile(r"\w+(?:['\u2019]\w+)*", re.UNICODE)
+_PRONOUN = re.compile(r"I(?:['\u2019]\w+)?")
 _NUMERALS = re.compile(r"\d+(?:[.,:/-]\d+)*")
 _NUMBER_WORDS = frozenset(
-    """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    """zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
     eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion first second
     third fourth fifth half quarter once twice double triple dozen couple both single""".split()
 )
@@ -27,22 +30,36 @@ _DATE_WORDS = frozenset(
     MONTHS
     + tuple(
         """monday tuesday wednesday thursday friday saturday sunday yesterday today tomorrow tonight morning afternoon evening
-        night noon midnight weekend week month year spring summer autumn fall winter last next ago daily weekly monthly
+        night noon midnight weekend week month spring summer autumn fall winter last next ago daily weekly monthly
         yearly annually before after""".split()
     )
 )
-_NEGATIONS = frozenset(
+NEGATIONS = frozenset(
     """no not never none nobody nothing nowhere neither nor cannot without hardly barely rarely seldom stop stopped stops quit
     quits dislike dislikes disliked hate hates hated refuse refuses refused deny denies denied fail fails failed avoid avoids
     avoided lack lacks lacked unable former formerly ex longer""".split()
 )
-_SPEAKER = frozenset("i me we us".split())
-_JOINED = frozenset("and or".split())
+_CASES = (("i we", "me us"), ("he", "him"), ("they", "them"))
+"""Pronouns as subject and as object."""
+_PLACES = frozenset("above below over under up down out off".split())
+"""Prepositions that are opposites; search leaves them out."""
+_ALIKE = ("work employed", "likes prefer love enjoy", "called named", "use runs", "hate stand dislike")
+_SYNONYMS = {
+    term: terms[0]
+    for terms in map(
+        content_terms, ("work employed", "likes prefer love enjoy", "called named", "use runs", "hate stand dislike")
+    )
+    for term in terms
+}
+_JOINED = frozenset(("and", "or"))
+_OPENING = re.compile(r"(?:my|our|his|her|their|your) ([\w-]+)")
 _ALIGNED = 300
 """Terms of a statement that can be compared word by word in reasonable time; longer ones differ unless they are equal."""
 _REPLACED = 2
 """Up to so many words exchanged for others in an equal frame are another value of the same thing; more are one as well where
 they are exchanged for about as many, at most twice as many: else one side only says more."""
+_ORDERED = 40
+"""Shared terms of which the order is compared."""
 
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
@@ -57,7 +74,7 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
     found: set[str] = set()
     for match in _WORDS.finditer(text):
         word = match[0].removesuffix("'s").removesuffix("\u2019s")
-        if not word[:1].isupper() or word == "I":
+        if not word[:1].isupper() or _times({word.lower()}) or _PRONOUN.fullmatch(word):
             continue
         before = text[: match.start()].rstrip()
         begins = not before or before[-1] in ".!?:\n\"'\u201c-\u2022"
@@ -68,30 +85,67 @@ def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) ->
     return frozenset(found)
 
 
-def _roles(text: str, names: frozenset[str]) -> list[set[str]]:
-    """Who is named, in order of first mention; those joined by "and" or "or" are one."""
-    found: list[set[str]] = []
-    joined = False
-    for match in _WORDS.finditer(text):
-        word = match[0].casefold().removesuffix("'s").removesuffix("\u2019s")
-        name = "i" if word in _SPEAKER else word
-        name = name if name in names else ""
-        if name and not any(name in group for group in found):
-            if joined and found:
-                found[-1].add(name)
-            else:
-                found.append({name})
-        joined = bool(name) or (joined and word in _JOINED)
-    return found
-
-
 def _negations(words: list[str]) -> int:
-    return sum(word in _NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
+    denied = sum(word in NEGATIONS or word.endswith(("n't", "n\u2019t")) for word in words)
+    return denied + (("used", "to") in pairwise(words))
 
 
-def _exchanged(first: str, second: str) -> bool:
+def _times(words: set[str]) -> set[str]:
+    return {word.removesuffix("s") for word in words if word in _DATE_WORDS or word.removesuffix("s") in _DATE_WORDS}
+
+
+def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names: frozenset[str]) -> bool:
+    """One begins with somebody's sister, of whom the other does not speak, or they begin with two names."""
+    openings = [(found[0].casefold() if (found := _WORDS.match(text)) else "").partition("'")[0] for text in texts]
+    if len(set(openings) & names) == 2 and not all(_JOINED & set(text.split()[1:3]) for text in texts):
+        return True
+    for text, other, held in ((*texts, terms[1]), (*reversed(texts), terms[0])):
+        if opening := _OPENING.match(text.lower()):
+            own = content_terms(opening[1])
+            if (own and own[0] not in held) or ("-" in opening[1] and opening[1] not in other.lower()):
+                return True
+    return False
+
+
+def _turned(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
+    """Two terms change places while a third keeps its place beside or between them: A calls B, B calls A.
+
+    A part that moves as a whole ("at 6 the office closes") and an enumeration ("Polish and German") change nothing.
+    """
+    one, other = ({term: place for place, term in enumerate(side) if side.count(term) == 1} for side in terms)
+    shared = [term for term in one if term in other][:_ORDERED]
+    for a, b in combinations(shared, 2):
+        if (one[a] < one[b]) == (other[a] < other[b]):
+            continue
+        for c in shared:
+            kept = [(at[c] > min(at[a], at[b])) + (at[c] > max(at[a], at[b])) for at in (one, other)]
+            if c not in (a, b) and kept[0] == kept[1] and not any(_joined(a, b, text) for text in texts):
+                return True
+    return False
+
+
+def _joined(first: str, second: str, text: str) -> bool:
+    """Two terms are named in one enumeration, or side by side: my daughter Noor."""
+    words = [(content_terms(word) or (word,))[0] for word in _WORDS.findall(text.lower())]
+    if first not in words or second not in words:
+        return False
+    start, end = sorted((words.index(first), words.index(second)))
+    return end - start == 1 or not _JOINED.isdisjoint(words[start:end])
+
+
+def _switched(one: set[str], other: set[str]) -> bool:
+    """I do it in one of them; in the other it is done to me."""
+    bare = [{word.partition("'")[0] for word in words} for words in (one, other)]
+    for subject, object_ in _CASES:
+        acts = [not words.isdisjoint(subject.split()) for words in bare]
+        bears = [not words.isdisjoint(object_.split()) for words in bare]
+        if acts[0] != acts[1] and any(bears[place] and not acts[place] for place in (0, 1)):
+            return True
+    return False
+
+
+def _exchanged(a: Sequence[str], b: Sequence[str]) -> bool:
     """Words of one statement stand where others stand in the second, in a frame they share."""
-    a, b = content_terms(first), content_terms(second)
     if a == b:
         return False
     if max(len(a), len(b)) > _ALIGNED:
@@ -99,9 +153,12 @@ def _exchanged(first: str, second: str) -> bool:
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     if matcher.ratio() < 0.5:  # half of the words in common: an equal frame
         return False
-    swaps = [op for op in matcher.get_opcodes() if op[0] == "replace"]
-    sides = [sorted((i2 - i1, j2 - j1)) for _, i1, i2, j1, j2 in swaps]
-    return any(longer <= max(_REPLACED, 2 * shorter) for shorter, longer in sides)
+    for kind, i1, i2, j1, j2 in matcher.get_opcodes():
+        left, right = (sum(term not in other for term in own) for own, other in ((a[i1:i2], b), (b[j1:j2], a)))
+        shorter, longer = sorted((left, right))
+        if kind == "replace" and shorter and longer <= max(_REPLACED, 2 * shorter):
+            return True
+    return False
 
 
 def differs(first: str, second: str) -> Difference | None:
@@ -112,15 +169,16 @@ def differs(first: str, second: str) -> Difference | None:
         second: another about what seems the same thing.
 
     Returns:
-        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (the same names in another
-        order: who owes whom), ``value`` (words exchanged in an equal sentence: purple for cyan), or None. The answer is the
-        same in both directions.
+        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (somebody else, or the same
+        ones in another order: who owes whom), ``value`` (words exchanged in an equal sentence: purple for cyan), or None. The
+        answer is the same in both directions.
     """
-    words = [_WORDS.findall(text.lower()) for text in (first, second)]
+    first, second = sorted((first, second))
+    words = [_WORDS.findall(text.lower().replace("\u2019", "'")) for text in (first, second)]
     sets = [set(found) for found in words]
     if _numbers(words[0], first) != _numbers(words[1], second):
         return "number"
-    if sets[0] & _DATE_WORDS != sets[1] & _DATE_WORDS:
+    if _times(sets[0]) != _times(sets[1]):
         return "date"
     if _negations(words[0]) % 2 != _negations(words[1]) % 2:
         return "polarity"
@@ -129,7 +187,11 @@ def differs(first: str, second: str) -> Difference | None:
     names = _names(first, lower, known)
     if names != _names(second, lower, known):
         return "name"
-    both = names | {"i"} if sets[0] & _SPEAKER and sets[1] & _SPEAKER else names
-    if _roles(first, both) != _roles(second, both):
+    terms = [[_SYNONYMS.get(term, term) for term in content_terms(text)] for text in (first, second)]
+    if _subjects_differ((first, second), terms, names):
         return "role"
-    return "value" if _exchanged(*sorted((first, second))) else None
+    if _switched(*sets) and (names or set(terms[0]) == set(terms[1])):
+        return "role"
+    if _turned(terms, (first, second)):
+        return "role"
+    return "value" if sets[0] & _PLACES != sets[1] & _PLACES or _exchanged(*terms) else None

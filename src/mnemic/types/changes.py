@@ -42,17 +42,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:
-    """How a record is found: terms, length in content terms, traits (bits), periods it tells of, vector if there is one.
-
-    ``slots`` name what a memory states, such as the residence of Ana: two memories of one slot speak of the same thing.
-    """
+    """How a record is found: terms, length in content terms, traits (bits), periods it tells of, vector if there is one."""
 
     terms: tuple[str, ...]
     length: int
     traits: int
     told: tuple[tuple[int, int], ...] = ()
     vector: NDArray[np.float32] | None = None
-    slots: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

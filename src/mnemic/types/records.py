@@ -79,12 +79,14 @@ class MemoryRecord:
     ``salience`` is what it was worth when it was made; ``importance`` starts there and moves with use, feeling and time.
     ``said_at`` is when its source said it (``None``: when it was made). ``source_ids`` names the records it was made from.
     ``project`` is the level it lives at (``None``: the user's own). ``speaker`` is the name of who said it (``None``: the user,
-    or somebody without a name).
+    or somebody without a name). ``key`` names what it is a value of, such as ``meetings.time``: of one key at one level the
+    latest value holds.
     """
 
     id: str
     content: str
     speaker: str | None = None
+    key: str | None = None
     type: MemoryType = "semantic"
     status: Status = "short_term"
     category: str | None = None

@@ -50,9 +50,9 @@ def test_coverage_asks_for_evidence_words_and_few_messages():
 
 def test_the_result_says_how_it_was_made_and_names_no_folder(tmp_path, capsys):
     file, out = write_file(tmp_path), tmp_path / "out.json"
-    knowledge.main(["--data", str(file), f"--json={out}", "--rate", "1"])
+    knowledge.main(["--data", str(file), f"--json={out}"])
     result = json.loads(out.read_text(encoding="utf-8"))
-    assert result["command"] == "python -m benchmarks.quality.knowledge --data tiny.json --json=out.json --rate 1"
+    assert result["command"] == "python -m benchmarks.quality.knowledge --data tiny.json --json=out.json"
     assert str(tmp_path) not in out.read_text(encoding="utf-8")
     assert result["data"]["sha256"] == reporting.sha256(file)
     found = result["figures"]

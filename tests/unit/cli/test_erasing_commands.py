@@ -38,6 +38,16 @@ def test_hard_by_description_and_as_json(known):
     assert known("show", "a1").code == 0
 
 
+def test_hard_by_description_takes_few(known, folder):
+    with Memory(folder, embedder="hashing") as memory:
+        for day in range(6):
+            memory.remember(f"The tide table of day {day} is on the fridge.", id=f"t{day}")
+    run = known("forget", "--hard", "the tide table")
+    assert (run.code, "6 records" in run.err) == (2, True)
+    assert known("forget", "--hard", "--dry-run", "the tide table").out.count("would go") == 6
+    assert known("show", "t0").code == 0
+
+
 def test_everything_wants_to_be_meant(known):
     for words in (
         ("--hard", "--everything"),

@@ -168,7 +168,7 @@ class TestGraph:
         run = linked("graph", "a1")
         assert run.out.splitlines() == [
             "[a1]  The API runs on port 8080.",
-            "    <- supersedes 1 --  [a2]  The API runs on port 9000.  (api: port is 9000, known is 8080)",
+            "    <- supersedes 1 --  [a2]  The API runs on port 9000.  (it replaces 8080)",
             "        <- contradicts 1 --  [p1]  Prefers morning meetings  (no)",
             "            -- extends 1 ->  [d1]  (elsewhere in this tree)",
             "        <- implements 0.5 --  [d1]  Deploy with make release",

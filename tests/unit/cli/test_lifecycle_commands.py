@@ -82,7 +82,7 @@ class TestProcess:
 
 
 class TestConsolidate:
-    now = ("--min-age-hours", "0", "--importance-threshold", "0.6")
+    now = ("--min-age-hours", "0", "--importance-threshold", "0.8")
 
     def test_dry_run_changes_nothing(self, known):
         run = known("consolidate", *self.now, "--dry-run")
@@ -143,6 +143,15 @@ class TestForget:
         assert "kept       [r2]  resembles it, and was kept: Rita paints" in run.out
         assert "1 forgotten, 1 left" in run.err
         assert known("show", "r2", "--json").json["memory"]["status"] == "short_term"
+
+    def test_a_dry_run_changes_nothing(self, known):
+        run = known("forget", "--dry-run", "my schedule preferences")
+        assert (run.code, run.out) == (0, "would go   [p1]  Prefers morning meetings\n")
+        assert run.err == "mnemic: 1 would go, 0 would stay; nothing was changed.\n"
+        seen = known("forget", "--dry-run", "my schedule preferences", "--json").json
+        assert known("show", "p1", "--json").json["memory"]["status"] == "short_term"
+        assert known("forget", "my schedule preferences", "--json").json == seen
+        assert "--dry-run" in known("forget", "--dry-run", "--id", "p1").err
 
     def test_nothing_matches(self, known):
         run = known("forget", "quantum chromodynamics")

@@ -16,7 +16,7 @@ def test_the_value_said_again_stays_current() -> None:
             memory.add([Message(role="user", content=text, sent_at=START + timedelta(days=day), id=f"m{number}")])
             memory.process()
         live = memory.list()
-        assert [record.content for record in live] == ["The user lives in Porto."]
+        assert [record.content for record in live] == ["I live in Porto."]
         assert live[0].valid_at == START
         assert live[0].said_at == START + timedelta(days=20)
         berlin = next(r for r in memory.list(include_expired=True) if "Berlin" in r.content)

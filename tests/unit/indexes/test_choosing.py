@@ -7,14 +7,14 @@ import pytest
 
 from mnemic import ConfigurationError, Memory, MissingExtra
 from mnemic.indexes.vector import choosing, index_from
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex, settings
-from mnemic.indexes.vector.chroma.index import ChromaIndex as Index
+from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
+from mnemic.indexes.vector.chroma import index as chroma
 from mnemic.indexes.vector.rows import DistantRows
 
 
 @pytest.fixture
 def installed(monkeypatch):
-    monkeypatch.setattr(settings, "find_spec", lambda name: name)
+    monkeypatch.setattr(chroma, "find_spec", lambda name: name)
 
 
 class Nearest:
@@ -62,7 +62,7 @@ def test_exact_search_needs_none():
 @pytest.mark.usefixtures("installed")
 def test_chroma_in_its_forms():
     for value in ("chroma", "http://localhost:8000", "https://chroma.example.org", Chroma(exact_below=7)):
-        assert isinstance(index_from(value), Index)
+        assert isinstance(index_from(value), ChromaIndex)
     assert Chroma().embedded
     assert Chroma(url="http://localhost:8123").server == ("localhost", 8123, False)
     assert Chroma(url="https://chroma.example.org/").server == ("chroma.example.org", 443, True)
@@ -114,7 +114,7 @@ def test_an_object_that_lacks_something_is_told_what():
 
 
 def test_without_the_package(monkeypatch):
-    monkeypatch.setattr(settings, "find_spec", lambda name: None)
+    monkeypatch.setattr(chroma, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"mnemic\[chroma\]"):
         index_from("chroma")
     assert find_spec("mnemic")
@@ -125,7 +125,6 @@ def test_a_record_in_ram_takes_no_chroma():
     for vectors in ("chroma", "http://localhost:1"):
         with pytest.raises(ConfigurationError, match="in RAM"):
             Memory(":memory:", embedder="hashing", vectors=vectors)
-    assert ChromaIndex is Index
 
 
 def test_an_index_of_ones_own():

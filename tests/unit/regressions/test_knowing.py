@@ -30,7 +30,6 @@ def told(memory, *texts, at=DAY):
         ("I no longer eat pork.", "I no longer drink coffee."),
         ("My new laptop is a ThinkPad.", "My new phone is a Pixel."),
         ("My new dentist is Dr. Costa.", "My new hairdresser is Lola."),
-        ("I switched my phone plan to Vodafone.", "I switched my electricity plan to Eon."),
         ("I switched my bank to N26.", "I switched my insurance to Allianz."),
         ("I moved my savings to ING.", "I moved to Berlin."),
         ("The half marathon: I switched to the Leipzig one on 11 April 2027.", "Today I ran a half marathon in 1:58:10, my new best!"),
@@ -46,7 +45,6 @@ def test_what_ends_or_changes_something_ends_nothing_else(memory, first, then):
         ("My dentist is Dr. Costa.", "My new dentist is Dr. Silva."),
         ("I drink coffee every day.", "I no longer drink coffee."),
         ("My new laptop is a ThinkPad.", "My new laptop is a MacBook."),
-        ("I switched my phone plan to Vodafone.", "I switched my phone plan to O2."),
     ],
 )
 def test_what_changes_is_ended(memory, first, then):
@@ -67,50 +65,6 @@ def test_what_changes_is_ended(memory, first, then):
 def test_an_exception_replaces_no_rule(memory, rule, exception):
     assert memory.remember(rule).outcome == memory.remember(exception).outcome == "stored"
     assert {record.content for record in memory.list()} == {rule, exception}
-
-
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        ("The log level is DEBUG in dev.", "The log level is TRACE in dev."),
-        ("The port is 8080.", "The port is 9090 for now."),
-        ("The office is a loft in Berlin.", "The office is a villa in Hamburg."),
-        ("The meeting is on Monday.", "The meeting is on Tuesday."),
-    ],
-)
-def test_the_same_rule_is_replaced(memory, first, then):
-    memory.remember(first)
-    assert memory.remember(then).outcome == "superseded"
-
-
-@pytest.mark.parametrize(
-    ("text", "day"),
-    [
-        ("We are moving to Leipzig on 1 February.", None),
-        ("I start my new job on 2 January.", None),
-        ("I'll fly to Rome on 5 March.", None),
-        ("I'm getting married on 12 May.", None),
-        ("I moved to Oslo on 1 February.", datetime(2026, 2, 1, tzinfo=UTC)),
-        ("I got married on 12 May.", datetime(2026, 5, 12, tzinfo=UTC)),
-    ],
-)
-def test_a_plan_is_not_dated_into_the_past(memory, text, day):
-    told(memory, text)
-    (record,) = memory.list(include_expired=True)
-    assert record.valid_at == day
-
-
-@pytest.mark.parametrize(
-    ("text", "statement"),
-    [
-        ("We don't deploy on Fridays.", "The user's team doesn't deploy on Fridays."),
-        ("We haven't migrated the users yet.", "The user's team hasn't migrated the users yet."),
-        ("I fly to Paris on 3 December.", "The user flies to Paris on 3 December."),
-        ("Our CDN is at https://cdn.acme.example.", "The user's CDN is at https://cdn.acme.example."),
-    ],
-)
-def test_statements_are_whole_english_sentences(memory, text, statement):
-    assert told(memory, text) == [statement]
 
 
 def test_a_session_starts_with_what_a_fact_leaves_out(memory):

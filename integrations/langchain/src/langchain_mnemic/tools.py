@@ -45,8 +45,9 @@ _RECALL = (
     "much the result is worth: with 'none', say that you do not know. What has 'superseded_by' no longer holds."
 )
 _FORGET = (
-    "Take memories out of every later search: those a description clearly means, or those with the ids that recall gave. "
-    "Use it only when the user asks for it, and say what was forgotten and what was not."
+    "Take memories out of every later search: those that clearly bear on a description, or those with ids. Use it only when "
+    "the user asks for it, and say what was forgotten and what was not. With dry_run nothing is changed: the answer shows what "
+    "a description takes and what stays, and the ids can be given in a second call."
 )
 
 
@@ -64,6 +65,10 @@ class _Arguments(BaseModel):
 
 class _Remember(_Arguments):
     content: str = Field(description="The statement.")
+    key: str | None = Field(
+        default=None,
+        description="A fixed name of what it is a value of, such as 'meetings.time'; the same key replaces.",
+    )
     category: str | None = Field(default=None, description="One word for its kind, such as 'preference' or 'decision'.")
     tags: list[str] = Field(default_factory=list, description="Words to find it by.")
 
@@ -77,7 +82,10 @@ class _Forget(_Arguments):
     description: str | None = Field(
         default=None, description="What to forget, in words. Leave it out when ids are given."
     )
-    ids: list[str] | None = Field(default=None, max_length=100, description="Ids from a result of recall.")
+    ids: list[str] | None = Field(
+        default=None, max_length=100, description="Ids from a result of recall or of a dry run."
+    )
+    dry_run: bool = Field(default=False, description="Only show what a description takes and what stays.")
 
 
 def _shown(hit: Hit) -> dict[str, Any]:
@@ -108,6 +116,11 @@ def _gone(receipts: Receipts) -> str:
     return "\n".join(lines) or "Nothing was found that this describes. Nothing was forgotten."
 
 
+def _previewed(receipts: Receipts) -> str:
+    lines = [f"{one.id}: {'would be forgotten: ' if one.changed else ''}{one.reason}" for one in receipts]
+    return "\n".join(lines) or "Nothing was found that this describes."
+
+
 def _here(memory: Handle, scope: ScopeSource, runtime: ToolRuntime[Any, Any] | None) -> Handle:
     if callable(scope) and runtime is None:
         raise InvalidInput(
@@ -133,12 +146,16 @@ def _wrong(error: Any) -> str:
     return f"Tool input validation error: {'; '.join(told)}"
 
 
-def _remember(memory: Any, content: str, category: str | None = None, tags: Sequence[str] = ()) -> Any:
-    return memory.remember(content, category=category, tags=tags, source="model_inference")
+def _remember(
+    memory: Any, content: str, key: str | None = None, category: str | None = None, tags: Sequence[str] = ()
+) -> Any:
+    return memory.remember(content, key=key, category=category, tags=tags, source="model_inference")
 
 
-def _forget(memory: Any, description: str | None = None, ids: Sequence[str] | None = None) -> Any:
-    return memory.forget(description, ids=ids or None, reason="asked for in a conversation")
+def _forget(
+    memory: Any, description: str | None = None, ids: Sequence[str] | None = None, *, dry_run: bool = False
+) -> Any:
+    return memory.forget(description, ids=ids or None, dry_run=dry_run, reason="asked for in a conversation")
 
 
 def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int = 50) -> list[BaseTool]:
@@ -169,15 +186,18 @@ def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int 
     def made(
         name: str, about: str, schema: type[BaseModel], call: Callable[..., Any], say: Callable[[Any], Any]
     ) -> BaseTool:
+        def answer(arguments: dict[str, Any]) -> Callable[[Any], Any]:
+            return _previewed if arguments.get("dry_run") else say
+
         def run(runtime: Runtime = None, **arguments: Any) -> Any:
             handle = _here(memory, scope, runtime)
             with _readable():
-                return say(call(handle, **arguments))
+                return answer(arguments)(call(handle, **arguments))
 
         async def arun(runtime: Runtime = None, **arguments: Any) -> Any:
             handle = _here(face, scope, runtime)
             with _readable():
-                return say(await call(handle, **arguments))
+                return answer(arguments)(await call(handle, **arguments))
 
         return StructuredTool.from_function(
             run, arun, name=name, description=about, args_schema=schema,

@@ -147,10 +147,12 @@ def stored(receipt: Receipt) -> Stored:
     return Stored(id=receipt.id, outcome=receipt.outcome, reason=quoted(receipt.reason))
 
 
-def forgotten(receipts: Receipts) -> Removed:
-    """What was removed, and what was not."""
+def forgotten(receipts: Receipts, *, dry_run: bool) -> Removed:
+    """What was removed, or would be, and what was not."""
+    gone = [r for r in receipts if r.outcome != "rejected"]
     return Removed(
-        removed=[r.id for r in receipts if r.outcome != "rejected"],
+        removed=[] if dry_run else [r.id for r in gone],
+        would_remove=[Spared(id=r.id, reason=r.reason) for r in gone] if dry_run else [],
         kept=[Spared(id=r.id, reason=r.reason) for r in receipts.rejected],
     )
 

@@ -64,16 +64,17 @@ class Recalled(BaseModel):
 
 
 class Spared(BaseModel):
-    """What resembles a description and was kept."""
+    """A record that stays, with the reason, or that would go, with what it says."""
 
     id: str
     reason: str
 
 
 class Removed(BaseModel):
-    """What is no longer found; ``kept`` is what was not removed, and why."""
+    """What is no longer found; ``would_remove`` is what a dry run found, ``kept`` is what was not removed, and why."""
 
     removed: list[str]
+    would_remove: list[Spared] = []
     kept: list[Spared] = []
 
 

@@ -12,6 +12,7 @@ __all__ = [
     "Content",
     "Depth",
     "Description",
+    "DryRun",
     "Ids",
     "Importance",
     "Kind",
@@ -43,6 +44,9 @@ Category: TypeAlias = Annotated[
         description="A word such as preference, architecture_decision, code_pattern, bug_fix, configuration, constraint."
     ),
 ]
+Key: TypeAlias = Annotated[
+    str | None, Field(description="A fixed name of what it is a value of, such as 'meetings.time'.")
+]
 Tags: TypeAlias = Annotated[list[str] | None, Field(description="Words to find it by.")]
 Importance: TypeAlias = Annotated[
     float | None, Field(ge=0, le=1, description="0 to 1; leave it out to have it computed.")
@@ -59,7 +63,10 @@ Since: TypeAlias = Annotated[datetime | None, Field(description="Said at this ti
 Until: TypeAlias = Annotated[datetime | None, Field(description="Said before this time, ISO 8601.")]
 MaxTokens: TypeAlias = Annotated[int, Field(ge=1, le=100_000, description="The budget of the text.")]
 Description: TypeAlias = Annotated[
-    str | None, Field(description='What to forget, in words: "my schedule preferences".')
+    str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')
+]
+DryRun: TypeAlias = Annotated[
+    bool, Field(description="Only show what the description takes and what stays; nothing is changed.")
 ]
 Ids: TypeAlias = Annotated[
     list[str] | None, Field(max_length=1_000, description="The records themselves, by ids as other tools gave them.")

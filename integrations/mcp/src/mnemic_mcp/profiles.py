@@ -28,8 +28,10 @@ from mnemic_mcp.arguments import (
     Content,
     Depth,
     Description,
+    DryRun,
     Ids,
     Importance,
+    Key,
     Kind,
     Limit,
     MaxTokens,
@@ -57,12 +59,12 @@ SEARCH = (
     "the resource memory://records/{id}."
 )
 REMEMBER = (
-    "Remember a statement for later sessions. What gives another value for something known takes its place, and the same "
-    "statement twice is one memory."
+    "Remember a statement for later sessions. The same key replaces the earlier value, and the same statement twice is one "
+    "memory."
 )
 REMOVE = (
-    "Take out of every search what the user wants forgotten: by description, or by ids. Only what a description clearly "
-    "means goes; what resembles it is kept, and named, so that you can ask."
+    "Take out of every search what the user wants forgotten: by description, or by ids. Only what clearly bears on a "
+    "description goes; what resembles it is kept, and named, so that you can ask. With dry_run you see it before it goes."
 )
 MERGE = "Make what matters long-term, and keep once what is said twice."
 
@@ -127,19 +129,20 @@ def _consolidate(memory: AsyncMemory, name: str) -> Tool:
 
 
 def _forget(memory: AsyncMemory, name: str) -> Tool:
-    async def forget(description: Description = None, ids: Ids = None) -> Removed:
-        return actions.forgotten(await memory.forget(description, ids=ids or None))
+    async def forget(description: Description = None, ids: Ids = None, *, dry_run: DryRun = False) -> Removed:
+        receipts = await memory.forget(description, ids=ids or None, dry_run=dry_run)
+        return actions.forgotten(receipts, dry_run=dry_run)
 
     return Tool(name, forget, REMOVE, REMOVES)
 
 
 def _default(memory: AsyncMemory, project: Project | None, min_evidence: Evidence) -> list[Tool]:
     async def remember(
-        content: Content, type: Kind = "semantic", category: Category = None, tags: Tags = None,
+        content: Content, key: Key = None, type: Kind = "semantic", category: Category = None, tags: Tags = None,
         importance: Importance = None,
     ) -> Stored:  # fmt: skip
         receipt = await memory.remember(
-            content, type=type, category=category, tags=tags or (), importance=importance, source=SOURCE
+            content, key=key, type=type, category=category, tags=tags or (), importance=importance, source=SOURCE
         )
         return actions.stored(receipt)
 
@@ -156,11 +159,11 @@ def _memory_server(memory: AsyncMemory, project: Project | None, min_evidence: E
     del project  # this profile has no tool that tells of it
 
     async def store_memory(
-        content: Content, type: Kind = "semantic", importance: Importance = None, tags: Tags = None,
+        content: Content, key: Key = None, type: Kind = "semantic", importance: Importance = None, tags: Tags = None,
         metadata: dict[str, Any] | None = None,
     ) -> Stored:  # fmt: skip
         receipt = await memory.remember(
-            content, type=type, importance=importance, tags=tags or (), metadata=metadata, source=SOURCE
+            content, key=key, type=type, importance=importance, tags=tags or (), metadata=metadata, source=SOURCE
         )
         return actions.stored(receipt)
 
@@ -204,11 +207,17 @@ def _graph(memory: AsyncMemory) -> Tool:
 
 def _ooda(memory: AsyncMemory, project: Project | None, min_evidence: Evidence) -> list[Tool]:
     async def remember(
-        content: Content, type: Kind = "semantic", category: Category = None, tags: Tags = None,
+        content: Content, key: Key = None, type: Kind = "semantic", category: Category = None, tags: Tags = None,
         importance: Tenths = None,
     ) -> Stored:  # fmt: skip
         receipt = await memory.remember(
-            content, type=type, category=category, tags=tags or (), importance=_fraction(importance), source=SOURCE
+            content,
+            key=key,
+            type=type,
+            category=category,
+            tags=tags or (),
+            importance=_fraction(importance),
+            source=SOURCE,
         )
         return actions.stored(receipt)
 

@@ -81,22 +81,26 @@ def mnemic_toolset(
     async def remember(
         ctx: RunContext[Any],
         content: str,
+        key: str | None = None,
         type: Literal["episodic", "semantic", "procedural", "emotional"] = "semantic",
         importance: float | None = None,
     ) -> str:
         """Remember a statement for later conversations.
 
-        What gives another value for something known takes its place.
+        The same key replaces the earlier value.
 
         Args:
             ctx: of the run.
             content: One statement that stands by itself: whole names instead of pronouns, dates instead of today.
+            key: A fixed name of what it is a value of, such as 'meetings.time'.
             type: episodic: what happened; semantic: what is so; procedural: how to do it; emotional: how it felt.
             importance: 0 to 1; leave it out to have it computed.
         """
         handle = bound(face, scope, ctx)
         with _told():
-            receipt = await handle.remember(content, type=type, importance=importance, source="model_inference")
+            receipt = await handle.remember(
+                content, key=key, type=type, importance=importance, source="model_inference"
+            )
         if receipt.outcome == "rejected":
             raise ToolFailed(receipt.reason)
         return " ".join(part for part in (receipt.outcome, receipt.id, quoted(receipt.reason)) if part)
@@ -124,21 +128,25 @@ def mnemic_toolset(
         return Recalled(evidence=result.evidence, found=[_line(hit) for hit in result])
 
     @toolset.tool
-    async def forget(ctx: RunContext[Any], description: str | None = None, ids: list[str] | None = None) -> str:
+    async def forget(
+        ctx: RunContext[Any], description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False
+    ) -> str:
         """Take out of every search what the user wants forgotten: by description, or by ids.
 
-        Only what a description clearly means goes; what resembles it is kept, and named, so that you can ask.
+        Only what clearly bears on a description goes; what resembles it is kept, and named, so that you can ask.
 
         Args:
             ctx: of the run.
             description: What to forget, in words, such as "my schedule preferences".
-            ids: The records themselves, by ids as recall gave them.
+            ids: The records themselves, by ids as recall or a dry run gave them.
+            dry_run: Only show what a description takes and what stays; nothing is changed.
         """
         handle = bound(face, scope, ctx)
         with _told():
-            receipts = await handle.forget(description, ids=ids or None)
+            receipts = await handle.forget(description, ids=ids or None, dry_run=dry_run)
         kept = [f"{receipt.id}: {receipt.reason}" for receipt in receipts.rejected]
-        return " ".join([f"{len(receipts) - len(kept)} forgotten.", *kept])
+        gone = [f"{receipt.id}: {receipt.reason}" for receipt in receipts if dry_run and receipt.changed]
+        return " ".join([f"{len(receipts) - len(kept)} {'would be ' * dry_run}forgotten.", *gone, *kept])
 
     del remember, recall, forget  # the toolset has them
     return toolset

@@ -22,7 +22,7 @@ def unfound(db: Connection) -> Generator[Searchable]:
     for page in pages(db):
         named, held = db.dialect.many([one.doc for one in page]), dict[int, dict[tuple[int, str], int]]()
         for doc, user, term, count in db.execute(
-            f"SELECT doc, user, term, count FROM postings WHERE doc {_AMONG}", (named,)
+            f"SELECT doc, user_id, term, count FROM postings WHERE doc {_AMONG}", (named,)
         ):
             held.setdefault(doc, {})[user, term] = count
         for one in page:
@@ -35,7 +35,7 @@ def misfiled(db: Connection) -> Generator[Searchable]:
     """Records of which filters look up something else than their tags and metadata."""
     for page in pages(db):
         named, held = db.dialect.many([one.doc for one in page]), dict[int, set[tuple[int, bytes]]]()
-        for doc, user, facet in db.execute(f"SELECT doc, user, facet FROM facets WHERE doc {_AMONG}", (named,)):
+        for doc, user, facet in db.execute(f"SELECT doc, user_id, facet FROM facets WHERE doc {_AMONG}", (named,)):
             held.setdefault(doc, set()).add((user, bytes(facet)))
         for one in page:
             if held.get(one.doc, set()) != {(one.user, facet) for facet in facets_of(one.values)}:

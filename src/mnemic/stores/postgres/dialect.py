@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from mnemic.stores.postgres.adapting import Half, Numbers
+from mnemic.stores.postgres.migrations import POSTGRES
+from mnemic.stores.schema import VECTORS_NEXT, created
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["PostgresDialect", "facets_of", "invalid_indexes"]
 
 _DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
-_FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.user = {0}.user AND f.doc = {0}.doc AND f.facet "
+_FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.user_id = {0}.user_id AND f.doc = {0}.doc AND f.facet "
 _SPACIOUS = "SET LOCAL work_mem = '512MB'"  # checks compare all records with each other
 
 
@@ -58,7 +60,7 @@ class PostgresVectors:
     def start(self, db: Connection) -> None:
         """A new table, because the index over the old one expects vectors of its own length."""
         db.execute("DROP TABLE IF EXISTS vectors_next")
-        db.execute("CREATE TABLE vectors_next(user bigint, doc bigint, vector halfvec, PRIMARY KEY(user, doc))")
+        db.execute(created(VECTORS_NEXT, POSTGRES))
 
     def replace(self, db: Connection) -> None:
         """The tables change names: nothing is copied, and the index was built with the vectors.
@@ -107,7 +109,7 @@ class PostgresDialect:
         "full text without a record": f"SELECT DISTINCT doc FROM postings WHERE doc NOT IN ({_DOCS})",
         "full text filed under another user": """SELECT DISTINCT p.doc FROM postings p
             LEFT JOIN messages m ON m.doc = p.doc LEFT JOIN memories r ON r.doc = p.doc
-            LEFT JOIN episodes e ON e.doc = p.doc WHERE p.user != coalesce(m.user, r.user, e.user)""",
+            LEFT JOIN episodes e ON e.doc = p.doc WHERE p.user_id != coalesce(m.user_id, r.user_id, e.user_id)""",
         "a filter entry of a record that is gone": f"SELECT DISTINCT doc FROM facets WHERE doc NOT IN ({_DOCS})",
         "a vector of another length than the header says": """SELECT doc FROM vectors WHERE vector_dims(vector) !=
             (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')""",
@@ -126,14 +128,14 @@ class PostgresDialect:
         also shuts out ``Database.write``, which locks the whole table.
         """
         while (known := self.known(db, name)) is None:
-            made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user"
+            made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user_id"
             if row := db.execute(made, (name,)).fetchone():
                 return int(row[0])
         return known
 
     def known(self, db: Connection, name: str) -> int | None:
         """The number of a user whose row is there, and locked from here on."""
-        row = db.execute("SELECT user FROM users WHERE name = ? FOR NO KEY UPDATE", (name,)).fetchone()
+        row = db.execute("SELECT user_id FROM users WHERE name = ? FOR NO KEY UPDATE", (name,)).fetchone()
         return int(row[0]) if row else None
 
     def next_doc(self, db: Connection) -> int:
@@ -162,7 +164,7 @@ class PostgresDialect:
 
     def postings(self, db: Connection, user: int, term: str) -> list[int]:
         """One range of the key."""
-        found = db.execute("SELECT doc, count FROM postings WHERE user = ? AND term = ? ORDER BY doc", (user, term))
+        found = db.execute("SELECT doc, count FROM postings WHERE user_id = ? AND term = ? ORDER BY doc", (user, term))
         return [doc for doc, times in found for _ in range(times)]
 
     def size(self, db: Connection) -> int:

@@ -50,7 +50,7 @@ class PostgresEmbedding(Embedding):
             order = (
                 f"({distance}) + 0" if self._few(db, user, k) else distance
             )  # a sum is nothing an index is sorted by
-            sql = f"SELECT doc, 1 - ({distance}) FROM vectors WHERE user = ?1 ORDER BY {order} LIMIT ?3"
+            sql = f"SELECT doc, 1 - ({distance}) FROM vectors WHERE user_id = ?1 ORDER BY {order} LIMIT ?3"
             db.execute(_SEARCH, (str(min(max(2 * k, 100), WIDEST)),))
             found = db.execute(sql, (user, Half.of(query), k)).fetchall()
         return [doc for doc, _ in found], [cosine for _, cosine in found]
@@ -63,7 +63,7 @@ class PostgresEmbedding(Embedding):
         now = time.monotonic()
         counted = self._db.counted.get(user)
         if counted is None or counted.at < now - COUNTED_SECONDS:
-            own = db.execute("SELECT count(*) FROM vectors WHERE user = ?", (user,)).fetchone()[0]
+            own = db.execute("SELECT count(*) FROM vectors WHERE user_id = ?", (user,)).fetchone()[0]
             every = db.execute("SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)")
             counted = self._db.counted[user] = Counted(now, own, max(own, every.fetchone()[0]))
         return counted.own**2 < 16 * k * counted.every

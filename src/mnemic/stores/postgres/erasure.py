@@ -16,7 +16,7 @@ __all__ = ["Erasure"]
 REWRITTEN = 256 * 1024 * 1024
 """Bytes up to which the tables are rewritten, which locks each of them meanwhile."""
 TABLES = (
-    "messages", "episodes", "memories", "versions", "events", "links", "lineage", "slots", "pending", "access", "judged",
+    "messages", "episodes", "memories", "versions", "events", "links", "lineage", "pending", "access", "judged",
     "consolidations", "vectors", "vectors_next", "postings", "facets", "users", "header",
 )  # fmt: skip
 

@@ -18,9 +18,9 @@ _MISFITS = """DELETE FROM vectors WHERE vector_dims(vector) != (SELECT CAST(valu
 # An index takes in what was only just deleted, and refuses a vector of another length there too: so the rows are written anew.
 # Readers wait for the lock before they choose their moment, and never see the table empty.
 _REWRITTEN = (
-    "CREATE TEMPORARY TABLE vectors_kept ON COMMIT DROP AS SELECT user, doc, vector FROM vectors",
+    "CREATE TEMPORARY TABLE vectors_kept ON COMMIT DROP AS SELECT user_id, doc, vector FROM vectors",
     "TRUNCATE vectors",
-    "INSERT INTO vectors SELECT user, doc, vector FROM vectors_kept",
+    "INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_kept",
 )
 
 

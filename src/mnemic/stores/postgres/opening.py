@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from mnemic import errors
+from mnemic.stores import schema
 from mnemic.stores.postgres.connection import PostgresConnection, run
-from mnemic.stores.postgres.migrations import MIGRATIONS
+from mnemic.stores.postgres.migrations import LATEST, MIGRATIONS
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres.address import Address
@@ -60,7 +61,7 @@ def prepare(driver: Driver, address: Address) -> Ready:
             f"{address.name} runs PostgreSQL before 13, which is too old. Upgrade the server."
         )
     version = version_of(driver, address)
-    if version < len(MIGRATIONS):
+    if version < LATEST:
         with driver.transaction():
             driver.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
             _migrate(driver, address, version_of(driver, address))
@@ -80,16 +81,12 @@ def version_of(driver: Driver, address: Address) -> int:
             f"The schema of {address.name} belongs to another program. Choose another one: ?schema=name."
         )
     version = int(held["schema_version"])
-    if version > len(MIGRATIONS):
-        raise errors.SchemaTooNew(
-            f"{address.name} has schema {version}; this version of Mnemic knows {len(MIGRATIONS)}. Nothing was changed. "
-            "Upgrade with: pip install -U mnemic"
-        )
+    schema.check_version(address.name, version, LATEST)
     return version
 
 
 def _migrate(driver: Driver, address: Address, version: int) -> None:
-    if version == len(MIGRATIONS):
+    if version == LATEST:
         return
     if not _one(driver, "SELECT 1 FROM pg_namespace WHERE nspname = $1", address.schema):
         run(driver, f"CREATE SCHEMA {quoted(address.schema)}")
@@ -105,9 +102,9 @@ def _migrate(driver: Driver, address: Address, version: int) -> None:
             raise errors.StoreCorrupt(
                 f"The schema of {address.name} holds tables of another program. Choose another one: ?schema=name."
             ) from error
-    for migrate in MIGRATIONS[max(version, 1) :]:
+    for migrate in MIGRATIONS[max(version + 1 - schema.OLDEST, 1) :]:
         migrate(db)
-    db.execute("UPDATE header SET value = ? WHERE key = 'schema_version'", (str(len(MIGRATIONS)),))
+    db.execute("UPDATE header SET value = ? WHERE key = 'schema_version'", (str(LATEST),))
 
 
 def search_path(address: Address, ready: Ready) -> str:

@@ -10,7 +10,7 @@ from mnemic.stores.postgres.database import Database, looked_up
 from mnemic.stores.postgres.embedding import NearestVectors, PostgresEmbedding
 from mnemic.stores.postgres.erasure import Erasure
 from mnemic.stores.postgres.feeding import Feed
-from mnemic.stores.postgres.migrations import MIGRATIONS
+from mnemic.stores.postgres.migrations import LATEST
 from mnemic.stores.sql.store import SqlStore
 from mnemic.types import VerifyReport
 
@@ -30,7 +30,7 @@ class PostgresStore(SqlStore[Database]):
     """
 
     def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
-        super().__init__(Database(url, durability=durability), len(MIGRATIONS))
+        super().__init__(Database(url, durability=durability), LATEST)
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record; ``deep`` also compares with the texts what was made from them."""

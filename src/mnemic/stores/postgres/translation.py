@@ -10,18 +10,16 @@ __all__ = ["translated"]
 
 _MARK = re.compile(r"\?(\d*)")
 _LIST = re.compile(r"IN \(SELECT value FROM json_each\((\$\d+)\)\)")
-_COLUMN = re.compile(r"\buser\b")  # a reserved word that means the login, so that without quotes nothing would fail
 _GROUPED = re.compile(r"json_group_array\((\w+)\)")
 
 
 @lru_cache(maxsize=2_000)
 def translated(statement: str) -> str:
-    """A statement with numbered values, arrays in the place of JSON lists, and quoted names.
+    """A statement with numbered values, and arrays in the place of JSON lists.
 
     Statements are constants, put together from a few: each is translated once.
     """
     numbers = count(1)
     statement = _MARK.sub(lambda mark: f"${mark[1] or next(numbers)}", statement)
     statement = _LIST.sub(r"= ANY(\1)", statement)
-    statement = _GROUPED.sub(r"coalesce(json_agg(\1 ORDER BY \1), '[]')::text", statement)
-    return _COLUMN.sub('"user"', statement)
+    return _GROUPED.sub(r"coalesce(json_agg(\1 ORDER BY \1), '[]')::text", statement)

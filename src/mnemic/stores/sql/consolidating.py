@@ -24,17 +24,17 @@ _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE chil
 def work(t: Transaction, change: Work) -> Receipt:
     """Mark memories as being worked on, or as no longer; those that are not in the tier it expects are left alone."""
     begun, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
-    sql = "UPDATE memories SET status = ? WHERE user = ? AND status = ? AND id IN (SELECT value FROM json_each(?))"
+    sql = "UPDATE memories SET status = ? WHERE user_id = ? AND status = ? AND id IN (SELECT value FROM json_each(?))"
     t.db.execute(sql, (after, t.user, begun, t.many(change.ids)))
     if not change.done:  # what is rewritten from here on is not what the outcome was decided on
-        began = "INSERT INTO events(user, at, operation) VALUES(?, ?, 'consolidate')"
+        began = "INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'consolidate')"
         t.db.execute(began, (t.user, t.at))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
 def touch(t: Transaction, change: Touch) -> Receipt:
     """Count uses; only records of this user have any."""
-    sql = """INSERT INTO access(doc, count, last_at) SELECT doc, ?, ? FROM memories WHERE doc = ? AND user = ?
+    sql = """INSERT INTO access(doc, count, last_at) SELECT doc, ?, ? FROM memories WHERE doc = ? AND user_id = ?
         ON CONFLICT(doc) DO UPDATE SET count = access.count + excluded.count,
         last_at = CASE WHEN access.last_at > excluded.last_at THEN access.last_at ELSE excluded.last_at END"""
     for doc, uses in change.uses.items():
@@ -47,10 +47,10 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
 
     A link of the type ``supersedes`` among the contradictions also ends the time of its target.
     """
-    sql = "SELECT 1 FROM consolidations WHERE user = ? AND id = ?"
+    sql = "SELECT 1 FROM consolidations WHERE user_id = ? AND id = ?"
     if t.db.execute(sql, (t.user, change.id)).fetchall():
         return Receipt(id=change.id, outcome="duplicate", reason="this consolidation is stored")
-    sql = "SELECT sequence FROM events WHERE user = ? AND operation = 'consolidate' ORDER BY sequence DESC LIMIT 1"
+    sql = "SELECT sequence FROM events WHERE user_id = ? AND operation = 'consolidate' ORDER BY sequence DESC LIMIT 1"
     began = t.db.execute(sql, (t.user,)).fetchone()
     plan = [_promoted(t, promotion, change.id, began[0] if began else None) for promotion in change.promotions]
     linked = [_contradicted(t, link) for link in change.contradictions if link.type != "supersedes"]
@@ -63,7 +63,7 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
         "weighed": [held for held in weighed if held],
     }
     t.db.execute(
-        "INSERT INTO consolidations(user, id, at, plan) VALUES(?, ?, ?, ?)", (t.user, change.id, t.at, to_json(kept))
+        "INSERT INTO consolidations(user_id, id, at, plan) VALUES(?, ?, ?, ?)", (t.user, change.id, t.at, to_json(kept))
     )
     return Receipt(id=change.id, outcome="stored")
 
@@ -96,7 +96,7 @@ def _weigh(t: Transaction, id: str, importance: float) -> list[float] | None:
 
     Returns doc, importance before and after, where it was changed and the memory is in the short-term tier.
     """
-    sql = "SELECT doc, version, status, importance, pinned FROM memories WHERE user = ? AND id = ?"
+    sql = "SELECT doc, version, status, importance, pinned FROM memories WHERE user_id = ? AND id = ?"
     found = t.db.execute(sql, (t.user, id)).fetchone()
     if found is None:
         return None
@@ -113,7 +113,7 @@ def _weigh(t: Transaction, id: str, importance: float) -> list[float] | None:
 
 def _live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, float, int]:
     """Doc, status, importance and version of a memory that is still as consolidation read it."""
-    sql = "SELECT doc, status, importance, version, expired_at FROM memories WHERE user = ? AND id = ?"
+    sql = "SELECT doc, status, importance, version, expired_at FROM memories WHERE user_id = ? AND id = ?"
     row = t.db.execute(sql, (t.user, id)).fetchone()
     if row is None or row[1] == "archived" or row[4] is not None:
         raise Conflict(
@@ -160,7 +160,7 @@ def _turned(t: Transaction, doc: int, member: int, id: str) -> bool:
     sql = "SELECT detail FROM events WHERE doc = ? AND operation = 'absorb'"
     if not any(json.loads(detail).get("into") == id for (detail,) in t.db.execute(sql, (doc,)).fetchall()):
         return False
-    sql = "SELECT plan FROM consolidations WHERE user = ? AND undone_at IS NULL"
+    sql = "SELECT plan FROM consolidations WHERE user_id = ? AND undone_at IS NULL"
     held = [p for (plan,) in t.db.execute(sql, (t.user,)).fetchall() for p in json.loads(plan)["promotions"]]
     if not any(p["doc"] == member and doc in p["lineage"] for p in held):
         return False
@@ -200,13 +200,13 @@ def _move_links(t: Transaction, doc: int, members: Sequence[int]) -> tuple[list[
 
 def put_back(t: Transaction, link: Sequence[Any]) -> bool:
     """Write a link unless there is one; whether it was written."""
-    sql = f"INSERT INTO links(user, {_LINK}) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
+    sql = f"INSERT INTO links(user_id, {_LINK}) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
     return bool(t.db.execute(sql, (t.user, *link)).fetchall())
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
     """Put everything back that a consolidation changed and nobody has changed since."""
-    sql = "SELECT plan, undone_at FROM consolidations WHERE user = ? AND id = ?"
+    sql = "SELECT plan, undone_at FROM consolidations WHERE user_id = ? AND id = ?"
     row = t.db.execute(sql, (t.user, change.id)).fetchone()
     if row is None:
         raise NotFound(f"This user has no consolidation with the id {change.id!r}.")
@@ -222,7 +222,7 @@ def undo(t: Transaction, change: Undo) -> Receipt:
     for doc, before, after in plan["weighed"]:
         sql = "UPDATE memories SET importance = ? WHERE doc = ? AND importance = ? AND pinned = 0 AND status = 'short_term'"
         t.db.execute(sql, (before, doc, after))
-    t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user = ? AND id = ?", (t.at, t.user, change.id))
+    t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.at, t.user, change.id))
     reason = f"{left} of its memories were forgotten or replaced since, and stay as they are" if left else ""
     return Receipt(id=change.id, outcome="stored", reason=reason)
 
@@ -236,7 +236,7 @@ def _check_newest(t: Transaction, id: str, plan: dict[str, Any]) -> None:
     reworded = {promotion["doc"]: promotion["revised"] for promotion in plan["promotions"] if promotion["revised"]}
     if not reworded:
         return
-    sql = "SELECT id, plan FROM consolidations WHERE user = ? AND id != ? AND undone_at IS NULL"
+    sql = "SELECT id, plan FROM consolidations WHERE user_id = ? AND id != ? AND undone_at IS NULL"
     for later, text in t.db.execute(sql, (t.user, id)).fetchall():
         for promotion in json.loads(text)["promotions"]:
             doc, revised = promotion["doc"], promotion["revised"]
@@ -262,7 +262,7 @@ def _believe(t: Transaction, source: int, target: int, invalid: int | None) -> i
 
 def twin(t: Transaction, doc: int) -> bool:
     """Whether another live memory of the same level says the same by now."""
-    sql = """SELECT 1 FROM memories m JOIN memories o ON o.user = m.user AND o.hash = m.hash AND o.doc != m.doc
+    sql = """SELECT 1 FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
         AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
         WHERE m.doc = ? AND o.status != 'archived' AND o.expired_at IS NULL"""
     return bool(t.db.execute(sql, (doc,)).fetchall())

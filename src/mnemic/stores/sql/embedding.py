@@ -20,9 +20,9 @@ __all__ = ["Embedding"]
 Waiting = tuple[int, int, str]
 """User, doc and text of a record that needs a vector."""
 
-_DOCS = """(SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes
-    UNION ALL SELECT user, doc FROM memories) d"""
-_MISSING = f"SELECT user, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
+_DOCS = """(SELECT user_id, doc FROM messages UNION ALL SELECT user_id, doc FROM episodes
+    UNION ALL SELECT user_id, doc FROM memories) d"""
+_MISSING = f"SELECT user_id, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
 
 class Embedding:
@@ -41,7 +41,7 @@ class Embedding:
     def pending(self, limit: int) -> list[Waiting]:
         """Records without a vector, oldest first, as (user, doc, text)."""
         with self._db.read() as db, db:
-            sql = "SELECT user, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
+            sql = "SELECT user_id, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
             return self._texts(db, db.execute(sql, (limit,)).fetchall())
 
     def fill(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
@@ -55,7 +55,7 @@ class Embedding:
                     continue
                 transaction.check_header(db, model, len(vector), claim=True)
                 transaction.put_vector(db, user, doc, vector)
-                db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
+                db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
     def _unchanged(
         self, db: Connection, rows: Sequence[Waiting], vectors: NDArray[np.float32]
@@ -79,13 +79,13 @@ class Embedding:
     def size(self, user: int) -> int:
         """How many messages and memories a user has."""
         with self._db.read() as db:
-            counts = (f"SELECT count(*) FROM {table} WHERE user = ?" for table in ("messages", "memories"))
+            counts = (f"SELECT count(*) FROM {table} WHERE user_id = ?" for table in ("messages", "memories"))
             return sum(db.execute(sql, (user,)).fetchone()[0] for sql in counts)
 
     def held(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are missing."""
         with self._db.read() as db:
-            sql = "SELECT doc, vector FROM vectors WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
+            sql = "SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
             return db.execute(sql, (user, db.dialect.many(docs))).fetchall()
 
     def begin(self, model: str) -> int:
@@ -137,10 +137,10 @@ class Embedding:
             at = to_micros(now())
             db.execute("DELETE FROM pending WHERE task = 'embed'")
             db.execute(f"DELETE FROM vectors_next WHERE doc NOT IN (SELECT doc FROM {_DOCS})")
-            refused = "SELECT 'embed', doc, user, ? FROM vectors_next WHERE vector IS NULL"
-            db.execute(f"INSERT INTO pending(task, doc, user, since) {refused}", (at,))
+            refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
+            db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
             db.dialect.vectors.replace(db)
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
             transaction.set_header(db, model=model, dimension=dimension)
-            db.execute("INSERT INTO events(user, at, operation) VALUES(0, ?, 'reembed')", (at,))
+            db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (at,))
             return True

@@ -8,8 +8,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, cast
 
 from mnemic.errors import Conflict
-from mnemic.stores.sql import consolidating, relating, rows, writing
-from mnemic.stores.sql.transaction import Transaction, set_header
+from mnemic.stores.schema import EPISODES, MEMORIES, Table
+from mnemic.stores.sql import consolidating, relating, writing
+from mnemic.stores.sql.rows import select
+from mnemic.stores.sql.transaction import Transaction, kept, set_header
 from mnemic.text.canonical import to_json
 from mnemic.types import AddEpisode, Erase, EraseUser, Receipt
 
@@ -20,7 +22,7 @@ MARK = "erasing"
 
 _TABLES = {"messages": "message", "episodes": "episode", "memories": "memory"}
 _AMONG = "(SELECT value FROM json_each(?))"
-_BY_DOC = ("slots", "pending", "access", "judged", "versions", "events")
+_BY_DOC = ("pending", "access", "judged", "versions", "events")
 CHUNK = 500
 
 
@@ -49,7 +51,7 @@ def erase(t: Transaction, change: Erase) -> dict[str, int]:
     for revise in change.restored:
         if writing.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed meanwhile. Nothing was erased; try again.")
-        _overwrite(t, "memories", rows.MEMORY_COLUMNS, t.required(revise.record.id)[1], reworded)
+        _overwrite(t, MEMORIES, t.required(revise.record.id)[1], reworded)
     told = [_told_again(t, episode) for episode in change.remade]
     _nothing_else(t, victims, {*told, *restored})
     counts = _removed(t, list(victims))
@@ -63,11 +65,11 @@ def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
     docs = [
         row[0]
         for table in _TABLES
-        for row in t.db.execute(f"SELECT doc FROM {table} WHERE user = ?", (t.user,)).fetchall()
+        for row in t.db.execute(f"SELECT doc FROM {table} WHERE user_id = ?", (t.user,)).fetchall()
     ]
     counts = Counter(_removed(t, docs))
     for table in ("links", "events", "consolidations", "users"):
-        gone = t.db.execute(f"DELETE FROM {table} WHERE user = ? RETURNING 1", (t.user,)).fetchall()
+        gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
         counts[table] += len(gone)
     _mark(t, docs)
     return {table: count for table, count in counts.items() if count}
@@ -78,7 +80,7 @@ def _mark(t: Transaction, docs: Sequence[int]) -> None:
     set_header(t.db, **{MARK: t.at})
     t.db.execute("UPDATE pending SET error = NULL WHERE error IS NOT NULL")  # may quote any text of its batch
     for doc in docs:
-        t.db.execute("INSERT INTO events(user, at, operation, doc) VALUES(?, ?, 'erase', ?)", (t.user, t.at, doc))
+        t.db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'erase', ?)", (t.user, t.at, doc))
 
 
 def _told_again(t: Transaction, change: AddEpisode) -> int:
@@ -89,15 +91,14 @@ def _told_again(t: Transaction, change: AddEpisode) -> int:
     held = t.db.execute("SELECT title, content FROM episodes WHERE doc = ?", (doc,)).fetchone()
     if receipt.outcome != "stored" and held != (record.title, record.content):
         raise Conflict(f"The episode {record.id!r} changed meanwhile. Nothing was erased; try again.")
-    _overwrite(t, "episodes", rows.EPISODE_COLUMNS, doc, {doc: 1})
+    _overwrite(t, EPISODES, doc, {doc: 1})
     return doc
 
 
-def _overwrite(t: Transaction, table: str, columns: str, doc: int, since: Mapping[int, int]) -> None:
+def _overwrite(t: Transaction, table: Table, doc: int, since: Mapping[int, int]) -> None:
     """Earlier versions say what the present one says, from the first on that may tell of something erased."""
-    held = t.db.execute(f"SELECT {columns} FROM {table} WHERE doc = ?", (doc,)).fetchone()
-    kept = to_json(dict(zip(columns.split(", "), held, strict=True)) | {"hash": None})
-    t.db.execute("UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (kept, doc, since.get(doc, 1)))
+    (row,) = select(t.db, table, "WHERE doc = ?", (doc,))
+    t.db.execute("UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (kept(row), doc, since.get(doc, 1)))
 
 
 def _nothing_else(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
@@ -122,7 +123,7 @@ def _removed(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
         for table in (*_BY_DOC, *_TABLES):
             counts[table] += _gone(t, f"{table} WHERE doc IN {_AMONG}", named)
         for table in ("vectors", "vectors_next"):
-            counts[table] += _gone(t, f"{table} WHERE user = ? AND doc IN {_AMONG}", t.user, named)
+            counts[table] += _gone(t, f"{table} WHERE user_id = ? AND doc IN {_AMONG}", t.user, named)
         for doc in part:
             t.unindex(doc)
         counts["fulltext"] += len(part)
@@ -140,7 +141,7 @@ def _chunks(docs: Iterable[int]) -> list[list[int]]:
 
 def _scrub_events(t: Transaction, ids: Collection[str]) -> None:
     """The audit trail of other records no longer names what is gone, nor why."""
-    sql = "SELECT sequence, detail FROM events WHERE user = ? AND detail != '{}'"
+    sql = "SELECT sequence, detail FROM events WHERE user_id = ? AND detail != '{}'"
     for sequence, text in t.db.execute(sql, (t.user,)).fetchall():
         detail = json.loads(text)
         kept = _without_ids(detail, ids)
@@ -176,7 +177,7 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
         For each memory to be restored the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    sql = "SELECT id, plan, undone_at FROM consolidations WHERE user = ? ORDER BY at DESC, id DESC"
+    sql = "SELECT id, plan, undone_at FROM consolidations WHERE user_id = ? ORDER BY at DESC, id DESC"
     held = [(id_, text, json.loads(text), undone) for id_, text, undone in t.db.execute(sql, (t.user,)).fetchall()]
     oldest_first = [promotion for _, _, plan, _ in reversed(held) for promotion in plan["promotions"]]
     _cut_links(t, oldest_first, victims)
@@ -203,7 +204,7 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
             "weighed": [weight for weight in plan["weighed"] if weight[0] not in victims],
         }
         if (changed := to_json(left)) != text:
-            t.db.execute("UPDATE consolidations SET plan = ? WHERE user = ? AND id = ?", (changed, t.user, id_))
+            t.db.execute("UPDATE consolidations SET plan = ? WHERE user_id = ? AND id = ?", (changed, t.user, id_))
     return since
 
 
@@ -235,7 +236,7 @@ def _cut_links(t: Transaction, promotions: Iterable[dict[str, Any]], victims: se
         ended = {moved(link) for link in gone} - set(others)
         promotion["moved"] = [m for m in promotion["moved"] if tuple(m) not in ended and not victims & set(m[:2])]
     for (source, target, kind, *rest), tail in cut.items():
-        sql = "links WHERE user = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
+        sql = "links WHERE user_id = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
         if _gone(t, sql, t.user, source, target, kind, *rest) and tail:
             consolidating.put_back(t, [source, target, kind, *tail])
 

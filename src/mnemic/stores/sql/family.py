@@ -40,7 +40,7 @@ def family(db: Connection, user: int, ids: Sequence[str]) -> Family:
             sources=tuple(names[parent] for parent in sources.get(row[0], ()) if parent in names),
         )
         for kind, select in _KIN.items()
-        for row in db.execute(f"{select} WHERE user = ? AND doc IN {_AMONG}", (user, listed)).fetchall()
+        for row in db.execute(f"{select} WHERE user_id = ? AND doc IN {_AMONG}", (user, listed)).fetchall()
     }  # fmt: skip
     return Family(kin=kin, absorptions=tuple(_named(db, user, absorptions, names)))
 
@@ -49,14 +49,14 @@ def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
     listed = db.dialect.many(sorted(docs))
     found: dict[int, str] = {}
     for table in ("messages", "episodes", "memories"):
-        sql = f"SELECT doc, id FROM {table} WHERE user = ? AND doc IN {_AMONG}"
+        sql = f"SELECT doc, id FROM {table} WHERE user_id = ? AND doc IN {_AMONG}"
         found |= dict(db.execute(sql, (user, listed)).fetchall())
     return found
 
 
 def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[dict[str, Any]], set[int]]:
     """The promotions in force that any of the records had a part in, oldest first, and the records of these."""
-    sql = "SELECT plan FROM consolidations WHERE user = ? AND undone_at IS NULL ORDER BY at, id"
+    sql = "SELECT plan FROM consolidations WHERE user_id = ? AND undone_at IS NULL ORDER BY at, id"
     promotions = [p for (text,) in db.execute(sql, (user,)).fetchall() for p in json.loads(text)["promotions"]]
     found = [p for p in promotions if docs & {p["doc"], *(held["doc"] for held in p["absorbed"])}]
     heads = {p["doc"] for p in found}
@@ -85,7 +85,7 @@ def _named(db: Connection, user: int, promotions: Sequence[dict[str, Any]], name
 def _before(db: Connection, user: int, doc: int, promotions: Sequence[dict[str, Any]]) -> MemoryRecord | None:
     """A memory as it was before consolidations reworded it; None where somebody else has changed it since."""
     versions = [p["revised"] for p in promotions if p["revised"]]
-    sql = "SELECT version FROM memories WHERE user = ? AND doc = ? AND status != 'archived' AND expired_at IS NULL"
+    sql = "SELECT version FROM memories WHERE user_id = ? AND doc = ? AND status != 'archived' AND expired_at IS NULL"
     row = db.execute(sql, (user, doc)).fetchone()
     if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
         return None
@@ -93,6 +93,6 @@ def _before(db: Connection, user: int, doc: int, promotions: Sequence[dict[str, 
     if held is None:
         return None
     old = json.loads(held[0])
-    record = rows.memory_from([old.get(name) for name in rows.MEMORY_COLUMNS.split(", ")])
+    record = rows.memory_from(old)
     first = promotions[0]
     return replace(record, version=row[0] + 1, status=first["status"], importance=first["importance"])

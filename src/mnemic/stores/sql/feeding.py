@@ -16,14 +16,14 @@ __all__ = ["SqlFeed"]
 _TABLES = ("messages", "episodes", "memories")
 _AMONG = "IN (SELECT value FROM json_each(?))"
 _PLACES = " UNION ALL ".join(
-    f"SELECT doc, user, status, tier_before FROM {table} WHERE doc {_AMONG}" for table in _TABLES
+    f"SELECT doc, user_id, status, tier_before FROM {table} WHERE doc {_AMONG}" for table in _TABLES
 )
 _EACH = " UNION ALL ".join(
-    f"SELECT doc, user FROM (SELECT doc, user FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?) {table}_next"
+    f"SELECT doc, user_id FROM (SELECT doc, user_id FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?) {table}_next"
     for table in _TABLES
 )
-_NEXT = f"SELECT doc, user FROM ({_EACH}) n ORDER BY doc LIMIT ?"
-_HELD = f"SELECT doc FROM vectors WHERE user = ? AND doc {_AMONG}"
+_NEXT = f"SELECT doc, user_id FROM ({_EACH}) n ORDER BY doc LIMIT ?"
+_HELD = f"SELECT doc FROM vectors WHERE user_id = ? AND doc {_AMONG}"
 _SINCE = (
     "SELECT sequence, at, operation, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
 )
@@ -134,15 +134,15 @@ class SqlFeed(Generic[D]):
 
     def waiting(self, user: int, after: int) -> list[int]:
         """The docs of a user that later events speak of, those of them that have a vector."""
-        sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user = e.user AND v.doc = e.doc
-            WHERE e.user = ? AND e.sequence > ?"""
+        sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user_id = e.user_id AND v.doc = e.doc
+            WHERE e.user_id = ? AND e.sequence > ?"""
         with self._db.read() as db:
             return [doc for (doc,) in db.execute(sql, (user, after))]
 
     def sizes(self) -> dict[int, int]:
         """How many vectors each user has."""
         with self._db.read() as db:
-            return dict(db.execute("SELECT user, count(*) FROM vectors GROUP BY user").fetchall())
+            return dict(db.execute("SELECT user_id, count(*) FROM vectors GROUP BY user_id").fetchall())
 
 
 def _tier(_: int, status: str, before: str | None) -> str:
@@ -151,7 +151,7 @@ def _tier(_: int, status: str, before: str | None) -> str:
 
 def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
     """The records of one user that have a vector; ``places`` holds user, status and tier before archiving by doc."""
-    held = f"SELECT doc, vector FROM vectors WHERE user = ? AND doc {_AMONG}"
+    held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc {_AMONG}"
     vectors = dict(db.execute(held, (user, db.dialect.many(list(places)))).fetchall())
     stored = reading.fetch(db, user, list(vectors))
     return [

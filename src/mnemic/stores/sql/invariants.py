@@ -6,7 +6,7 @@ __all__ = ["NEVER", "TABLES"]
 
 TABLES = ("messages", "episodes", "memories")
 _DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
-_COLUMNS = "doc, user, id, status, project, session, trust"
+_COLUMNS = "doc, user_id, id, status, project, session, trust"
 _ALL = " UNION ALL ".join(f"SELECT {_COLUMNS} FROM {table}" for table in TABLES)
 _FATES = "('archive', 'absorb', 'restore', 'undo')"
 _LAST_FATE = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {_FATES}
@@ -16,13 +16,13 @@ _VERSIONED = "(SELECT doc, version FROM memories UNION ALL SELECT doc, version F
 
 _IDENTITY = {
     "two records share a number": f"SELECT doc FROM ({_DOCS}) d GROUP BY doc HAVING count(*) > 1",
-    "two records of a user share an id": f"""SELECT min(doc) FROM ({_ALL}) d GROUP BY user, id HAVING count(*) > 1""",
+    "two records of a user share an id": f"""SELECT min(doc) FROM ({_ALL}) d GROUP BY user_id, id HAVING count(*) > 1""",
     "a record with no event": f"""SELECT doc FROM ({_DOCS}) d WHERE doc NOT IN
         (SELECT doc FROM events WHERE doc IS NOT NULL)""",
     "an event of a record that is gone and was not erased": f"""SELECT DISTINCT doc FROM events WHERE doc IS NOT NULL
         AND operation != 'erase' AND doc NOT IN ({_DOCS})""",
     "an event filed under another user": f"""SELECT DISTINCT e.doc FROM events e JOIN ({_ALL}) d ON d.doc = e.doc
-        WHERE e.user != d.user """,
+        WHERE e.user_id != d.user_id """,
     "a record that was erased is there": f"SELECT doc FROM events WHERE operation = 'erase' AND doc IN ({_DOCS})",
     "an archived record that nobody forgot and nothing stands for": f"""SELECT d.doc FROM ({_ALL}) d
         WHERE d.status = 'archived' AND coalesce({_LAST_FATE}, '') NOT IN ('archive', 'absorb')""",
@@ -41,7 +41,7 @@ _INDEXES = {
         WHERE doc NOT IN (SELECT doc FROM vectors) AND doc NOT IN (SELECT doc FROM pending WHERE task = 'embed')""",
     "a vector without a record": f"SELECT doc FROM vectors WHERE doc NOT IN ({_DOCS})",
     "a vector filed under another user": f"""SELECT v.doc FROM vectors v JOIN ({_ALL}) d ON d.doc = v.doc
-        WHERE v.user != d.user """,
+        WHERE v.user_id != d.user_id """,
     "vectors, but no model in the header": """SELECT doc FROM vectors WHERE NOT EXISTS
         (SELECT 1 FROM header WHERE key = 'model') LIMIT 1""",
     "traits that no text has": " UNION ALL ".join(
@@ -49,9 +49,6 @@ _INDEXES = {
         for table in ("messages", "episodes", "memories")
     ),
     "work pending for a record that is gone": f"SELECT doc FROM pending WHERE doc NOT IN ({_DOCS})",
-    "a slot of a record that is gone": "SELECT doc FROM slots WHERE doc NOT IN (SELECT doc FROM memories)",
-    "a slot filed under another user": """SELECT s.doc FROM slots s JOIN memories m ON m.doc = s.doc
-        WHERE s.user != m.user """,
     "uses of a record that is gone": f"""SELECT doc FROM access WHERE doc NOT IN ({_DOCS})
         UNION SELECT doc FROM judged WHERE doc NOT IN ({_DOCS})""",
 }
@@ -60,7 +57,7 @@ _ORIGINS = {
         WHERE child NOT IN ({_DOCS}) OR parent NOT IN ({_DOCS})""",
     "lineage that runs in a circle": """WITH RECURSIVE up(start, doc) AS (SELECT child, parent FROM lineage
         UNION SELECT start, parent FROM up JOIN lineage ON child = up.doc) SELECT start FROM up WHERE start = doc""",
-    "lineage between two users": f"""SELECT c.doc {_MADE} WHERE c.user != p.user """,
+    "lineage between two users": f"""SELECT c.doc {_MADE} WHERE c.user_id != p.user_id """,
     "a record more trusted than its source": f"SELECT DISTINCT c.doc {_MADE} WHERE c.trust > p.trust",
     "an episode of another project than its messages": """SELECT DISTINCT e.doc FROM lineage l JOIN episodes e
         ON e.doc = l.child JOIN messages m ON m.doc = l.parent WHERE e.project IS DISTINCT FROM m.project""",
@@ -80,8 +77,8 @@ _VALUES = {
     "a memory that was replaced and is still believed": """SELECT m.doc FROM links l JOIN memories m ON m.doc = l.target
         WHERE l.type = 'supersedes' AND m.expired_at IS NULL""",
     "a link between two users, or to nothing": """SELECT l.source FROM links l LEFT JOIN memories a ON a.doc = l.source
-        LEFT JOIN memories b ON b.doc = l.target WHERE a.doc IS NULL OR b.doc IS NULL OR a.user != b.user
-        OR l.user != a.user """,
+        LEFT JOIN memories b ON b.doc = l.target WHERE a.doc IS NULL OR b.doc IS NULL OR a.user_id != b.user_id
+        OR l.user_id != a.user_id """,
     "a link to itself": "SELECT source FROM links WHERE source = target",
     "a number outside its range": """SELECT doc FROM memories WHERE importance NOT BETWEEN 0 AND 1 OR salience NOT BETWEEN
         0 AND 1 OR confidence NOT BETWEEN 0 AND 1 UNION SELECT source FROM links WHERE strength NOT BETWEEN 0 AND 1"""

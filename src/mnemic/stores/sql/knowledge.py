@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from mnemic.stores.schema import MESSAGES
 from mnemic.stores.sql import reading, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.wording import wording
@@ -17,8 +18,6 @@ Level = tuple[str | None, str | None]
 """Project and session of a conversation."""
 
 _LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
-IN_SLOTS = 100
-"""Memories of the same matter that are compared with a new one."""
 _AMONG = "(SELECT value FROM json_each(?))"
 
 
@@ -32,7 +31,7 @@ class Knowledge:
         """Project, session and number of the messages that wait to be processed, longest waiting first."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT project, session, count(*) FROM messages WHERE user = ? AND episode IS NULL
+            sql = """SELECT project, session, count(*) FROM messages WHERE user_id = ? AND episode IS NULL
                 AND status != 'archived' GROUP BY project, session ORDER BY min(sent_at), min(doc)"""
             return [(row[0], row[1], row[2]) for row in db.execute(sql, (number,))]
 
@@ -40,22 +39,22 @@ class Knowledge:
         """The first messages of a conversation that wait, in the order they were said, with their vectors."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {_LEVEL}
-                AND episode IS NULL AND status != 'archived' ORDER BY sent_at, doc LIMIT ?"""
-            found = db.execute(sql, (number, *level, limit)).fetchall()
-            vectors = _held(self._vectors(db, number, [row[0] for row in found]))
+            rest = f"""WHERE user_id = ? AND {_LEVEL} AND episode IS NULL AND status != 'archived'
+                ORDER BY sent_at, doc LIMIT ?"""
+            found = rows.select(db, MESSAGES, rest, (number, *level, limit))
+            vectors = _held(self._vectors(db, number, [row["doc"] for row in found]))
             return [
                 Waiting(
-                    doc=row[0],
+                    doc=row["doc"],
                     message=rows.message_from(row),
-                    project=row[4],
-                    vector=vectors.get(row[0]),
+                    project=row["project"],
+                    vector=vectors.get(row["doc"]),
                 )
                 for row in found
             ]
 
     def _vectors(self, db: Connection, user: int | None, docs: Sequence[int]) -> list[tuple[int, bytes]]:
-        sql = f"SELECT doc, vector FROM vectors WHERE user = ? AND doc IN {_AMONG}"
+        sql = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN {_AMONG}"
         return db.execute(sql, (user, db.dialect.many(docs))).fetchall()
 
     def vectors(self, user: str, ids: Sequence[str]) -> dict[str, reading.Vector]:
@@ -69,7 +68,7 @@ class Knowledge:
     def left(self, user: str, task: str) -> list[str]:
         """Ids of the memories with work of a kind left to do, oldest first."""
         with self._db.read() as db, db:
-            sql = """SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user = ? AND p.task = ?
+            sql = """SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
                 AND m.status != 'archived' ORDER BY p.doc"""
             return [id_ for (id_,) in db.execute(sql, (reading.user_number(db, user), task))]
 
@@ -77,24 +76,22 @@ class Knowledge:
         """Episodes that the language model has still to tell, oldest first."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT p.doc FROM pending p JOIN episodes e ON e.doc = p.doc WHERE p.user = ? AND p.task = 'refine'
+            sql = """SELECT p.doc FROM pending p JOIN episodes e ON e.doc = p.doc WHERE p.user_id = ? AND p.task = 'refine'
                 AND e.status != 'archived' ORDER BY p.doc LIMIT ?"""
             docs = [row[0] for row in db.execute(sql, (number, limit))]
             found = {} if number is None else reading.fetch(db, number, docs)
             episodes = (s.value for _, s in sorted(found.items()))
             return [e for e in episodes if isinstance(e, Episode)]
 
-    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """Ids of the memories that state something of these slots, in the order they were made; archived ones left out.
-
-        Of very many, those that are believed and the newest: a value that changes every minute has a long past.
-        """
+    def keyed(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
+        """The believed memories under a key at a level, in the order they were made."""
         with self._db.read() as db, db:
-            sql = f"""SELECT doc, id FROM memories WHERE doc IN (SELECT doc FROM slots WHERE user = ? AND slot IN {_AMONG})
-                AND status != 'archived' ORDER BY CASE WHEN expired_at IS NULL THEN 0 ELSE 1 END, doc DESC LIMIT {IN_SLOTS}"""
             number = reading.user_number(db, user)
-            found = db.execute(sql, (number, db.dialect.many(sorted(set(slots))))).fetchall()
-            return [id_ for _, id_ in sorted(found)]
+            sql = f"""SELECT doc FROM memories WHERE user_id = ? AND key = ? AND {_LEVEL}
+                AND status != 'archived' AND expired_at IS NULL ORDER BY doc"""
+            docs = [row[0] for row in db.execute(sql, (number, key, project, session))]
+            found = {} if number is None else reading.fetch(db, number, docs)
+            return [stored.value for _, stored in sorted(found.items()) if isinstance(stored.value, MemoryRecord)]
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
@@ -120,7 +117,7 @@ class Knowledge:
         """Those of some statements, each with its speaker's name, that are believed at a level, with the id of each."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT id FROM memories WHERE user = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ?
+            sql = """SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ?
                 AND hash = ? AND status != 'archived' AND expired_at IS NULL"""
             found: dict[str, str] = {}
             for text in spoken:

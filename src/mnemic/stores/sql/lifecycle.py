@@ -17,7 +17,7 @@ __all__ = ["Lifecycle"]
 
 # What live memories were made from, through archived members too: the evidence of a representative is that of its members.
 _CITED = """WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN memories r ON r.doc = l.child
-        WHERE r.user = ? AND r.status != 'archived'
+        WHERE r.user_id = ? AND r.status != 'archived'
     UNION SELECT l.parent FROM lineage l JOIN cited ON l.child = cited.doc)"""
 
 _HOLDS = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?)
@@ -40,15 +40,14 @@ class Lifecycle:
         """Memories that a consolidation gave another text, as they were, as the versions that would follow now."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = "SELECT plan FROM consolidations WHERE user = ? AND id = ? AND undone_at IS NULL"
+            sql = "SELECT plan FROM consolidations WHERE user_id = ? AND id = ? AND undone_at IS NULL"
             plans = [json.loads(plan) for (plan,) in db.execute(sql, (number, consolidation)).fetchall()]
             found: list[MemoryRecord] = []
             for held in (promotion for plan in plans for promotion in plan["promotions"] if promotion["revised"]):
                 sql = """SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
                     WHERE m.doc = ? AND m.version = ? AND m.status != 'archived' AND m.expired_at IS NULL"""
                 for (row,) in db.execute(sql, (held["doc"], held["revised"])).fetchall():
-                    old = json.loads(row)
-                    record = rows.memory_from([old.get(name) for name in rows.MEMORY_COLUMNS.split(", ")])
+                    record = rows.memory_from(json.loads(row))
                     found.append(
                         replace(
                             record, status=held["status"], importance=held["importance"], version=held["revised"] + 1
@@ -65,13 +64,13 @@ class Lifecycle:
     def tiers(self, user: str) -> dict[str, int]:
         """How many memories that are believed are in each tier."""
         with self._db.read() as db, db:
-            sql = "SELECT status, count(*) FROM memories WHERE user = ? AND expired_at IS NULL GROUP BY status"
+            sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
             return dict(db.execute(sql, (reading.user_number(db, user),)).fetchall())
 
     def last_consolidation(self, user: str) -> str | None:
         """The id of the newest consolidation that was not taken back."""
         with self._db.read() as db, db:
-            sql = """SELECT id FROM consolidations WHERE user = ? AND undone_at IS NULL ORDER BY at DESC, id DESC LIMIT 1"""
+            sql = """SELECT id FROM consolidations WHERE user_id = ? AND undone_at IS NULL ORDER BY at DESC, id DESC LIMIT 1"""
             row = db.execute(sql, (reading.user_number(db, user),)).fetchone()
             return row[0] if row else None
 
@@ -83,13 +82,13 @@ class Lifecycle:
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime is over at a moment (microseconds since 1970), but for those that are cited."""
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user = ? AND status != 'archived' AND delete_after <= ?
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND status != 'archived' AND delete_after <= ?
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY delete_after"""
         return self._ids(user, sql, now)
 
     def uncited(self, user: str, before: int) -> list[str]:
         """Ids of the messages said before a moment that no live memory was made from, oldest first."""
-        sql = f"""{_CITED} SELECT id FROM messages WHERE user = ? AND status != 'archived' AND sent_at < ?
+        sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ? AND status != 'archived' AND sent_at < ?
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY sent_at"""
         return self._ids(user, sql, before)
 
@@ -98,11 +97,11 @@ class Lifecycle:
 
         Only what holds at a moment (microseconds since 1970) counts and goes: what was replaced or is over makes room already.
         """
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user = ? AND {_HOLDS} AND status = 'short_term' AND pinned = 0
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {_HOLDS} AND status = 'short_term' AND pinned = 0
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ?"""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            counted = f"SELECT count(*) FROM memories WHERE user = ? AND {_HOLDS} AND status != 'archived'"
+            counted = f"SELECT count(*) FROM memories WHERE user_id = ? AND {_HOLDS} AND status != 'archived'"
             live = db.execute(counted, (number, now, now)).fetchone()[0]
             return [row[0] for row in db.execute(sql, (number, number, now, now, max(0, live - limit)))]
 

@@ -8,24 +8,19 @@ from mnemic.text.clock import now, to_micros
 __all__ = ["mend", "unclaim", "unclaimed"]
 
 _DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
-_OWNED = (
-    "SELECT user, doc FROM messages UNION ALL SELECT user, doc FROM episodes UNION ALL SELECT user, doc FROM memories"
-)
+_OWNED = " UNION ALL ".join(f"SELECT user_id, doc FROM {table}" for table in ("messages", "episodes", "memories"))
 
 _STEPS = {
     "work for records that are gone taken off the list": f"DELETE FROM pending WHERE doc NOT IN ({_DOCS}) RETURNING doc",
-    "slots of records that are gone removed": "DELETE FROM slots WHERE doc NOT IN (SELECT doc FROM memories) RETURNING doc",
-    "slots of another user removed": """DELETE FROM slots WHERE EXISTS (SELECT 1 FROM memories m WHERE m.doc = slots.doc
-        AND m.user != slots.user) RETURNING doc""",
     "uses of records that are gone removed": f"DELETE FROM access WHERE doc NOT IN ({_DOCS}) RETURNING doc",
     "judgements of records that are gone removed": f"DELETE FROM judged WHERE doc NOT IN ({_DOCS}) RETURNING doc",
     "vectors without a record removed": f"DELETE FROM vectors WHERE doc NOT IN ({_DOCS}) RETURNING doc",
     "vectors under another user removed, to be made anew": f"""DELETE FROM vectors WHERE NOT EXISTS
-        (SELECT 1 FROM ({_OWNED}) d WHERE d.doc = vectors.doc AND d.user = vectors.user) RETURNING doc""",
+        (SELECT 1 FROM ({_OWNED}) d WHERE d.doc = vectors.doc AND d.user_id = vectors.user_id) RETURNING doc""",
     "messages whose episode is gone wait to be processed again": """UPDATE messages SET episode = NULL WHERE episode > 0
         AND episode NOT IN (SELECT doc FROM episodes) RETURNING doc""",
 }
-_UNVECTORED = f"""INSERT INTO pending(task, doc, user, since) SELECT 'embed', d.doc, d.user, CAST(? AS BIGINT)
+_UNVECTORED = f"""INSERT INTO pending(task, doc, user_id, since) SELECT 'embed', d.doc, d.user_id, CAST(? AS BIGINT)
     FROM ({_OWNED}) d WHERE d.doc NOT IN (SELECT doc FROM vectors)
     AND d.doc NOT IN (SELECT doc FROM pending WHERE task = 'embed') RETURNING doc"""
 _RELEASED = "UPDATE memories SET status = 'short_term' WHERE status = 'consolidating' RETURNING doc"

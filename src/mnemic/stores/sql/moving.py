@@ -15,13 +15,13 @@ from typing import Any, Literal
 import numpy as np
 
 from mnemic.errors import Conflict
+from mnemic.stores.schema import CONSOLIDATIONS, EVENTS, RECORDS, Table
 from mnemic.stores.sql import pages, reading, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.pages import BESIDE, RECORDS, Page, Row
+from mnemic.stores.sql.pages import BESIDE, Page, Row
 from mnemic.stores.sql.transaction import check_header, put_vector, set_header
 from mnemic.text.render import searchable
 from mnemic.text.terms import analysed
-from mnemic.types import Episode, MemoryRecord, Message
 
 __all__ = ["Extent", "Model", "Moving", "State"]
 
@@ -34,15 +34,10 @@ Model = tuple[str, int]
 _READ: dict[Stage, Callable[[Connection, int, int, int], Page]] = {
     "records": pages.records, "events": pages.happened, "consolidations": pages.decided
 }  # fmt: skip
-_VALUES: dict[str, tuple[str, Callable[[Sequence[Any]], Message | Episode | MemoryRecord]]] = {
-    "messages": (rows.MESSAGE_COLUMNS, rows.message_from),
-    "episodes": (rows.EPISODE_COLUMNS, rows.episode_from),
-    "memories": (rows.MEMORY_COLUMNS, rows.memory_from),
-}
-_DOCS = " UNION ALL ".join(f"SELECT doc FROM {table} WHERE user = ?1" for table in RECORDS)
-_COUNTS = ", ".join(
-    f"(SELECT count(*) FROM {table} WHERE user = ?1)" for table in (*RECORDS, "events", "consolidations")
-)
+_RECORDS = {table.name: table for table in RECORDS}
+_OWNED = tuple(table.name for table in (*RECORDS, EVENTS, CONSOLIDATIONS))
+_DOCS = " UNION ALL ".join(f"SELECT doc FROM {table.name} WHERE user_id = ?1" for table in RECORDS)
+_COUNTS = ", ".join(f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in _OWNED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +97,7 @@ class Moving:
     def users(self) -> list[str]:
         """Everybody who is here as a whole, in the order they came."""
         with self._db.read() as db:
-            names = [row[0] for row in db.execute("SELECT name FROM users ORDER BY user").fetchall()]
+            names = [row[0] for row in db.execute("SELECT name FROM users ORDER BY user_id").fetchall()]
         return [name for name in names if not name.startswith(UNFINISHED)]
 
     def extent(self, name: str) -> Extent | None:
@@ -196,12 +191,12 @@ class Moving:
 
 
 def _extent(db: Connection, user: int) -> Extent | None:
-    docs = f"SELECT doc FROM ({_DOCS} UNION ALL SELECT doc FROM events WHERE user = ?1 AND doc IS NOT NULL) d"
+    docs = f"SELECT doc FROM ({_DOCS} UNION ALL SELECT doc FROM events WHERE user_id = ?1 AND doc IS NOT NULL) d"
     low, high = db.execute(f"SELECT min(doc), max(doc) FROM ({docs}) x", (user,)).fetchone()
     *records, events, consolidations = db.execute(f"SELECT {_COUNTS}", (user,)).fetchone()
     if not (sum(records) or events or consolidations):
         return None
-    (last,) = db.execute("SELECT max(sequence) FROM events WHERE user = ?", (user,)).fetchone()
+    (last,) = db.execute("SELECT max(sequence) FROM events WHERE user_id = ?", (user,)).fetchone()
     return Extent(last or 0, low or 1, high or 1, sum(records), events, consolidations)
 
 
@@ -230,12 +225,12 @@ def _refuse(db: Connection, name: str) -> None:
 def _discard(db: Connection, user: int, name: str) -> None:
     for (doc,) in db.execute(_DOCS, (user,)).fetchall():
         db.dialect.unindex(db, doc)
-    for table, (columns, key) in BESIDE.items():
-        mine = "user = ?1" if "user" in columns.split(", ") else f"{key} IN ({_DOCS})"
-        db.execute(f"DELETE FROM {table} WHERE {mine}", (user,))
-    for table in (*RECORDS, "events", "consolidations"):
-        db.execute(f"DELETE FROM {table} WHERE user = ?", (user,))
-    db.execute("DELETE FROM users WHERE user = ?", (user,))
+    for table, key in BESIDE.items():
+        mine = "user_id = ?1" if "user_id" in table.names else f"{key} IN ({_DOCS})"
+        db.execute(f"DELETE FROM {table.name} WHERE {mine}", (user,))
+    for table in _OWNED:
+        db.execute(f"DELETE FROM {table} WHERE user_id = ?", (user,))
+    db.execute("DELETE FROM users WHERE user_id = ?", (user,))
     db.execute("DELETE FROM header WHERE key = ?", (_key(name),))
 
 
@@ -250,13 +245,12 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
         sql = f"INSERT INTO {table}({', '.join(names)}) VALUES({', '.join('?' * len(names))})"
         for row in found:
             db.execute(sql, row[skip:])
-            if table in RECORDS:
-                _index(db, user, table, dict(zip(names, row, strict=True)))
+            if table in _RECORDS:
+                _index(db, user, _RECORDS[table], dict(zip(names, row, strict=True)))
 
 
-def _index(db: Connection, user: int, table: str, values: dict[str, Any]) -> None:
-    columns, read = _VALUES[table]
-    text = searchable(read([values[name] for name in columns.split(", ")]))
+def _index(db: Connection, user: int, table: Table, values: dict[str, Any]) -> None:
+    text = searchable(rows.record_from(table, values))
     db.dialect.index(db, user, values["doc"], analysed(text)[0])
     db.dialect.filters.filed(db, user, values)
 

@@ -11,55 +11,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mnemic.stores import schema
+from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 
-__all__ = ["BESIDE", "RECORDS", "Page", "Row", "decided", "happened", "records"]
+__all__ = ["BESIDE", "Page", "Row", "decided", "happened", "records"]
 
 Row = tuple[Any, ...]
 
-_COMMON = (
-    "doc, user, id, session, project, content, hash, length, traits, told, metadata, source, trust, version, utc_offset, "
-    "created_at, delete_after, valence, arousal, emotion_confidence, tier_before, "
-)
-RECORDS: Mapping[str, str] = {
-    "messages": _COMMON + "role, name, sent_at, episode, status",
-    "episodes": _COMMON + "title, started_at, ended_at, status",
-    "memories": _COMMON
-    + "type, category, status, importance, salience, confidence, pinned, summary, context, keywords, "
-    "tags, related_files, related_entities, said_at, valid_at, invalid_at, expired_at, updated_at, speaker",
-}
-"""The columns of the tables of records."""
-BESIDE: Mapping[str, tuple[str, str]] = {
-    "slots": ("user, slot, doc", "doc"),
-    "versions": ("doc, version, changed_at, row", "doc"),
-    "lineage": ("child, parent", "child"),
-    "links": ("user, source, target, type, strength, reason, created_at, expired_at", "source"),
-    "pending": ("task, doc, user, since, attempts, error", "doc"),
-    "access": ("doc, count, last_at", "doc"),
-    "judged": ("doc, at", "doc"),
-    "vectors": ("user, doc, vector", "doc"),
-}
-"""The columns of what hangs on a record, and which of them names it."""
-_EVENTS = "sequence, user, at, operation, doc, id, version, detail"
-_CONSOLIDATIONS = "user, id, at, plan, undone_at"
-_COLUMNS = {
-    **RECORDS, **{table: columns for table, (columns, _) in BESIDE.items()},
-    "events": _EVENTS, "consolidations": _CONSOLIDATIONS,
+BESIDE: Mapping[Table, str] = {
+    schema.VERSIONS: "doc", schema.LINEAGE: "child", schema.LINKS: "source", schema.PENDING: "doc",
+    schema.ACCESS: "doc", schema.JUDGED: "doc", schema.VECTORS: "doc",
 }  # fmt: skip
-_NUMBERS = {
-    "messages": ("doc", "episode"), "lineage": ("child", "parent"), "links": ("source", "target"), "consolidations": (),
-}  # fmt: skip
-"""The columns that hold numbers of records; ``doc`` where nothing else is said."""
+"""What hangs on a record, and the column that names it."""
+_TABLES: Mapping[str, Table] = {table.name: table for table in schema.TABLES}
 _NEXT = " UNION ALL ".join(
-    f"SELECT doc FROM (SELECT doc FROM {table} WHERE user = ?1 AND doc > ?2 ORDER BY doc LIMIT ?3) {table[:2]}"
-    for table in RECORDS
+    f"SELECT doc FROM (SELECT doc FROM {table} WHERE user_id = ?1 AND doc > ?2 ORDER BY doc LIMIT ?3) {table}_next"
+    for table in (record.name for record in RECORDS)
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows by table, each with the columns in the order stated here; ``last`` is where the next page begins."""
+    """Rows by table, each with the columns in the order of the schema; ``last`` is where the next page begins."""
 
     rows: Mapping[str, Sequence[Row]]
     last: int
@@ -67,11 +42,12 @@ class Page:
     @property
     def size(self) -> int:
         """How many records, events or consolidations."""
-        return sum(len(self.rows.get(table, ())) for table in (*RECORDS, "events", "consolidations"))
+        counted = (*RECORDS, schema.EVENTS, schema.CONSOLIDATIONS)
+        return sum(len(self.rows.get(table.name, ())) for table in counted)
 
-    def columns(self, table: str) -> list[str]:
+    def columns(self, table: str) -> Sequence[str]:
         """The names of the values of a row."""
-        return _COLUMNS[table].split(", ")
+        return _TABLES[table].names
 
     def moved(self, user: int, by: int) -> Page:
         """The same rows for another user, with all numbers of records moved."""
@@ -94,12 +70,12 @@ def _line(table: str, row: Row) -> str:
 
 
 def _moved(table: str, row: Row, user: int, by: int) -> Row:
-    numbers = _NUMBERS.get(table, ("doc",))
+    docs = _TABLES[table].docs
     made: list[Any] = []
-    for name, value in zip(_COLUMNS[table].split(", "), row, strict=True):
-        if name == "user":
+    for name, value in zip(_TABLES[table].names, row, strict=True):
+        if name == "user_id":
             made.append(user)
-        elif name in numbers and value:  # an episode of 0 is none
+        elif name in docs and value:  # an episode of 0 is none
             made.append(value + by)
         elif name in ("row", "plan"):
             made.append(_document(name, value, user, by))
@@ -111,9 +87,10 @@ def _moved(table: str, row: Row, user: int, by: int) -> Row:
 def _document(name: str, text: str, user: int, by: int) -> str:
     """An earlier version, or what it takes to undo a consolidation, with the numbers in it moved."""
     held = json.loads(text)
-    if name == "row":
-        return to_json(held | {"doc": held["doc"] + by, "user": user})
-    return to_json(_plan(held, lambda doc: doc + by))
+    if name == "plan":
+        return to_json(_plan(held, lambda doc: doc + by))
+    docs = {key: held[key] + by for key in ("doc", "episode") if held.get(key)}
+    return to_json(held | docs | {"user_id": user})
 
 
 def _plan(plan: dict[str, Any], move: Callable[[int], int]) -> dict[str, Any]:
@@ -145,25 +122,28 @@ def records(db: Connection, user: int, after: int, limit: int) -> Page:
         return Page({}, after)
     listed = db.dialect.many(docs)
     rows: dict[str, Sequence[Row]] = {}
-    for table, columns in RECORDS.items():
-        sql = f"SELECT {columns} FROM {table} WHERE doc IN (SELECT value FROM json_each(?))"
-        rows[table] = db.execute(sql, (listed,)).fetchall()
-    for table, (columns, key) in BESIDE.items():
-        sql = f"SELECT {columns} FROM {table} WHERE {key} IN (SELECT value FROM json_each(?))"
-        mine = " AND user = ?" if table in ("vectors", "pending") else ""
-        rows[table] = db.execute(sql + mine, (listed, user) if mine else (listed,)).fetchall()
+    for table in RECORDS:
+        rows[table.name] = _read(db, table, "doc IN (SELECT value FROM json_each(?))", listed)
+    for table, key in BESIDE.items():
+        mine = " AND user_id = ?" if table in (schema.VECTORS, schema.PENDING) else ""
+        where = f"{key} IN (SELECT value FROM json_each(?)){mine}"
+        rows[table.name] = _read(db, table, where, listed, *([user] if mine else []))
     return Page(rows, docs[-1])
 
 
 def happened(db: Connection, user: int, after: int, limit: int) -> Page:
     """The next events of a user."""
-    sql = f"SELECT {_EVENTS} FROM events WHERE user = ? AND sequence > ? ORDER BY sequence LIMIT ?"
-    rows = db.execute(sql, (user, after, limit)).fetchall()
+    where = "user_id = ? AND sequence > ? ORDER BY sequence LIMIT ?"
+    rows = _read(db, schema.EVENTS, where, user, after, limit)
     return Page({"events": rows}, rows[-1][0] if rows else after)
 
 
 def decided(db: Connection, user: int, after: int, limit: int) -> Page:
     """The next consolidations of a user."""
-    sql = f"SELECT {_CONSOLIDATIONS} FROM consolidations WHERE user = ? ORDER BY at, id LIMIT ? OFFSET ?"
-    rows = db.execute(sql, (user, limit, after)).fetchall()
+    where = "user_id = ? ORDER BY at, id LIMIT ? OFFSET ?"
+    rows = _read(db, schema.CONSOLIDATIONS, where, user, limit, after)
     return Page({"consolidations": rows}, after + len(rows))
+
+
+def _read(db: Connection, table: Table, where: str, *values: object) -> list[Row]:
+    return db.execute(f"SELECT {table.listed} FROM {table.name} WHERE {where}", values).fetchall()

@@ -18,7 +18,7 @@ from mnemic.types import Quarantine, Receipt, Release
 
 __all__ = ["QUARANTINED", "quarantine", "quarantined", "release"]
 
-QUARANTINED = """SELECT e.doc FROM events e WHERE e.user = ? AND e.operation = 'archive' AND e.detail LIKE '%"quarantine":%'
+QUARANTINED = """SELECT e.doc FROM events e WHERE e.user_id = ? AND e.operation = 'archive' AND e.detail LIKE '%"quarantine":%'
     AND e.sequence = (SELECT max(f.sequence) FROM events f WHERE f.doc = e.doc
     AND f.operation IN ('absorb', 'archive', 'restore', 'undo'))"""
 """The quarantined docs of a user."""
@@ -115,14 +115,14 @@ def _released(t: Transaction, doc: int) -> int:
 
 def _stood_for(t: Transaction, doc: int, consolidation: str) -> bool:
     """Whether a memory is among those that a consolidation in force made another stand for."""
-    sql = "SELECT plan FROM consolidations WHERE user = ? AND id = ? AND undone_at IS NULL"
+    sql = "SELECT plan FROM consolidations WHERE user_id = ? AND id = ? AND undone_at IS NULL"
     plans = [json.loads(plan) for (plan,) in t.db.execute(sql, (t.user, consolidation)).fetchall()]
     return any(held["doc"] == doc for plan in plans for p in plan["promotions"] for held in p["absorbed"])
 
 
 def _twin(t: Transaction, doc: int) -> bool:
     """Whether a memory that would be believed again says what another one at its level says by now."""
-    sql = """SELECT 1 FROM memories m JOIN memories o ON o.user = m.user AND o.hash = m.hash AND o.doc != m.doc
+    sql = """SELECT 1 FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
         AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
         WHERE m.doc = ? AND m.expired_at IS NULL AND o.status != 'archived' AND o.expired_at IS NULL"""
     return bool(t.db.execute(sql, (doc,)).fetchall())

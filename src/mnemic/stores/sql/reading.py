@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mnemic.errors import StoreCorrupt
+from mnemic.stores.schema import EPISODES, MEMORIES, MESSAGES
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
@@ -39,22 +40,22 @@ ALL = 2**62
 """More rows than there are."""
 
 CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, name, length, 0.5,
-    traits, sent_at, utc_offset, told FROM messages WHERE user = ?"""
+    traits, sent_at, utc_offset, told FROM messages WHERE user_id = ?"""
 CATALOG_EPISODES = """SELECT doc, 'episode', status, session, project, started_at, 'episode', NULL, length, 0.5,
-    traits, started_at, utc_offset, told FROM episodes WHERE user = ?"""
+    traits, started_at, utc_offset, told FROM episodes WHERE user_id = ?"""
 CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, coalesce(said_at, created_at), type, speaker, length,
-    importance, traits, coalesce(valid_at, said_at, created_at), utc_offset, told FROM memories WHERE user = ?"""
+    importance, traits, coalesce(valid_at, said_at, created_at), utc_offset, told FROM memories WHERE user_id = ?"""
 _CATALOG = (CATALOG_MESSAGES, CATALOG_EPISODES, CATALOG_MEMORIES)
 _BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
-    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user = ?"""
+    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user_id = ?"""
 
 
 def user_number(db: Connection, name: str) -> int | None:
     """The number of a user, or None when nothing was ever stored for it."""
-    row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
+    row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 
 
@@ -88,7 +89,7 @@ def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[
         The last event, the docs touched, those of them whose text is as it was, and whether every vector changed.
     """
     found = db.execute(
-        "SELECT sequence, doc, operation FROM events WHERE user IN (?, 0) AND sequence > ? ORDER BY sequence",
+        "SELECT sequence, doc, operation FROM events WHERE user_id IN (?, 0) AND sequence > ? ORDER BY sequence",
         (user, after),
     ).fetchall()
     last = found[-1][0] if found else after
@@ -117,7 +118,7 @@ def header(db: Connection) -> Header:
 
 def last_event(db: Connection, user: int) -> int:
     """The newest event of a user (0: none); user 0 stands for events that concern everybody."""
-    sql = "SELECT (SELECT max(sequence) FROM events WHERE user = ?), (SELECT max(sequence) FROM events WHERE user = 0)"
+    sql = "SELECT (SELECT max(sequence) FROM events WHERE user_id = ?), (SELECT max(sequence) FROM events WHERE user_id = 0)"
     own, everybody = db.execute(sql, (user,)).fetchone()
     return max(own or 0, everybody or 0)
 
@@ -126,7 +127,7 @@ def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = (), 
     """Stored vectors, selected as in ``catalog``; ``most`` is how many there are likely to be at most."""
     from mnemic.stores.sql.packing import stacked
 
-    select = "SELECT doc, vector FROM vectors WHERE user = ?"
+    select = "SELECT doc, vector FROM vectors WHERE user_id = ?"
     return stacked(_after_or_among(db, select, user, after, docs), most)
 
 
@@ -147,46 +148,47 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
     return found
 
 
-def _episodes(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Episode]:
-    sources = _sources(db, [row[0] for row in found])
+def _episodes(db: Connection, found: Sequence[rows.Row]) -> list[Episode]:
+    sources = _sources(db, [row["doc"] for row in found])
 
     def ids(doc: int, kind: str) -> list[str]:
         return [id_ for kind_, id_ in sources.get(doc, ()) if kind_ == kind]
 
-    return [rows.episode_from(row, ids(row[0], "message"), ids(row[0], "episode")) for row in found]
+    return [rows.episode_from(row, ids(row["doc"], "message"), ids(row["doc"], "episode")) for row in found]
 
 
-def _memories(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[MemoryRecord]:
-    sources = _sources(db, [row[0] for row in found])
-    return [rows.memory_from(row, [id_ for _, id_ in sources.get(row[0], ())]) for row in found]
+def _memories(db: Connection, found: Sequence[rows.Row]) -> list[MemoryRecord]:
+    sources = _sources(db, [row["doc"] for row in found])
+    return [rows.memory_from(row, [id_ for _, id_ in sources.get(row["doc"], ())]) for row in found]
 
 
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     wanted = (user, db.dialect.many([int(doc) for doc in docs]))
-    where = "WHERE user = ? AND doc IN (SELECT value FROM json_each(?))"
-    messages = db.execute(f"SELECT {rows.MESSAGE_COLUMNS}, episode FROM messages {where}", wanted).fetchall()
-    found = {
-        row[0]: Stored(kind="message", value=rows.message_from(row), status=row[16], project=row[4], episode=row[-1])
-        for row in messages
-    }
+    where = "WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
+    found = {row["doc"]: _message(row) for row in rows.select(db, MESSAGES, where, wanted)}
     if len(found) == len(docs):
         return found
-    memories = db.execute(f"SELECT {rows.MEMORY_COLUMNS} FROM memories {where}", wanted).fetchall()
+    memories = rows.select(db, MEMORIES, where, wanted)
     for row, record in zip(memories, _memories(db, memories), strict=True):
-        found[row[0]] = Stored(kind="memory", value=record, status=record.status, project=record.project)
+        found[row["doc"]] = Stored(kind="memory", value=record, status=record.status, project=record.project)
     if len(found) == len(docs):
         return found
-    episodes = db.execute(f"SELECT {rows.EPISODE_COLUMNS} FROM episodes {where}", wanted).fetchall()
+    episodes = rows.select(db, EPISODES, where, wanted)
     for row, episode in zip(episodes, _episodes(db, episodes), strict=True):
-        found[row[0]] = Stored(kind="episode", value=episode, status=episode.status, project=episode.project)
+        found[row["doc"]] = Stored(kind="episode", value=episode, status=episode.status, project=episode.project)
     return found
+
+
+def _message(row: rows.Row) -> Stored:
+    value = rows.message_from(row)
+    return Stored(kind="message", value=value, status=row["status"], project=row["project"], episode=row["episode"])
 
 
 def find(db: Connection, user: int, id: str) -> int | None:
     """The doc of an id of this user."""
     for table in ("memories", "messages", "episodes"):
-        if row := db.execute(f"SELECT doc FROM {table} WHERE user = ? AND id = ?", (user, id)).fetchone():
+        if row := db.execute(f"SELECT doc FROM {table} WHERE user_id = ? AND id = ?", (user, id)).fetchone():
             return row[0]
     return None
 
@@ -196,7 +198,7 @@ def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> 
     tables = {"message": "messages", "memory": "memories", "episode": "episodes"}
     found: dict[str, int] = {}
     for table in [tables[kind]] if kind else tables.values():
-        sql = f"SELECT id, doc FROM {table} WHERE user = ? AND id IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT id, doc FROM {table} WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
         found |= dict(db.execute(sql, (user, db.dialect.many(ids))).fetchall())
     return found
 
@@ -218,7 +220,7 @@ def matching(db: Connection, user: int, filters: Filters) -> list[int]:
         ("memories",) if filters.tags is not None else ("messages", "episodes", "memories")
     ):  # others have no tags
         clauses, values = _marks(db.dialect, table, filters)
-        sql = f"SELECT doc FROM {table} WHERE " + " AND ".join(["user = ?", *clauses])
+        sql = f"SELECT doc FROM {table} WHERE " + " AND ".join(["user_id = ?", *clauses])
         found += [row[0] for row in db.execute(sql, (user, *values))]
     return found
 
@@ -311,8 +313,9 @@ def list_memories(
         "oldest": "created_at, doc",
         "importance": "importance DESC, doc DESC",
     }[order]
-    sql = f"SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
-    return _memories(db, db.execute(sql, (user, *values, ALL if limit is None else limit, offset)).fetchall())
+    rest = f"WHERE user_id = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
+    most = ALL if limit is None else limit
+    return _memories(db, rows.select(db, MEMORIES, rest, (user, *values, most, offset)))
 
 
 def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
@@ -320,18 +323,16 @@ def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> 
     where, values = _where(db.dialect, "memories", filters, "created_at")
     clock, moments = _clock(filters)
     has_key, keys = db.dialect.filters.keyed("memories", key)
-    sql = f"""SELECT {rows.MEMORY_COLUMNS} FROM memories WHERE user = ? AND {where} AND {clock}
-        AND {has_key} ORDER BY doc"""
-    return _memories(db, db.execute(sql, (user, *values, *moments, *keys)).fetchall())
+    rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
+    return _memories(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
 
 
 def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
     """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
     where, values = _where(db.dialect, "episodes", filters, "started_at")
     direction = "DESC" if newest else "ASC"
-    sql = f"""SELECT {rows.EPISODE_COLUMNS} FROM episodes WHERE user = ? AND {where}
-        ORDER BY started_at {direction}, doc {direction} LIMIT ?"""
-    found = db.execute(sql, (user, *values, ALL if limit is None else limit)).fetchall()
+    rest = f"WHERE user_id = ? AND {where} ORDER BY started_at {direction}, doc {direction} LIMIT ?"
+    found = rows.select(db, EPISODES, rest, (user, *values, ALL if limit is None else limit))
     return _episodes(db, found[::-1] if newest else found)
 
 
@@ -339,18 +340,16 @@ def latest_episodes(
     db: Connection, user: int | None, where: str, values: Sequence[object], limit: int
 ) -> list[Episode]:
     """The last episodes of a level that are not archived, the latest first."""
-    sql = f"""SELECT {rows.EPISODE_COLUMNS} FROM episodes WHERE user = ? AND {where} AND status != 'archived'
-        ORDER BY ended_at DESC, doc DESC LIMIT ?"""
-    return _episodes(db, db.execute(sql, (user, *values, limit)).fetchall())
+    rest = f"WHERE user_id = ? AND {where} AND status != 'archived' ORDER BY ended_at DESC, doc DESC LIMIT ?"
+    return _episodes(db, rows.select(db, EPISODES, rest, (user, *values, limit)))
 
 
 def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
     """Messages in the order they were said; with ``newest`` the limit keeps the last ones."""
     where, values = _where(db.dialect, "messages", filters, "sent_at")
     direction = "DESC" if newest else "ASC"
-    sql = f"""SELECT {rows.MESSAGE_COLUMNS} FROM messages WHERE user = ? AND {where}
-        ORDER BY sent_at {direction}, doc {direction} LIMIT ?"""
-    found = db.execute(sql, (user, *values, ALL if limit is None else limit)).fetchall()
+    rest = f"WHERE user_id = ? AND {where} ORDER BY sent_at {direction}, doc {direction} LIMIT ?"
+    found = rows.select(db, MESSAGES, rest, (user, *values, ALL if limit is None else limit))
     return [rows.message_from(row) for row in (reversed(found) if newest else found)]
 
 
@@ -360,14 +359,14 @@ _EVENT = "sequence, at, operation, id, version, detail, doc"
 
 def events(db: Connection, user: int, doc: int) -> list[Event]:
     """The audit trail of one record, oldest first, each version with the content it had."""
-    sql = f"SELECT {_EVENT} FROM events WHERE user = ? AND doc = ? ORDER BY sequence"
+    sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND doc = ? ORDER BY sequence"
     return _told(db, db.execute(sql, (user, doc)).fetchall())
 
 
 def log(db: Connection, user: int, kinds: Sequence[str], limit: int | None) -> list[Event]:
     """The audit trail of all records of some kinds, the newest first."""
     among = " OR ".join(f"EXISTS (SELECT 1 FROM {_TABLES[kind]} r WHERE r.doc = events.doc)" for kind in kinds)
-    sql = f"SELECT {_EVENT} FROM events WHERE user = ? AND ({among}) ORDER BY sequence DESC LIMIT ?"
+    sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND ({among}) ORDER BY sequence DESC LIMIT ?"
     return _told(db, db.execute(sql, (user, ALL if limit is None else limit)).fetchall())
 
 

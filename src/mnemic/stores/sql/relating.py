@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mnemic.errors import Conflict, InvalidInput
+from mnemic.stores.schema import EPISODES
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.text.clock import to_micros
@@ -25,9 +26,9 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
     values = rows.episode_row(change, doc, t.user)
     if held:
         t.unindex(doc)
-        t.rewrite("episodes", rows.EPISODE_COLUMNS, values, held[3])
+        t.rewrite(EPISODES, values, held[3])
     else:
-        t.insert("episodes", rows.EPISODE_COLUMNS, values)
+        t.insert(EPISODES, values)
     _file(t, doc, change)
     t.add_lineage(doc, (*record.source_ids, *record.message_ids))
     pending = t.index(doc, change.indexing)
@@ -45,10 +46,10 @@ def _file(t: Transaction, doc: int, change: AddEpisode) -> None:
     """
     parents = [found[1] for id_ in change.record.source_ids if (found := t.find(id_))]
     wanted = t.many(change.record.message_ids)
-    sql = """UPDATE messages SET episode = ? WHERE user = ? AND id IN (SELECT value FROM json_each(?))
+    sql = """UPDATE messages SET episode = ? WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))
         AND (episode IS NULL OR episode IN (SELECT value FROM json_each(?)))"""
     t.db.execute(sql, (doc, t.user, wanted, t.many(parents)))
-    sql = """SELECT count(*) FROM messages WHERE user = ? AND id IN (SELECT value FROM json_each(?)) AND (episode = ?
+    sql = """SELECT count(*) FROM messages WHERE user_id = ? AND id IN (SELECT value FROM json_each(?)) AND (episode = ?
         OR EXISTS (SELECT 1 FROM lineage WHERE child = ? AND parent = messages.doc))"""
     (filed,) = t.db.execute(sql, (t.user, wanted, doc, doc)).fetchone()
     if filed != len(set(change.record.message_ids)):
@@ -60,16 +61,14 @@ def _file(t: Transaction, doc: int, change: AddEpisode) -> None:
 
 def settle(t: Transaction, change: Settle) -> Receipt:
     """Messages that were looked at and belong to no episode."""
-    sql = (
-        "UPDATE messages SET episode = 0 WHERE user = ? AND episode IS NULL AND id IN (SELECT value FROM json_each(?))"
-    )
+    sql = "UPDATE messages SET episode = 0 WHERE user_id = ? AND episode IS NULL AND id IN (SELECT value FROM json_each(?))"
     t.db.execute(sql, (t.user, t.many(change.ids)))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
 def feel(t: Transaction, change: Feel) -> Receipt:
     """Note what messages feel like."""
-    sql = "UPDATE messages SET valence = ?, arousal = ?, emotion_confidence = ? WHERE user = ? AND id = ?"
+    sql = "UPDATE messages SET valence = ?, arousal = ?, emotion_confidence = ? WHERE user_id = ? AND id = ?"
     for id_, emotion in change.emotions.items():
         t.db.execute(sql, (emotion.valence, emotion.arousal, emotion.confidence, t.user, id_))
     return Receipt(id="", outcome="stored")
@@ -123,7 +122,7 @@ def _link(t: Transaction, source: int, target: int, kind: str, strength: float, 
     if source == target:
         raise InvalidInput("A memory cannot be linked to itself.")
     found = t.db.execute(
-        """INSERT INTO links(user, source, target, type, strength, reason, created_at) VALUES(?, ?, ?, ?, ?, ?, ?)
+        """INSERT INTO links(user_id, source, target, type, strength, reason, created_at) VALUES(?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT(source, target, type) DO UPDATE SET strength = excluded.strength, reason = excluded.reason
         WHERE (links.strength, links.reason) != (excluded.strength, excluded.reason) RETURNING 1""",
         (t.user, source, target, kind, strength, reason, t.at),

@@ -54,7 +54,8 @@ class Relations:
         """What messages and memories feel like, by doc; those nobody has judged yet are missing."""
         with self._db.read() as db, db:
             named = db.dialect.many(docs)
-            sql = "SELECT doc, valence, arousal, emotion_confidence FROM {} WHERE user = ? AND valence IS NOT NULL AND doc IN "
+            columns = "doc, valence, arousal, emotion_confidence"
+            sql = f"SELECT {columns} FROM {{}} WHERE user_id = ? AND valence IS NOT NULL AND doc IN "
             found = [
                 row
                 for table in ("messages", "memories")
@@ -69,11 +70,11 @@ class Relations:
             return [] if number is None else reading.memories_with_key(db, number, key, filters)
 
     def made_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
-        """The live memories made of messages, by the id of the message."""
+        """The memories made of messages, archived ones too, by the id of the message; those with a lifetime left out."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
-                WHERE m.user = ? AND m.id IN {_AMONG} AND r.status != 'archived' AND r.delete_after IS NULL
+                WHERE m.user_id = ? AND m.id IN {_AMONG} AND r.delete_after IS NULL
                 ORDER BY +m.doc, r.doc"""  # the plus: found by their ids, not by walking all in order
             found: dict[str, list[str]] = {}
             for message, memory in db.execute(sql, (number, db.dialect.many(ids))):
@@ -85,13 +86,13 @@ class Relations:
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
-                JOIN episodes e ON e.doc = l.child WHERE m.user = ? AND m.id IN {_AMONG} ORDER BY e.doc"""
+                JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {_AMONG} ORDER BY e.doc"""
             return [row[0] for row in db.execute(sql, (number, db.dialect.many(ids))).fetchall()]
 
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes that were stored after a moment (microseconds since 1970)."""
         with self._db.read() as db:
-            sql = "SELECT doc FROM {} WHERE user = ? AND created_at > ?"
+            sql = "SELECT doc FROM {} WHERE user_id = ? AND created_at > ?"
             tables = ("messages", "episodes")
             return sorted(row[0] for table in tables for row in db.execute(sql.format(table), (user, moment)))
 
@@ -99,7 +100,7 @@ class Relations:
         """The ids of memories and episodes, by doc; archived ones are left out."""
         with self._db.read() as db:
             named = db.dialect.many(docs)
-            sql = "SELECT doc, id FROM {} WHERE user = ? AND status != 'archived' AND doc IN " + _AMONG
+            sql = "SELECT doc, id FROM {} WHERE user_id = ? AND status != 'archived' AND doc IN " + _AMONG
             found = [db.execute(sql.format(table), (user, named)).fetchall() for table in ("memories", "episodes")]
             return dict(found[0] + found[1])
 
@@ -107,7 +108,7 @@ class Relations:
         """The links that begin or end at memories, as (source doc, target doc, strength)."""
         with self._db.read() as db:
             named = db.dialect.many(docs)
-            sql = "SELECT source, target, strength FROM links WHERE user = ? AND"
+            sql = "SELECT source, target, strength FROM links WHERE user_id = ? AND"
             found = db.execute(f"{sql} source IN {_AMONG}", (user, named)).fetchall()
             found += db.execute(f"{sql} target IN {_AMONG}", (user, named)).fetchall()
             return [(int(source), int(target), float(strength)) for source, target, strength in sorted(set(found))]
@@ -118,7 +119,7 @@ class Relations:
             sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
                 coalesce(b.last_at, 0) FROM links l
                 LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
-                WHERE l.user = ? AND (l.source IN {_AMONG} OR l.target IN {_AMONG}) ORDER BY l.source, l.target, l.type"""
+                WHERE l.user_id = ? AND (l.source IN {_AMONG} OR l.target IN {_AMONG}) ORDER BY l.source, l.target, l.type"""
             named = db.dialect.many(docs)
             found = db.execute(sql, (user, named, named)).fetchall()
             return [(int(a), int(b), kind, float(strength), max(times)) for a, b, kind, strength, *times in found]

@@ -18,24 +18,24 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
     def count(sql: str) -> dict[Any, int]:
         return dict(db.execute(sql, (number,)).fetchall())
 
-    messages = count("SELECT status = 'archived', count(*) FROM messages WHERE user = ? GROUP BY 1")
-    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user = ?")
-    projects = count("""SELECT 1, count(DISTINCT project) FROM (SELECT user, project FROM messages UNION ALL
-        SELECT user, project FROM memories) p WHERE user = ?""")
+    messages = count("SELECT status = 'archived', count(*) FROM messages WHERE user_id = ? GROUP BY 1")
+    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")
+    projects = count("""SELECT 1, count(DISTINCT project) FROM (SELECT user_id, project FROM messages UNION ALL
+        SELECT user_id, project FROM memories) p WHERE user_id = ?""")
     held = reading.header(db)
     return Stats(
         messages=messages.get(0, 0),
-        episodes=count("SELECT 1, count(*) FROM episodes WHERE user = ? AND status != 'archived'")[1],
-        memories=count("SELECT status, count(*) FROM memories WHERE user = ? GROUP BY 1"),
-        links=count("SELECT 1, count(*) FROM links WHERE user = ?")[1],
+        episodes=count("SELECT 1, count(*) FROM episodes WHERE user_id = ? AND status != 'archived'")[1],
+        memories=count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1"),
+        links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
         sessions=sessions[1],
         projects=projects[1],
         pending={
-            **count("""SELECT task, count(*) FROM pending p WHERE user = ? AND (task = 'embed' OR NOT EXISTS
+            **count("""SELECT task, count(*) FROM pending p WHERE user_id = ? AND (task = 'embed' OR NOT EXISTS
                 (SELECT 1 FROM memories m WHERE m.doc = p.doc AND m.status = 'archived') AND NOT EXISTS
                 (SELECT 1 FROM episodes e WHERE e.doc = p.doc AND e.status = 'archived')) GROUP BY 1"""),
             **count(
-                "SELECT 'process', count(*) FROM messages WHERE user = ? AND episode IS NULL AND status != 'archived' "
+                "SELECT 'process', count(*) FROM messages WHERE user_id = ? AND episode IS NULL AND status != 'archived' "
                 "HAVING count(*) > 0"
             ),
         },

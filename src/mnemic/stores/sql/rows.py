@@ -1,4 +1,4 @@
-"""Rows to values and back. The order of the columns is stated here once."""
+"""Rows by column name, and the records that they are."""
 
 from __future__ import annotations
 
@@ -7,39 +7,35 @@ import json
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
+from mnemic.stores.schema import EPISODES, MEMORIES, MESSAGES, Table
+from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
-    "EPISODE_COLUMNS",
-    "MEMORY_COLUMNS",
-    "MESSAGE_COLUMNS",
+    "Row",
     "content_hash",
     "episode_from",
     "episode_row",
     "memory_from",
     "memory_row",
     "message_from",
+    "message_hash",
     "message_row",
+    "record_from",
+    "select",
 ]
 
-MESSAGE_COLUMNS = (
-    "doc, user, id, session, project, content, hash, length, metadata, source, trust, utc_offset, created_at, role, "
-    "name, sent_at, status, traits, told"
-)
-EPISODE_COLUMNS = (
-    "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
-    "title, started_at, ended_at, status, traits, told"
-)
-MEMORY_COLUMNS = (
-    "doc, user, id, session, project, content, hash, length, metadata, source, trust, version, utc_offset, created_at, "
-    "delete_after, valence, arousal, emotion_confidence, type, category, status, importance, confidence, pinned, "
-    "summary, context, keywords, tags, related_files, related_entities, valid_at, invalid_at, expired_at, updated_at, "
-    "traits, told, said_at, salience, speaker"
-)
+Row = Mapping[str, Any]
+
+
+def select(db: Connection, table: Table, rest: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
+    """All columns of the rows of a table that ``rest`` (WHERE ... ORDER BY ...) chooses."""
+    sql = f"SELECT {table.listed} FROM {table.name} {rest}"
+    return [dict(zip(table.names, row, strict=True)) for row in db.execute(sql, values)]
 
 
 def content_hash(content: str) -> bytes:
@@ -61,77 +57,104 @@ def _time(value: int | None, offset: int) -> datetime | None:
     return None if value is None else from_micros(value, offset)
 
 
-def _told(indexing: Indexing) -> str | None:
-    return to_json(indexing.told) if indexing.told else None
+def _found_by(indexing: Indexing) -> dict[str, Any]:
+    return {
+        "length": indexing.length,
+        "traits": indexing.traits,
+        "told": to_json(indexing.told) if indexing.told else None,
+    }
 
 
-def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> tuple[object, ...]:
-    """The values of MESSAGE_COLUMNS."""
+def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dict[str, Any]:
+    """A message as a row."""
     m = change.message
     assert m.sent_at is not None
-    return (
-        doc, user, m.id, m.session, change.project, m.content, message_hash(m.content), change.indexing.length,
-        to_json(dict(m.metadata)), m.source, m.trust, offset_minutes(m.sent_at), created_at, m.role, m.name,
-        to_micros(m.sent_at), "short_term", change.indexing.traits, _told(change.indexing),
-    )  # fmt: skip
+    return {
+        "doc": doc, "user_id": user, "id": m.id, "session": m.session, "project": change.project,
+        "content": m.content, "hash": message_hash(m.content), "metadata": to_json(dict(m.metadata)),
+        "source": m.source, "trust": m.trust, "utc_offset": offset_minutes(m.sent_at), "created_at": created_at,
+        "role": m.role, "name": m.name, "sent_at": to_micros(m.sent_at), "status": "short_term",
+        **_found_by(change.indexing),
+    }  # fmt: skip
 
 
-def message_from(row: Sequence[Any]) -> Message:
-    """A message from the values of MESSAGE_COLUMNS."""
+def message_from(row: Row) -> Message:
+    """The message of a row."""
     return Message(
-        role=row[13], name=row[14], content=row[5], sent_at=from_micros(row[15], row[11]), id=row[2], session=row[3],
-        metadata=cast("Mapping[str, Any]", json.loads(row[8])), source=row[9], trust=row[10],
+        role=row["role"], name=row["name"], content=row["content"], id=row["id"], session=row["session"],
+        sent_at=from_micros(row["sent_at"], row["utc_offset"]), metadata=json.loads(row["metadata"]),
+        source=row["source"], trust=row["trust"],
     )  # fmt: skip
 
 
-def episode_row(change: AddEpisode, doc: int, user: int) -> tuple[object, ...]:
-    """The values of EPISODE_COLUMNS."""
+def episode_row(change: AddEpisode, doc: int, user: int) -> dict[str, Any]:
+    """An episode as a row."""
     e = change.record
-    return (
-        doc, user, e.id, e.session, e.project, e.content, content_hash(e.content), change.indexing.length,
-        to_json(dict(e.metadata)), e.source, e.trust, e.version, offset_minutes(e.started_at), to_micros(e.created_at),
-        e.title, to_micros(e.started_at), to_micros(e.ended_at), e.status, change.indexing.traits,
-        _told(change.indexing),
-    )  # fmt: skip
+    return {
+        "doc": doc, "user_id": user, "id": e.id, "session": e.session, "project": e.project,
+        "content": e.content, "hash": content_hash(e.content), "metadata": to_json(dict(e.metadata)),
+        "source": e.source, "trust": e.trust, "version": e.version, "utc_offset": offset_minutes(e.started_at),
+        "created_at": to_micros(e.created_at), "title": e.title, "started_at": to_micros(e.started_at),
+        "ended_at": to_micros(e.ended_at), "status": e.status, **_found_by(change.indexing),
+    }  # fmt: skip
 
 
-def episode_from(row: Sequence[Any], message_ids: Sequence[str] = (), source_ids: Sequence[str] = ()) -> Episode:
-    """An episode from the values of EPISODE_COLUMNS and its lineage."""
-    offset = row[12]
+def episode_from(row: Row, message_ids: Sequence[str] = (), source_ids: Sequence[str] = ()) -> Episode:
+    """The episode of a row and its lineage."""
+    offset = row["utc_offset"]
     return Episode(
-        id=row[2], session=row[3], project=row[4], content=row[5], metadata=json.loads(row[8]), source=row[9],
-        trust=row[10], version=row[11], created_at=from_micros(row[13], offset), title=row[14],
-        started_at=from_micros(row[15], offset), ended_at=from_micros(row[16], offset), status=row[17],
-        message_ids=tuple(message_ids), source_ids=tuple(source_ids),
+        id=row["id"], session=row["session"], project=row["project"], content=row["content"],
+        metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
+        created_at=from_micros(row["created_at"], offset), title=row["title"],
+        started_at=from_micros(row["started_at"], offset), ended_at=from_micros(row["ended_at"], offset),
+        status=row["status"], message_ids=tuple(message_ids), source_ids=tuple(source_ids),
     )  # fmt: skip
 
 
-def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) -> tuple[object, ...]:
-    """The values of MEMORY_COLUMNS."""
+def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) -> dict[str, Any]:
+    """A memory as a row."""
     r, e = record, record.emotion
-    return (
-        doc, user, r.id, r.session, r.project, r.content, content_hash(r.spoken), indexing.length,
-        to_json(dict(r.metadata)), r.source, r.trust, r.version, offset_minutes(r.created_at),
-        to_micros(r.created_at), _micros(r.delete_after), e.valence if e else None, e.arousal if e else None,
-        e.confidence if e else None, r.type, r.category, r.status, r.importance, r.confidence, int(r.pinned),
-        r.summary, r.context, to_json(r.keywords), to_json(r.tags), to_json(r.related_files),
-        to_json(r.related_entities), _micros(r.valid_at), _micros(r.invalid_at), _micros(r.expired_at),
-        to_micros(r.updated_at), indexing.traits, _told(indexing), _micros(r.said_at), r.salience, r.speaker,
-    )  # fmt: skip
+    return {
+        "doc": doc, "user_id": user, "id": r.id, "session": r.session, "project": r.project,
+        "content": r.content, "hash": content_hash(r.spoken), "metadata": to_json(dict(r.metadata)),
+        "source": r.source, "trust": r.trust, "version": r.version, "utc_offset": offset_minutes(r.created_at),
+        "created_at": to_micros(r.created_at), "updated_at": to_micros(r.updated_at),
+        "delete_after": _micros(r.delete_after), "valence": e.valence if e else None,
+        "arousal": e.arousal if e else None, "emotion_confidence": e.confidence if e else None, "type": r.type,
+        "category": r.category, "key": r.key, "speaker": r.speaker, "status": r.status,
+        "importance": r.importance, "salience": r.salience, "confidence": r.confidence, "pinned": int(r.pinned),
+        "summary": r.summary, "context": r.context, "keywords": to_json(r.keywords), "tags": to_json(r.tags),
+        "related_files": to_json(r.related_files), "related_entities": to_json(r.related_entities),
+        "said_at": _micros(r.said_at), "valid_at": _micros(r.valid_at), "invalid_at": _micros(r.invalid_at),
+        "expired_at": _micros(r.expired_at), **_found_by(indexing),
+    }  # fmt: skip
 
 
-def memory_from(row: Sequence[Any], source_ids: Sequence[str] = ()) -> MemoryRecord:
-    """A memory from the values of MEMORY_COLUMNS and its lineage."""
-    offset = row[12]
-    created, updated = from_micros(row[13], offset), from_micros(row[33], offset)
-    emotion = None if row[15] is None else Emotion(valence=row[15], arousal=row[16], confidence=row[17])
+def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
+    """The memory of a row and its lineage."""
+    offset, valence = row["utc_offset"], row["valence"]
+    emotion = (
+        None
+        if valence is None
+        else Emotion(valence=valence, arousal=row["arousal"], confidence=row["emotion_confidence"])
+    )
     return MemoryRecord(
-        id=row[2], session=row[3], project=row[4], content=row[5], metadata=json.loads(row[8]), source=row[9],
-        trust=row[10], version=row[11], created_at=created, updated_at=updated, delete_after=_time(row[14], offset),
-        emotion=emotion, type=row[18], category=row[19], status=row[20], importance=row[21], confidence=row[22],
-        pinned=bool(row[23]), summary=row[24], context=row[25], keywords=tuple(json.loads(row[26])),
-        tags=tuple(json.loads(row[27])), related_files=tuple(json.loads(row[28])),
-        related_entities=tuple(json.loads(row[29])), valid_at=_time(row[30], offset), invalid_at=_time(row[31],
-        offset), expired_at=_time(row[32], offset), said_at=_time(row[36], offset), salience=row[37],
-        speaker=row[38], source_ids=tuple(source_ids),
+        id=row["id"], session=row["session"], project=row["project"], content=row["content"],
+        metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
+        created_at=from_micros(row["created_at"], offset), updated_at=from_micros(row["updated_at"], offset),
+        delete_after=_time(row["delete_after"], offset), emotion=emotion, type=row["type"],
+        category=row["category"], key=row["key"], speaker=row["speaker"], status=row["status"],
+        importance=row["importance"], salience=row["salience"], confidence=row["confidence"],
+        pinned=bool(row["pinned"]), summary=row["summary"], context=row["context"],
+        keywords=tuple(json.loads(row["keywords"])), tags=tuple(json.loads(row["tags"])),
+        related_files=tuple(json.loads(row["related_files"])),
+        related_entities=tuple(json.loads(row["related_entities"])), said_at=_time(row["said_at"], offset),
+        valid_at=_time(row["valid_at"], offset), invalid_at=_time(row["invalid_at"], offset),
+        expired_at=_time(row["expired_at"], offset), source_ids=tuple(source_ids),
     )  # fmt: skip
+
+
+def record_from(table: Table, row: Row) -> Message | Episode | MemoryRecord:
+    """The record of a row without its lineage."""
+    read = {MESSAGES.name: message_from, EPISODES.name: episode_from, MEMORIES.name: memory_from}
+    return read[table.name](row)

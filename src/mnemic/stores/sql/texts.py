@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator
 from contextlib import suppress
 from typing import Any, NamedTuple
 
+from mnemic.stores.schema import RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.render import searchable
-from mnemic.types import Episode, MemoryRecord, Message
 
 __all__ = ["Searchable", "pages", "texts"]
 
 PAGE = 500
-_READ: tuple[tuple[str, str, Callable[[Sequence[Any]], Message | Episode | MemoryRecord]], ...] = (
-    ("messages", rows.MESSAGE_COLUMNS, rows.message_from),
-    ("episodes", rows.EPISODE_COLUMNS, rows.episode_from),
-    ("memories", rows.MEMORY_COLUMNS, rows.memory_from),
-)
 
 
 class Searchable(NamedTuple):
@@ -32,16 +27,16 @@ class Searchable(NamedTuple):
 
 def pages(db: Connection) -> Generator[list[Searchable]]:
     """Every record that can be read, some hundred at a time; those that cannot are told by other checks."""
-    for table, columns, value in _READ:
-        sql, after = f"SELECT {columns} FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?", 0
-        while page := db.execute(sql, (after, PAGE)).fetchall():
+    for table in RECORDS:
+        after = 0
+        while page := rows.select(db, table, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
             found: list[Searchable] = []
             for row in page:
                 with suppress(ValueError):
-                    held = dict(zip(columns.split(", "), row, strict=True))
-                    found.append(Searchable(row[0], row[1], searchable(value(row)), held))
+                    text = searchable(rows.record_from(table, row))
+                    found.append(Searchable(row["doc"], row["user_id"], text, row))
             yield found
-            after = page[-1][0]
+            after = page[-1]["doc"]
 
 
 def texts(db: Connection) -> Generator[Searchable]:

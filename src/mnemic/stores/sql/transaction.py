@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mnemic.errors import EmbeddingMismatch, NotFound
+from mnemic.stores.schema import Table
 from mnemic.stores.sql import reading
 from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.rows import Row, select
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Indexing
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Transaction", "check_header", "put_vector", "set_header"]
+__all__ = ["Transaction", "check_header", "kept", "put_vector", "set_header"]
 
 Found = tuple[str, int, str, int]
 """Table, doc, status and version of a record."""
@@ -52,9 +54,14 @@ def put_vector(
     db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None, *, table: str = "vectors"
 ) -> None:
     """Store one vector, or that there is none."""
-    sql = f"""INSERT INTO {table}(user, doc, vector) VALUES(?, ?, ?)
-        ON CONFLICT(user, doc) DO UPDATE SET vector = excluded.vector"""
+    sql = f"""INSERT INTO {table}(user_id, doc, vector) VALUES(?, ?, ?)
+        ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector"""
     db.execute(sql, (user, doc, None if vector is None else db.dialect.vectors.bind(vector)))
+
+
+def kept(row: Row) -> str:
+    """A row as an earlier version is kept."""
+    return to_json({**row, "hash": None})
 
 
 class Transaction:
@@ -77,16 +84,13 @@ class Transaction:
     def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
         """Note what happened to a record; caches follow these."""
         self.db.execute(
-            "INSERT INTO events(user, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
             (self.user, self.at, operation, doc, id, version, to_json(detail)),
         )
 
     def index(self, doc: int, indexing: Indexing) -> tuple[str, ...]:
-        """Full text, slots and vector; what cannot be done yet is noted and returned."""
+        """Full text and vector; what cannot be done yet is noted and returned."""
         self.db.dialect.index(self.db, self.user, doc, indexing.terms)
-        for slot in indexing.slots:
-            sql = "INSERT INTO slots(user, slot, doc) VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
-            self.db.execute(sql, (self.user, slot, doc))
         if indexing.vector is None:
             self.leave("embed", doc)
             return ("embed",)
@@ -97,37 +101,35 @@ class Transaction:
         return ()
 
     def unindex(self, doc: int) -> None:
-        """Take a record out of full text, slots and vectors."""
+        """Take a record out of full text and vectors."""
         self.db.dialect.unindex(self.db, doc)
-        self.db.execute("DELETE FROM slots WHERE doc = ?", (doc,))
         for table in ("vectors", "vectors_next"):
-            self.db.execute(f"DELETE FROM {table} WHERE user = ? AND doc = ?", (self.user, doc))
+            self.db.execute(f"DELETE FROM {table} WHERE user_id = ? AND doc = ?", (self.user, doc))
         self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
 
     def leave(self, task: str, doc: int) -> None:
         """Note work that is left to do."""
-        sql = """INSERT INTO pending(task, doc, user, since) VALUES(?, ?, ?, ?) ON CONFLICT(task, doc)
+        sql = """INSERT INTO pending(task, doc, user_id, since) VALUES(?, ?, ?, ?) ON CONFLICT(task, doc)
             DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
         self.db.execute(sql, (task, doc, self.user, self.at))
 
-    def insert(self, table: str, columns: str, values: tuple[object, ...]) -> bool:
+    def insert(self, table: Table, row: dict[str, Any]) -> bool:
         """Insert a row unless its id is taken; whether it was inserted."""
-        marks = ", ".join("?" * len(values))
-        sql = f"INSERT INTO {table}({columns}) VALUES({marks}) ON CONFLICT(user, id) DO NOTHING RETURNING 1"
-        stored = bool(self.db.execute(sql, values).fetchall())
+        marks = ", ".join("?" * len(row))
+        sql = f"INSERT INTO {table.name}({', '.join(row)}) VALUES({marks}) ON CONFLICT(user_id, id) DO NOTHING RETURNING 1"
+        stored = bool(self.db.execute(sql, tuple(row.values())).fetchall())
         if stored:
-            self.db.dialect.filters.filed(self.db, self.user, dict(zip(columns.split(", "), values, strict=True)))
+            self.db.dialect.filters.filed(self.db, self.user, row)
         return stored
 
-    def rewrite(self, table: str, columns: str, values: tuple[object, ...], version: int) -> None:
-        """Replace a row by its next version and keep the one before; the first column is the doc."""
-        doc, names = values[0], columns.split(", ")
-        old = self.db.execute(f"SELECT {columns} FROM {table} WHERE doc = ?", (doc,)).fetchone()
-        kept = to_json(dict(zip(names, old, strict=True)) | {"hash": None})
-        self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?)", (doc, version, self.at, kept))
-        assignments = ", ".join(f"{name} = ?" for name in names[1:])
-        self.db.execute(f"UPDATE {table} SET {assignments} WHERE doc = ?", (*values[1:], doc))
-        self.db.dialect.filters.filed(self.db, self.user, dict(zip(names, values, strict=True)))
+    def rewrite(self, table: Table, row: dict[str, Any], version: int) -> None:
+        """Replace a row by its next version and keep the one before."""
+        doc = row["doc"]
+        (old,) = select(self.db, table, "WHERE doc = ?", (doc,))
+        self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?)", (doc, version, self.at, kept(old)))
+        assignments = ", ".join(f"{name} = ?" for name in row)
+        self.db.execute(f"UPDATE {table.name} SET {assignments} WHERE doc = ?", (*row.values(), doc))
+        self.db.dialect.filters.filed(self.db, self.user, row)
 
     def is_told_by(self, id: str, twin: str) -> None:
         """A memory of this transaction that was not stored, because another says the same: later changes mean that one."""
@@ -140,7 +142,7 @@ class Transaction:
     def held(self, id: str) -> Found | None:
         """The same of what is stored under this very id."""
         for table in ("memories", "messages", "episodes"):
-            sql = f"SELECT doc, status, version FROM {table} WHERE user = ? AND id = ?"
+            sql = f"SELECT doc, status, version FROM {table} WHERE user_id = ? AND id = ?"
             if row := self.db.execute(sql, (self.user, id)).fetchone():
                 return table, *row
         return None

@@ -13,7 +13,7 @@ __all__ = ["wording"]
 _TEXTS: Mapping[str, tuple[str, ...]] = {
     "messages": ("session", "content", "role", "name"),
     "episodes": ("session", "content", "title"),
-    "memories": ("session", "content", "category", "summary", "context", "speaker"),
+    "memories": ("session", "content", "category", "summary", "context", "speaker", "key"),
 }
 _JSON: Mapping[str, tuple[str, ...]] = {
     "messages": ("metadata",), "episodes": ("metadata",),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from mnemic.stores.schema import MEMORIES, MESSAGES
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.types import (
@@ -23,7 +24,7 @@ __all__ = ["add_memory", "add_message", "archive", "in_quarantine", "last_fate",
 
 
 def _known_message(t: Transaction, id: str, content: str) -> Receipt:
-    (held,) = t.db.execute("SELECT hash FROM messages WHERE user = ? AND id = ?", (t.user, id)).fetchone()
+    (held,) = t.db.execute("SELECT hash FROM messages WHERE user_id = ? AND id = ?", (t.user, id)).fetchone()
     if held == rows.message_hash(content):
         return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
     return Receipt(
@@ -42,7 +43,7 @@ def add_message(t: Transaction, change: AddMessage) -> Receipt:
             id=message.id, outcome="rejected", reason="a memory has this id: give the message one of its own"
         )
     doc = t.next_doc()
-    if not t.insert("messages", rows.MESSAGE_COLUMNS, rows.message_row(change, doc, t.user, t.at)):
+    if not t.insert(MESSAGES, rows.message_row(change, doc, t.user, t.at)):
         return _known_message(t, message.id, message.content)
     pending = t.index(doc, change.indexing)
     t.event("add", doc, message.id)
@@ -67,7 +68,7 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
         reason = "the same statement is already remembered at this level"
         return Receipt(id=str(same[0]), outcome="duplicate", reason=reason)
     doc = t.next_doc()
-    t.insert("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing))
+    t.insert(MEMORIES, rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
     pending = t.index(doc, change.indexing)
     if change.enrich:
@@ -77,7 +78,7 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
 
 
 def _memory(t: Transaction, id: str) -> bool:
-    return bool(t.db.execute("SELECT 1 FROM memories WHERE user = ? AND id = ?", (t.user, id)).fetchall())
+    return bool(t.db.execute("SELECT 1 FROM memories WHERE user_id = ? AND id = ?", (t.user, id)).fetchall())
 
 
 def _is(t: Transaction, record: MemoryRecord, held: tuple[str, int, str, int]) -> bool:
@@ -94,7 +95,7 @@ def _live_twin(
     """The memory that says the same at the same level: one that is believed, or for an expired one another of those."""
     believed = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
     return t.db.execute(
-        "SELECT id FROM memories WHERE user = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
+        "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
         f"AND hash = ? AND status != 'archived' AND {believed}",
         (t.user, project or "", session or "", digest),
     ).fetchone()
@@ -123,7 +124,7 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     importance = record.importance if change.weighs else importance
     record = replace(record, status=status, importance=importance)  # it may have been promoted since it was read
     t.unindex(doc)
-    t.rewrite("memories", rows.MEMORY_COLUMNS, rows.memory_row(record, doc, t.user, change.indexing), version)
+    t.rewrite(MEMORIES, rows.memory_row(record, doc, t.user, change.indexing), version)
     t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "messages"])
     pending = t.index(doc, change.indexing)
     if change.left and change.operation == "update":

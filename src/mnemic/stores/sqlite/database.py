@@ -17,10 +17,11 @@ import apsw
 from mnemic import errors
 from mnemic.services.forking import resting
 from mnemic.services.owning import FileLock
+from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection
 from mnemic.stores.sqlite.dialect import SqliteDialect
-from mnemic.stores.sqlite.migrations import APPLICATION_ID, MIGRATIONS
+from mnemic.stores.sqlite.migrations import APPLICATION_ID, LATEST, MIGRATIONS
 from mnemic.stores.sqlite.place import Place, ReadOnlyFile, number
 
 __all__ = ["Database", "translate"]
@@ -261,15 +262,13 @@ class Database:
     def _migrate(self, db: SqliteConnection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
         self._recognise(db)
-        if db.pragma("user_version") == len(MIGRATIONS):
+        if db.pragma("user_version") == LATEST:
             return
         db.execute("BEGIN IMMEDIATE")
         try:
-            for number, migrate in enumerate(
-                MIGRATIONS[int(db.pragma("user_version")) :], start=int(db.pragma("user_version")) + 1
-            ):
+            for migrate in MIGRATIONS[max(int(db.pragma("user_version")) + 1 - schema.OLDEST, 0) :]:
                 migrate(db)
-                db.pragma("user_version", number)
+            db.pragma("user_version", LATEST)
             db.pragma("application_id", APPLICATION_ID)
             db.execute("COMMIT")
         except BaseException:
@@ -285,11 +284,7 @@ class Database:
             raise errors.StoreCorrupt(
                 f"{self.name} is an SQLite file of another program. Choose another folder for the memory."
             )
-        if version > len(MIGRATIONS):
-            raise errors.SchemaTooNew(
-                f"{self.name} has schema {version}; this version of Mnemic knows {len(MIGRATIONS)}. Nothing was "
-                "changed. Upgrade with: pip install -U mnemic"
-            )
+        schema.check_version(self.name, version, LATEST)
 
     @contextmanager
     def _translated(self) -> Generator[None]:

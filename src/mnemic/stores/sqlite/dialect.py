@@ -40,7 +40,7 @@ class SqliteVectors:
     def replace(self, db: Connection) -> None:
         """Row by row: readers see the old ones until the transaction ends."""
         db.execute("DELETE FROM vectors")
-        db.execute("INSERT INTO vectors SELECT user, doc, vector FROM vectors_next WHERE vector IS NOT NULL")
+        db.execute("INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_next WHERE vector IS NOT NULL")
         self.start(db)
 
 
@@ -92,11 +92,11 @@ class SqliteDialect:
         known = self.known(db, name)
         if known is not None:
             return known
-        return db.execute("INSERT INTO users(name) VALUES(?) RETURNING user", (name,)).fetchone()[0]
+        return db.execute("INSERT INTO users(name) VALUES(?) RETURNING user_id", (name,)).fetchone()[0]
 
     def known(self, db: Connection, name: str) -> int | None:
         """The number of a user; the transaction has locked the file."""
-        row = db.execute("SELECT user FROM users WHERE name = ?", (name,)).fetchone()
+        row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
         return row[0] if row else None
 
     def next_doc(self, db: Connection) -> int:

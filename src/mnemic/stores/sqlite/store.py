@@ -16,7 +16,7 @@ from mnemic.stores.sqlite import backing, fulltext, mending, numbers
 from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.feeding import Feed
-from mnemic.stores.sqlite.migrations import MIGRATIONS
+from mnemic.stores.sqlite.migrations import LATEST
 from mnemic.types import VerifyReport
 
 __all__ = ["SqliteStore"]
@@ -66,7 +66,7 @@ class SqliteStore(SqlStore[Database]):
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
         path = None if folder is None else self._file(_readable(folder))
-        super().__init__(Database(path, durability=durability), len(MIGRATIONS))
+        super().__init__(Database(path, durability=durability), LATEST)
 
     @staticmethod
     def _file(folder: Path) -> Path:

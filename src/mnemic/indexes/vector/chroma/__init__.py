@@ -1,7 +1,5 @@
-"""Chroma as the vector index, in the folder of the memory or in a server. Derived from the record, never the only copy."""
+"""Chroma as the vector index, in a server or in the folder of the memory. Made from the record, never the only copy."""
 
-from mnemic.indexes.vector.chroma.index import ChromaIndex
-from mnemic.indexes.vector.chroma.place import discarded
-from mnemic.indexes.vector.chroma.settings import Chroma
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex, discarded
 
 __all__ = ["Chroma", "ChromaIndex", "discarded"]

@@ -15,6 +15,8 @@ __all__ = ["MnemicToolSpec"]
 
 MAX_TEXT = 2_000
 """Characters of one hit that a model is shown."""
+REASON = "asked for in a conversation"
+"""Why a record was forgotten, as its history tells it."""
 
 
 class MnemicToolSpec(BaseToolSpec):
@@ -56,17 +58,24 @@ class MnemicToolSpec(BaseToolSpec):
         self._memory, self._face = self._bound.memory, AsyncMemory.over(self._bound.memory)
         self._most = max_results
 
-    def remember(self, content: str, category: str | None = None, tags: list[str] | None = None) -> str:
+    def remember(
+        self, content: str, key: str | None = None, category: str | None = None, tags: list[str] | None = None
+    ) -> str:
         """Store one fact, preference or decision for later conversations.
 
-        Write a full sentence that says who and what, and is understood without this conversation. What it replaces is found
-        and ended by itself. category is one word for its kind, such as 'preference'; tags are words to find it by.
+        Write a full sentence that says who and what, and is understood without this conversation. key is a fixed name of what
+        it is a value of, such as 'meetings.time': the same key replaces the earlier value. category is one word for its kind,
+        such as 'preference'; tags are words to find it by.
         """
-        return _stored(self._memory.remember(content, category=category, tags=tags or (), source="model_inference"))
+        return _stored(
+            self._memory.remember(content, key=key, category=category, tags=tags or (), source="model_inference")
+        )
 
-    async def aremember(self, content: str, category: str | None = None, tags: list[str] | None = None) -> str:
+    async def aremember(
+        self, content: str, key: str | None = None, category: str | None = None, tags: list[str] | None = None
+    ) -> str:
         """See ``remember``."""
-        receipt = self._face.remember(content, category=category, tags=tags or (), source="model_inference")
+        receipt = self._face.remember(content, key=key, category=category, tags=tags or (), source="model_inference")
         return _stored(await receipt)
 
     def recall(self, query: str, limit: int = 10) -> str:
@@ -81,16 +90,21 @@ class MnemicToolSpec(BaseToolSpec):
         """See ``recall``."""
         return _found(await self._face.search(query, k=min(limit, self._most)))
 
-    def forget(self, description: str | None = None, ids: list[str] | None = None) -> str:
-        """Take memories out of every later search: those a description clearly means, or those with ids that recall gave.
+    def forget(self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False) -> str:
+        """Take memories out of every later search: those that clearly bear on a description, or those with ids.
 
-        Use it only when the user asks for it, and say what was forgotten and what was not.
+        Use it only when the user asks for it, and say what was forgotten and what was not. With dry_run nothing is changed:
+        the answer shows what a description takes and what stays, and the ids can be given in a second call.
         """
-        return _gone(self._memory.forget(description, ids=ids or None, reason="asked for in a conversation"))
+        receipts = self._memory.forget(description, ids=ids or None, dry_run=dry_run, reason=REASON)
+        return _gone(receipts, dry_run=dry_run)
 
-    async def aforget(self, description: str | None = None, ids: list[str] | None = None) -> str:
+    async def aforget(
+        self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False
+    ) -> str:
         """See ``forget``."""
-        return _gone(await self._face.forget(description, ids=ids or None, reason="asked for in a conversation"))
+        receipts = await self._face.forget(description, ids=ids or None, dry_run=dry_run, reason=REASON)
+        return _gone(receipts, dry_run=dry_run)
 
 
 def _stored(receipt: Receipt) -> str:
@@ -114,6 +128,10 @@ def _found(result: SearchResult) -> str:
     return json.dumps({"evidence": result.evidence, "results": [_shown(hit) for hit in result]}, ensure_ascii=False)
 
 
-def _gone(receipts: Receipts) -> str:
-    lines = [f"{r.id}: {'forgotten' if r.changed else r.reason or r.outcome}" for r in receipts]
+def _gone(receipts: Receipts, *, dry_run: bool) -> str:
+    lines = [f"{r.id}: {_fate(r, dry_run=dry_run) if r.changed else r.reason or r.outcome}" for r in receipts]
     return "\n".join(lines) or "Nothing was found that this describes. Nothing was forgotten."
+
+
+def _fate(receipt: Receipt, *, dry_run: bool) -> str:
+    return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"

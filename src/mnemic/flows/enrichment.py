@@ -12,14 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.extraction.linking import Proposed, propose_links
-from mnemic.extraction.novelty import similarities
-from mnemic.extraction.resolving import said_when
-from mnemic.extraction.salience import salience
+from mnemic.flows.candidates import described
 from mnemic.flows.consulting import Consultant
 from mnemic.flows.engine import Engine
-from mnemic.flows.known import Known, Neighbours
-from mnemic.flows.learning import enriched, linking_changes, slots_of
+from mnemic.flows.reconcile import link_changes
+from mnemic.flows.snapshot import Neighbours, Snapshot
+from mnemic.knowledge.links import Proposed, propose_links
+from mnemic.knowledge.reconciliation import said_when
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
 from mnemic.types import Change, Indexing, MemoryRecord, Revise, Scope
@@ -34,8 +33,6 @@ NEAREST = 10
 """Memories that another one may be linked to."""
 CANDIDATES, LIKE = 4, 0.6
 """How many of them a language model is asked about, and how like it they are at least, as a cosine."""
-UNJUDGED = 0.5
-"""Salience of a memory that nobody has weighed."""
 
 
 def enrich_pending(
@@ -46,11 +43,11 @@ def enrich_pending(
     *,
     limit: int | None = None,
     halted: Callable[[], bool] = lambda: False,
-    described: Collection[str] = (),
+    already: Collection[str] = (),
 ) -> int:
     """Enrich the memories that wait for it now, at most ``limit`` of them; returns how many were.
 
-    ``described`` holds the ids of what the language model described when it found it: that is only linked. What is remembered
+    ``already`` holds the ids of what the language model described when it found it: that is only linked. What is remembered
     meanwhile waits for the next call, so that this one ends however much others write.
     """
     done = 0
@@ -61,7 +58,7 @@ def enrich_pending(
         found = engine.store.knowledge.records(scope.user, waiting[start : start + BATCH]).values()
         batch = [record for record in found if isinstance(record, MemoryRecord) and record.status != "archived"]
         try:
-            done += _enrich(engine, consultant, scope, zone, batch, described)
+            done += _enrich(engine, consultant, scope, zone, batch, already)
         except (Conflict, NotFound):  # one was erased meanwhile: the others wait for the next call
             continue
     return done
@@ -79,19 +76,19 @@ def _enrich(
     moment = now().astimezone(zone)
     left = [place for place, record in enumerate(batch) if record.id not in already]
     asked = dict(zip(left, _described(consultant, [batch[place] for place in left]), strict=True))
-    described = [asked.get(place, (record, True)) for place, record in enumerate(batch)]
-    records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in described]
+    pairs = [asked.get(place, (record, True)) for place, record in enumerate(batch)]
+    records = [replace(record, version=record.version + 1, updated_at=moment) for record, _ in pairs]
     embedder = engine.embedder
     indexing = engine.indexing(records, embedder)
     changes: list[Change] = [
         Revise(
             record=record,
-            indexing=replace(index, slots=slots_of(record.content)),
+            indexing=index,
             operation="enrich",
             left=not done,
             weighs=(record.importance, record.salience) != (before.importance, before.salience),
         )
-        for record, index, before, (_, done) in zip(records, indexing, batch, described, strict=True)
+        for record, index, before, (_, done) in zip(records, indexing, batch, pairs, strict=True)
         if index.vector is not None and (done or not before.keywords)  # else nothing is better than it was
     ]
     if not changes:
@@ -107,44 +104,43 @@ def _linked(
     engine: Engine, consultant: Consultant, user: str, described: Sequence[tuple[MemoryRecord, Indexing]]
 ) -> list[Change]:
     """Links of memories to those they resemble: as the language model sees it, else by rule."""
-    known: dict[str | None, Known] = {}
+    known: dict[str | None, Snapshot] = {}
     fresh = {record.id: record for record, _ in described}
-    asked: list[tuple[MemoryRecord, Neighbours, NDArray[np.float32]]] = []
+    asked: list[tuple[MemoryRecord, Neighbours]] = []
     for record, index in described:
         if record.session is None and index.vector is not None:
             if record.project not in known:
-                known[record.project] = Known(engine, user, record.project)
-            others, vectors = _resembling(record, index.vector, known[record.project])
-            near = [fresh.get(other.id, other) for other in others], vectors
-            if near[0]:
-                asked.append((record, near, index.vector))
-    answers = _judged(consultant, [(record, _alike(near, vector)) for record, near, vector in asked])
+                known[record.project] = Snapshot(engine, user, record.project)
+            others, cosines = _resembling(record, index.vector, known[record.project])
+            if others:
+                asked.append((record, ([fresh.get(other.id, other) for other in others], cosines)))
+    answers = _judged(consultant, [(record, _alike(near)) for record, near in asked])
     changes: list[Change] = []
-    for (record, near, vector), answer in zip(asked, answers, strict=True):
-        proposed = propose_links(record, vector, *near) if answer is None else answer
-        changes += linking_changes(record, proposed, {other.id: other for other in near[0]})
+    for (record, near), answer in zip(asked, answers, strict=True):
+        proposed = propose_links(record, *near) if answer is None else answer
+        changes += link_changes(record, proposed, {other.id: other for other in near[0]})
     return changes
 
 
-def _resembling(record: MemoryRecord, vector: NDArray[np.float32], known: Known) -> Neighbours:
-    """The believed memories nearest to one that were not told after it."""
-    (near,) = known.near([vector], [()], NEAREST + 1)
-    if near[1] is None:
+def _resembling(record: MemoryRecord, vector: NDArray[np.float32], known: Snapshot) -> Neighbours:
+    """The believed memories nearest to one that were not said after it."""
+    others, cosines = known.near(vector, NEAREST + 1)
+    if cosines is None:
         return [], None
     places = [
         place
-        for place, other in enumerate(near[0])
+        for place, other in enumerate(others)
         if other.id != record.id and other.expired_at is None and said_when(other) <= said_when(record)
     ]
-    return [near[0][place] for place in places], near[1][places]
+    return [others[place] for place in places], cosines[places]
 
 
-def _alike(near: Neighbours, vector: NDArray[np.float32]) -> list[MemoryRecord]:
+def _alike(near: Neighbours) -> list[MemoryRecord]:
     """Those of them that are worth a question."""
-    cosines = similarities(vector, near[1], len(near[0]))
+    others, cosines = near
     if cosines is None:
         return []
-    return [other for other, cosine in zip(near[0], cosines, strict=True) if cosine >= LIKE][:CANDIDATES]
+    return [other for other, cosine in zip(others, cosines, strict=True) if cosine >= LIKE][:CANDIDATES]
 
 
 def _judged(
@@ -186,7 +182,7 @@ def _parts(
 def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:
     """Memories with what describes them, and whether it is by whom it should be: the language model, if there is one."""
     if not consultant.there:
-        return [(_weighed(enriched(record)), True) for record in records]
+        return [(described(record), True) for record in records]
     from mnemic.llm import enriching
 
     most = enriching.MOST_MEMORIES
@@ -199,9 +195,8 @@ def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[
     for part, answer in zip(parts, answers, strict=True):
         items = [None] * len(part) if answer is None else answer.items
         for record, item in zip(part, items, strict=True):
-            described = _weighed(enriched(record)) if item is None else _with(record, item)
-            found.append((described, answer is not None))
-    return [described for _, described in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
+            found.append((described(record) if item is None else _with(record, item), answer is not None))
+    return [one for _, one in sorted(zip(order, found, strict=True), key=lambda pair: pair[0])]
 
 
 def _with(record: MemoryRecord, found: enriching.Enrichment) -> MemoryRecord:
@@ -215,11 +210,3 @@ def _with(record: MemoryRecord, found: enriching.Enrichment) -> MemoryRecord:
         related_files=found.related_files or record.related_files,
         related_entities=found.related_entities or record.related_entities,
     )  # fmt: skip
-
-
-def _weighed(record: MemoryRecord) -> MemoryRecord:
-    """A remembered statement with what it is worth by rule, unless somebody has said or judged it."""
-    if record.pinned or record.salience != UNJUDGED:
-        return record
-    worth = salience(record.content, record.type, novelty=1.0, entities=record.related_entities).total
-    return replace(record, salience=worth, importance=worth)

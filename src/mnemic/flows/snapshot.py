@@ -1,24 +1,26 @@
-"""What is known at one level, at hand while new statements are compared with it."""
+"""What is known at one level, at hand while new memories are compared with it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic import retrieval
 from mnemic.flows.engine import Engine, View
+from mnemic.indexes.beliefs import FOREVER
 from mnemic.indexes.catalog import KINDS, STATUSES
 from mnemic.types import MemoryRecord
-from mnemic.vectors import base_cosine, dot
+from mnemic.vectors import base_cosine, dot, eased
 
-__all__ = ["Known", "Neighbours", "base_of"]
+__all__ = ["Neighbours", "Snapshot", "base_of"]
 
 Vector = NDArray[np.float32]
-Neighbours = tuple[list[MemoryRecord], NDArray[np.float32] | None]
-"""Memories and their vectors, shape (n, dimension); rows of NaN for those without one."""
+Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
+"""Memories and their cosines with another one, shape (n,), as the default embedder would give them; None without vectors."""
 
 SAMPLE = 64
 """Records that are compared to see how alike an embedder holds any two."""
@@ -38,13 +40,14 @@ def base_of(view: View) -> float:
     return float(base)
 
 
-class Known:
-    """The live memories of one user at one level (a project, or None), with those that were just made.
+class Snapshot:
+    """The memories of one user at one level that are not archived, with those that were just made.
 
     Args:
         engine: where they are.
         user: whose they are.
-        project: their level.
+        project: their project, or None.
+        session: their session, or None for those of the whole level.
 
     Attributes:
         base: cosine of records that have nothing to do with each other.
@@ -52,65 +55,63 @@ class Known:
 
     base: float
 
-    def __init__(self, engine: Engine, user: str, project: str | None) -> None:
-        self._engine, self._user, self._project = engine, user, project
+    def __init__(self, engine: Engine, user: str, project: str | None, session: str | None = None) -> None:
+        self._engine, self._user, self._project, self._session = engine, user, project, session
         self._records: dict[int, MemoryRecord] = {}
-        self._look()
+        self._take()
 
-    def _look(self) -> None:
-        """Take a snapshot of what is stored."""
+    def _take(self) -> None:
+        """See what is stored now."""
         self._late: dict[str, tuple[MemoryRecord, Vector | None]] = {}
         self._late_ids: list[str] = []
         self._late_matrix = np.empty((0, 0), np.float32)
-        self._late_in: dict[str, list[str]] = {}
         self._ended: dict[str, datetime] = {}
         self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._engine.view(self._user)
-        self._docs = np.empty(0, np.int64)
-        self._matrix = np.empty((0, 0), np.float32)
+        self._live = self._over = np.empty(0, np.bool_)
         self.base = 0.0 if view is None else base_of(view)
         if view is None:
             return
         c = view.columns
-        here = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"]) & (c.session == 0)
+        here = (c.kind == KINDS["memory"]) & (c.status != STATUSES["archived"])
         here &= c.project == c.names.project.get(self._project)
-        self._docs = c.doc[here]
-        self._matrix = view.vectors.of(here)
+        here &= c.session == c.names.session.get(self._session)
+        ended = np.zeros(len(c), np.bool_)
+        ended[c.rows_of(c.beliefs.doc[c.beliefs.expired < FOREVER])] = True
+        self._live, self._over = here & ~ended, here & ended
 
-    def near(self, vectors: Sequence[Vector | None], slots: Sequence[Iterable[str]], most: int) -> list[Neighbours]:
-        """For each statement the memories most like it, and all that state something of the same slots."""
-        return [self._near(vector, set(wanted), most) for vector, wanted in zip(vectors, slots, strict=True)]
+    def near(self, vector: Vector | None, most: int) -> Neighbours:
+        """The believed memories most like one, as many that have ended, and as many of those just made, each the nearest first.
 
-    def _near(self, vector: Vector | None, slots: set[str], most: int) -> Neighbours:
-        found: dict[str, tuple[MemoryRecord, Vector | None]] = {}
-        if vector is not None:
-            for record, own in (*self._stored_near(vector, most), *self._late_near(vector, most)):
-                found[record.id] = (record, own)
-        elif not slots:
-            found |= dict(list(self._late.items())[-most:])
-        if slots:
-            found |= self._of_slots(slots, set(found))
+        Without a vector: those made last.
+        """
+        if vector is None:
+            return [self._now(record) for record, _ in list(self._late.values())[-most:]], None
+        stored = [*self._stored_near(vector, self._live, most), *self._stored_near(vector, self._over, most)]
+        found = {record.id: (record, cosine) for record, cosine in (*stored, *self._late_near(vector, most))}
         records = [self._now(record) for record, _ in found.values()]
-        vectors = [own for _, own in found.values()]
-        if vector is None or not records:
-            return records, None
-        blank = np.full(len(vector), np.nan, np.float32)
-        return records, np.stack([blank if own is None else own for own in vectors])
+        return records, eased(np.array([cosine for _, cosine in found.values()], np.float64), self.base)
 
-    def _stored_near(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, Vector | None]]:
-        if not self._matrix.size or self._matrix.shape[1] != len(vector):
+    def _stored_near(self, vector: Vector, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
+        view = self._view
+        if view is None or view.vectors.dimension != len(vector) or not among.any():
             return []
-        cosines = dot(self._matrix, vector)
-        best = np.argpartition(-cosines, min(most, len(cosines) - 1))[:most]
-        best = best[np.lexsort((best, -cosines[best]))]
-        records = self._fetched([int(doc) for doc in self._docs[best]])
-        return [(records[int(self._docs[i])], self._matrix[i]) for i in best if int(self._docs[i]) in records]
+        cosines = view.vectors.cosines([vector], plain=True)
+        cosines.settle(among)
+        rows = retrieval.top(cosines.values, among, most, above=-1.0)
+        docs = [int(doc) for doc in view.columns.doc[rows]]
+        records = self._fetched(docs)
+        return [
+            (records[doc], float(cosines.values[row])) for doc, row in zip(docs, rows, strict=True) if doc in records
+        ]
 
-    def _late_near(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, Vector | None]]:
+    def _late_near(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, float]]:
         if not self._late_ids or self._late_matrix.shape[1] != len(vector):
             return []
         cosines = dot(self._late_matrix[: len(self._late_ids)], vector)
-        return [self._late[self._late_ids[i]] for i in np.argsort(-cosines, kind="stable")[:most]]
+        return [
+            (self._late[self._late_ids[i]][0], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:most]
+        ]
 
     def _fetched(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
         missing = [doc for doc in docs if doc not in self._records]
@@ -120,34 +121,21 @@ class Known:
                     self._records[doc] = stored.value
         return {doc: self._records[doc] for doc in docs if doc in self._records}
 
-    def _of_slots(self, slots: set[str], held: set[str]) -> dict[str, tuple[MemoryRecord, Vector | None]]:
-        ids = [id_ for id_ in self._engine.store.knowledge.in_slots(self._user, slots) if id_ not in held]
-        vectors = self._engine.store.knowledge.vectors(self._user, ids) if ids else {}
-        late = [id_ for slot in sorted(slots) for id_ in self._late_in.get(slot, ())]
-        found = {id_: self._late[id_] for id_ in late if id_ not in held}
-        stored = self._engine.store.knowledge.records(self._user, [id_ for id_ in ids if id_ not in found])
-        for id_, record in stored.items():
-            if isinstance(record, MemoryRecord) and record.project == self._project and record.session is None:
-                found[id_] = (record, vectors.get(id_))
-        return found
-
     def _now(self, record: MemoryRecord) -> MemoryRecord:
         """The record as it is after what was decided since the snapshot."""
         record = self._revised.get(record.id, record)
         ended = self._ended.get(record.id)
         return record if ended is None else replace(record, expired_at=ended)
 
-    def learn(self, record: MemoryRecord, vector: Vector | None, slots: Iterable[str]) -> None:
+    def learn(self, record: MemoryRecord, vector: Vector | None) -> None:
         """A memory that is about to be stored."""
         fits = vector is not None and (not self._late_ids or self._late_matrix.shape[1] == len(vector))
         if fits and vector is not None and record.id not in self._late:
             self._stack(record.id, vector)
         self._late[record.id] = (record, vector)
-        for slot in slots:
-            self._late_in.setdefault(slot, []).append(record.id)
 
     def _stack(self, id_: str, vector: Vector) -> None:
-        """The matrix of what is learned grows to twice its size: to make it anew for each of thousands would take minutes."""
+        """The matrix of what is learned doubles as it grows: to copy it for each of thousands would take minutes."""
         count = len(self._late_ids)
         if count == len(self._late_matrix):
             grown = np.zeros((max(64, 2 * count), len(vector)), np.float32)
@@ -158,7 +146,7 @@ class Known:
         self._late_ids.append(id_)
 
     def twin(self, spoken: str, twins: Mapping[str, str]) -> MemoryRecord | None:
-        """The memory that is believed and says the same, word for word, after what was decided since the snapshot.
+        """The believed memory with the same words, after what was decided since the snapshot.
 
         Args:
             spoken: the statement, with its speaker's name.
@@ -189,10 +177,9 @@ class Known:
     def settle(self) -> None:
         """What was learned is stored: take a new snapshot when there is much of it."""
         if len(self._late) > LATE:
-            self._look()
-            self._records.clear()
+            self.discard()
 
     def discard(self) -> None:
-        """What was learned was not stored: forget it."""
-        self._look()
+        """What was learned was not stored, or is no longer needed: see what is stored now."""
+        self._take()
         self._records.clear()

@@ -1,0 +1,222 @@
+"""Links from a new memory to known ones that it has to do with. No link is better than a wrong one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.text.differs import NEGATIONS, differs
+from mnemic.text.terms import content_terms
+from mnemic.types import LinkType, MemoryRecord
+
+__all__ = ["Proposed", "contradicts", "propose_links"]
+
+EXTENDS_FROM = 0.6
+"""Cosine from which two statements may be about the same subject; measured with the default embedder."""
+RELATED_FROM = 0.35
+"""Cosine below which a decision and a change, or two opposite statements, are about different things."""
+SURELY_FROM = 0.5
+"""Cosine from which one word that a decision and a change share beside a name is enough."""
+RESTATES_FROM = 0.75
+"""Cosine from which two statements say much the same, even when they share no name."""
+LONGEST = 2_000
+"""Characters of a memory that are compared."""
+
+_BASE: dict[LinkType, float] = {"contradicts": 0.6, "implements": 0.45, "references": 0.35, "extends": 0.3}
+_LAYS_DOWN = frozenset(("architecture_decision", "constraint"))
+_DONE = frozenset(
+    """implemented added introduced fixed migrated moved switched replaced refactored configured enabled disabled built wrote
+    created deployed shipped finished removed dropped upgraded installed merged""".split()
+)
+_GENERIC = frozenset(
+    content_terms("decide decided use using must should need want run runs works live lives make choose")
+)
+_POLAR = frozenset(content_terms(" ".join(sorted(NEGATIONS)) + " likes love enjoy really still anymore"))
+"""Words by which one statement denies another, and their opposites; left out when the rest is compared."""
+_URL = re.compile(r"https?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
+_OPENING = re.compile(r"(?:the |our |a |an )?[`\"'(]*(?P<name>[\w./-]*\w)", re.IGNORECASE)
+_AMOUNT = re.compile(
+    r"((?:my|our|his|her|the|\w+['\u2019]s) [\w -]{2,40}) (?:is|are) \W?\d[\d.,]*[^\d.;:!?]{0,20}\.?", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposed:
+    """A link worth making.
+
+    Attributes:
+        target: the id of the memory it leads to.
+        type: what the new memory does to the target.
+        strength: 0 to 1, from the evidence.
+        reason: the evidence in a few words.
+    """
+
+    target: str
+    type: LinkType
+    strength: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """What the rules look at in one memory, in lower case."""
+
+    record: MemoryRecord
+    text: str
+    terms: frozenset[str]
+    names: frozenset[str]
+
+    @property
+    def about(self) -> str | None:
+        """The file or identifier of code that it begins with."""
+        opening = _OPENING.match(self.text)
+        name = opening["name"].casefold() if opening else ""
+        files = {file.casefold() for file in self.record.related_files}
+        return name if name in files or (self.record.category == "entity" and name in self.names) else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """A new memory, an older one, the names they share, and their cosine (None when it is not known)."""
+
+    new: _Side
+    old: _Side
+    names: frozenset[str]
+    cosine: float | None
+
+    def near(self, least: float) -> bool:
+        """The cosine reaches ``least``, or is not known."""
+        return self.cosine is None or self.cosine >= least
+
+
+def _side(record: MemoryRecord) -> _Side:
+    text = record.content[:LONGEST]
+    names = frozenset(name.casefold() for name in (*record.related_files, *record.related_entities))
+    return _Side(record, text, frozenset(content_terms(text)), names)
+
+
+def _later(new: MemoryRecord, old: MemoryRecord) -> bool:
+    return (new.valid_at or new.created_at) >= (old.valid_at or old.created_at)
+
+
+def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
+    """Whether of two memories one denies the other, both of what lasts and at one time.
+
+    Either they say the same but for a negation, or they give one amount two numbers ("The rent is 900 euros").
+    """
+    types = {first.type, second.type}
+    if "emotional" in types or types == {"episodic"}:
+        return False  # of a moment: two of them may well say opposite things
+    for one, other in ((first, second), (second, first)):
+        if one.invalid_at and other.valid_at and one.invalid_at <= other.valid_at:
+            return False
+    texts = first.content[:LONGEST].strip(), second.content[:LONGEST].strip()
+    match differs(*texts):
+        case "polarity":
+            one, other = (frozenset(content_terms(text)) - _POLAR for text in texts)
+            return bool(one) and one == other
+        case "number":
+            amounts = [match[1].casefold() for text in texts if (match := _AMOUNT.fullmatch(text))]
+            return len(amounts) == 2 and amounts[0] == amounts[1]
+        case _:
+            return False
+
+
+def _implements(pair: _Pair) -> bool:
+    """A change that is done, of the thing for which the older one decides or demands it."""
+    new, old = pair.new, pair.old
+    if not pair.names or old.record.category not in _LAYS_DOWN or _DONE.isdisjoint(new.text.lower().split()[:3]):
+        return False
+    further = (new.terms & old.terms) - frozenset(content_terms(" ".join(pair.names))) - _GENERIC
+    return len(further) >= (1 if pair.cosine and pair.cosine >= SURELY_FROM else 2) and pair.near(RELATED_FROM)
+
+
+def _extends(pair: _Pair) -> bool:
+    """It says what the older one says of the same name, changes nothing of it, and adds two things or more."""
+    new, old = pair.new, pair.old
+    if not pair.names or not old.names <= new.names or old.terms - new.terms - _GENERIC:
+        return False
+    added = len(new.terms - old.terms)
+    return added >= 2 and pair.near(EXTENDS_FROM) and differs(new.text, old.text) not in {"polarity", "value", "role"}
+
+
+def _references(pair: _Pair) -> bool:
+    """It names the file, identifier or address that the older one is about, and is about something else itself."""
+    if pair.cosine is not None and pair.cosine > RESTATES_FROM:
+        return False  # it says much the same
+    about = pair.old.about
+    if about and about in pair.new.names and pair.new.about != about:
+        return True
+    return not set(_URL.findall(pair.old.text)).isdisjoint(_URL.findall(pair.new.text))
+
+
+def _kind(pair: _Pair) -> LinkType | None:
+    """The first that holds."""
+    if pair.near(RELATED_FROM) and contradicts(pair.new.record, pair.old.record):
+        return "contradicts"
+    if _later(pair.new.record, pair.old.record):
+        if _implements(pair):
+            return "implements"
+        if _extends(pair):
+            return "extends"
+    return "references" if _references(pair) else None
+
+
+def _proposed(pair: _Pair, type: LinkType) -> Proposed:
+    shared = sorted(pair.names) or sorted(pair.new.terms & pair.old.terms)
+    parts = ["one denies the other"] if type == "contradicts" else []
+    if shared:
+        parts.append(f"shares {', '.join(name[:40] for name in shared[:3])}")
+    if pair.cosine is not None:
+        parts.append(f"cosine {pair.cosine:.2f}".replace("0.", ".", 1))
+    support = 0.25 * max(pair.cosine or 0.0, 0.0) + 0.05 * min(len(pair.names), 4)
+    return Proposed(
+        target=pair.old.record.id,
+        type=type,
+        strength=round(min(_BASE[type] + support, 1.0), 3),
+        reason="; ".join(parts),
+    )
+
+
+def propose_links(
+    record: MemoryRecord,
+    others: Sequence[MemoryRecord],
+    cosines: NDArray[np.float64] | None,
+    *,
+    most: int = 5,
+) -> list[Proposed]:
+    """The links a new memory should have to known ones that were found for it.
+
+    Another memory counts when it is live and at the same level. It gets at most one link: the first of these that holds.
+
+    - ``contradicts``: the same words but for a negation, or two numbers of one amount; neither is of a moment only.
+    - ``implements``: the record tells of a change that is done, the other, earlier, decides or demands it of the same thing.
+    - ``extends``: later, it says all of the other again, of the same name, and two things more; cosine at least .6.
+    - ``references``: it names the file, identifier or URL that the other is about, and is about something else.
+
+    Args:
+        record: the new memory, described.
+        others: memories that may have to do with it, described.
+        cosines: with each of them, shape (len(others),), or None.
+        most: how many links at most.
+
+    Returns:
+        The links, strongest first, equal ones by id. Asked the other way round, ``contradicts`` comes back; the
+        others lead one way, unless two memories name each other.
+    """
+    new = _side(record)
+    found: list[Proposed] = []
+    known = [None] * len(others) if cosines is None else cosines.tolist()
+    for other, cosine in zip(others, known, strict=True):
+        gone = other.status == "archived" or other.expired_at is not None
+        if gone or other.id == record.id or other.project != record.project or other.content == record.content:
+            continue
+        old = _side(other)
+        pair = _Pair(new, old, new.names & old.names, cosine)
+        if kind := _kind(pair):
+            found.append(_proposed(pair, kind))
+    return sorted(found, key=lambda link: (-link.strength, link.target))[: max(most, 0)]

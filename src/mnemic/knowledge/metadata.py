@@ -1,0 +1,457 @@
+"""What describes a memory, read from its text alone: what kind of thing it is, what it is about and what it names.
+
+The rules know English. Of a text in another language they say ``semantic`` and no category, unless a word or an identifier
+gives it away; keywords, files, names and confidence are found in every language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mnemic.text.dates import MONTHS
+from mnemic.text.keyphrases import keyphrases
+from mnemic.text.names import names
+from mnemic.text.sentences import sentences
+from mnemic.text.terms import content_terms
+from mnemic.text.verbs import is_past, is_verb
+from mnemic.types import MemoryType
+
+__all__ = ["CATEGORIES", "Description", "describe"]
+
+SHORT = 200
+"""Characters of a text that is its own summary."""
+SUMMARY = 320
+"""Characters of the longest summary."""
+KEYWORDS, TAGS, NAMED = 5, 3, 20
+READ = 20_000
+"""Characters of a text that are looked at."""
+DECIDES = 4_000
+"""Characters that decide on type and category: a statement says what it is at its beginning."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a text yields beside itself.
+
+    Attributes:
+        summary: one or two of its sentences; None when the text is short enough to be its own.
+        keywords: up to five keyphrases, best first.
+        tags: up to three lower-case words for what it is about, the general before the particular.
+        type: what kind of memory it is.
+        category: one of ``CATEGORIES`` or None.
+        confidence: how plainly it is stated, 0 to 1: .9, less for each hedge (maybe, I think), .3 for a question.
+        related_files: paths, file names and modules it names, at most 20.
+        related_entities: people, places, products, hosts and identifiers it names, at most 20.
+    """
+
+    summary: str | None
+    keywords: tuple[str, ...]
+    tags: tuple[str, ...]
+    type: MemoryType
+    category: str | None
+    confidence: float
+    related_files: tuple[str, ...]
+    related_entities: tuple[str, ...]
+
+
+def describe(text: str, *, type: MemoryType | None = None) -> Description:
+    """What a text is about, what it names and what kind of thing it is.
+
+    Deterministic, without a model, and never raising: of a text in which nothing is found the fields are empty.
+
+    Args:
+        text: any text in any language; its first 20,000 characters count.
+        type: its type where that is known already.
+
+    Returns:
+        The description.
+    """
+    head = text[:DECIDES].strip()
+    topics = _topics(head)
+    kind = type or _type(head)
+    phrases = keyphrases(text, most=KEYWORDS)
+    files = _files(text[:READ])
+    return Description(
+        summary=_summary(text),
+        keywords=tuple(phrases),
+        tags=_tags(topics, phrases),
+        type=kind,
+        category=_category(head, kind, topics),
+        confidence=_confidence(text[:READ]),
+        related_files=files,
+        related_entities=_entities(text[:READ], files),
+    )
+
+
+# Topics: of everyday life, of work, of software. The words of software that everyday speech has too stand behind the bar;
+# one of them alone tells nothing.
+_LIFE = {
+    "family": "mother father mom mum dad parent wife husband partner son daughter sister brother cousin grandmother grandpa "
+    "aunt uncle kid child baby friend married wedding birthday",
+    "health": "allergy allergic doctor dentist hospital surgery pill therapy diabetes diet blood illness",
+    "food": "restaurant dinner lunch breakfast cook recipe coffee tea vegetarian food",
+    "home": "house flat apartment garden kitchen neighbour rent",
+    "pets": "dog cat puppy rabbit pet vet",
+    "travel": "trip flight hotel vacation holiday airport train passport",
+    "sport": "gym yoga swim marathon football tennis cycle hike climbing",
+    "culture": "music song guitar piano concert book novel film movie",
+    "education": "school university exam degree kindergarten",
+}
+_WORK = {
+    "work": "job work manager boss colleague office salary promote client customer hire resign interview employer team "
+    "freelance company career budget",
+    "schedule": "meeting appointment deadline standup",
+}
+_SOFTWARE = {
+    "database": "database sql postgresql sqlite mongodb redis kafka schema migration | query index",
+    "api": "api apis endpoint graphql grpc http backend microservice json | request route",
+    "testing": "pytest unittest mock ci flaky | test fixture regression",
+    "deployment": "deploy deployment docker kubernetes staging rollout nginx build | release pipeline container image",
+    "security": "oauth jwt tls encrypt authentication auth | token password login",
+    "performance": "latency cpu cache throughput profiling traffic mb | memory",
+    "configuration": "config env timeout ttl | port flag",
+    "errors": "bug exception traceback deadlock | crash error",
+    "frontend": "frontend css html react browser ui | component page",
+    "code": "code codebase repository refactor commit decorator python numpy parser payload handler | module class function "
+    "library script branch service server worker client hook upload job thread",
+}
+_Topics = Counter[str]
+
+
+def _stems(*tables: dict[str, str], part: int | None = None) -> dict[str, str]:
+    """Term to topic; of the words before the bar (0), behind it (1), or all."""
+    return {
+        term: topic
+        for table in tables
+        for topic, words in table.items()
+        for term in content_terms(words if part is None else (*words.split("|"), "")[part])
+    }
+
+
+_EVERYDAY, _TRADE, _SHARED = _stems(_LIFE, _WORK), _stems(_SOFTWARE, part=0), _stems(_SOFTWARE, part=1)
+_CODE = re.compile(r"\b[A-Za-z]\w*_\w+\b|`[^`\n]+`|\w\(\)|(?<!\S)--[a-z]|\w\.(?:py|js|ts|go|rs|md|toml|ya?ml|json)\b|"
+    r"\bv?\d+\.\d+\.\d+\b|\b\d+ ?(?:ms|[MG]i?B)\b|\b(?!Mc|Mac|De|Le)[A-Z][a-z]+[A-Z]\w+")  # fmt: skip
+
+
+def _topics(text: str) -> _Topics:
+    """The topics of a text, and how often it speaks of each: of software where it speaks of software, else of the others."""
+    terms = content_terms(text)
+    weight = 2 * bool(_CODE.search(text)) + sum(2 * (term in _TRADE) + (term in _SHARED) for term in terms)
+    table = {**_TRADE, **_SHARED} if weight > 1 else _EVERYDAY
+    found = Counter(table[term] for term in terms if term in table)
+    found["software"] = weight > 1
+    return found
+
+
+def _singular(word: str) -> str:
+    """A lower-case English noun without its plural; what is written otherwise is a name and left alone."""
+    if (
+        not word.isascii()
+        or not word.islower()
+        or len(word) < 5
+        or word.endswith(("ss", "us", "is", "os", "ics", "news"))
+    ):
+        return word
+    if word.endswith("ies"):
+        return f"{word[:-3]}y"
+    return word.removesuffix("es") if word.endswith(("shes", "ches", "xes", "sses")) else word.removesuffix("s")
+
+
+def _tags(topics: _Topics, phrases: Sequence[str]) -> tuple[str, ...]:
+    """Up to two topics, then the heads of the keyphrases."""
+    general = [topic for topic, _ in topics.most_common() if topic != "software"]
+    heads = [_singular(phrase.split()[-1]).lower() for phrase in phrases]
+    found = (
+        tag for tag in (*general[:2], *heads) if 1 < len(tag) <= 40 and all(c.isalnum() or c in "-+#." for c in tag)
+    )
+    return tuple(dict.fromkeys(found))[:TAGS]
+
+
+# The type.
+
+_FELT = (
+    "afraid amazed angry annoyed anxious ashamed bored calm crushed delighted depressed devastated disappointed "
+    "embarrassed excited exhausted frustrated furious glad grateful guilty happy heartbroken homesick hopeful hurt jealous "
+    "lonely lost miserable nervous overjoyed overwhelmed proud relieved sad scared shocked stressed terrified thankful "
+    "thrilled torn unhappy upset worried"
+)
+_EMOTIONAL = re.compile(
+    rf"\b(?:am|is|are|was|were|be|been|feels?|felt|feeling|gets?|got|became|makes? me|made me|\w['\u2019](?:m|re|s)) "
+    rf"(?:(?!not\b)\w+ ){{0,2}}?(?:{_FELT.replace(' ', '|')})\b"
+    r"|\b(?:i|he|she|we|they) (?:\w+ )?(?:feels?|felt) (?!like\b|that\b)"
+    r"|\b(?:in tears|cr(?:ied|ying)|panic attack|miss(?:es|ed)? (?:my|his|her|him|their|you|home)|dread|regret)\b",
+    re.IGNORECASE,
+)
+_RULE = re.compile(
+    r"(?:please )?(?:always|never|do not|don['\u2019]t|make sure|be sure|how to)\b"
+    r"|(?:to|when(?:ever)?|if|before|after|for) [^.!?]{3,90}?, (?:please |first,? |always |never |then )?(?P<then>\w+)"
+    r"|(?:please |first,? |then,? )?(?P<first>\w+) (?!(?:is|are|was|were|has|have|had|must|should|will|of|by|times?)\b)",
+    re.IGNORECASE,
+)
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_MONTH = "|".join(month for month in MONTHS if month != "may")
+_HABIT = re.compile(
+    rf"\b(?:every|each|usually|often|always|never|daily|weekly|monthly|weekdays|{_DAY}s|(?:once|twice|times) a|"
+    rf"most (?:\w+ings|days|weekends)|since (?:\d{{4}}|last|\w+ \d{{4}})|used to)\b",
+    re.IGNORECASE,
+)
+_DATED = re.compile(
+    rf"\b(?:yesterday|tonight|tomorrow|today|recently|(?:last|next|this) (?:night|week|weekend|month|year|spring|summer|"
+    rf"autumn|winter|morning|afternoon|evening)|{_DAY}|\w+ ago|(?:in|on|by|until|since|\d{{1,2}}|of) (?:{_MONTH}|may \d)|"
+    rf"\d{{1,2}} may|(?:{_MONTH}) \d{{1,4}}|in (?:19|20)\d\d|(?:19|20)\d\d-\d\d-\d\d)\b",
+    re.IGNORECASE,
+)
+_SETTLED = frozenset(
+    "decided chose chosen agreed settled turns turned lesson learned realised realized born named called grew studied won "
+    "moved set based limited allowed".split()
+)
+_NO_EVENT = frozenset(
+    "is are am be been being get may can must should a an the my your his her its our their no".split()
+)
+"""After these a form of the past is a participle."""
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019]t)?")
+
+
+def _words(text: str) -> list[str]:
+    return [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
+
+
+def _type(text: str) -> MemoryType:
+    """The type of a statement, by the first that fits.
+
+    ``emotional``: a feeling is told of somebody. ``procedural``: it tells how, or gives a rule to follow. ``episodic``: it
+    tells of one event, in the past tense or on a date, and of no habit. ``semantic``: everything else.
+    """
+    if _EMOTIONAL.search(text):
+        return "emotional"
+    if _instructs(text):
+        return "procedural"
+    if _HABIT.search(text):
+        return "semantic"
+    if _DATED.search(text):
+        return "episodic"
+    words = _words(text)
+    past = any(is_past(word) and before not in _NO_EVENT for before, word in zip(("", *words), words, strict=False))
+    return "episodic" if past and _SETTLED.isdisjoint(words) else "semantic"
+
+
+def _instructs(text: str) -> bool:
+    """Whether it begins with always or never, with a command, or with a condition and a command."""
+    rule = _RULE.match(text)
+    if not rule:
+        return False
+    command = rule["then"] or rule["first"]
+    return command is None or (command.lower() != "see" and not is_past(command.lower()) and is_verb(command.lower()))
+
+
+# The category.
+
+_CUES = {
+    "bug_fix": "bug, bugs, crash, crashed, crashes, error, errors, exception, issue, fails, failed, failure, leak, race, "
+    "deadlock, flaky, wrong, twice, typo, off by",
+    "insight": "turns out, turned out, lesson learned, we learned, realised, realized, surprised, surprising, insight, "
+    "bottleneck, showed, shows, revealed, faster, slower, better, worse, cheaper, halved, doubled",
+    "preference": "prefer, prefers",
+    "reference": "documented, described in, listed in, explained in, kept in, guide, wiki, runbook",
+    "entity": "component owns, is responsible for",
+    "constraint": "must, must not, cannot, can't, forbidden, never, don't, do not, limited to, required, nobody, at least, "
+    "at most, have to, has to, no more than",
+    "architecture_decision": "decided, decision, chose, chosen, picked, opted, settled, adopted, architecture, monolith, "
+    "microservices, separate, split, instead of, replaced, moved from, moved to, migrated, talk over, talks to, goes through, "
+    "going with, won over, we will",
+    "configuration": "port, timeout, pool, env, config, configuration, configured, setting, settings, flag, default, defaults, "
+    "set to, is set, enabled, disabled, maxmemory, replicas, caches, bucket, reachable, seconds",
+    "code_pattern": "pattern, convention, inherits, subclass, decorator, wrap, named, naming, prefix, suffix, return, "
+    "returned, every, each, all our, next to, functions that",
+}
+"""What tells of each kind of statement on software, tried in this order."""
+_MENDED = frozenset("fix fixed fixes fixing patched resolved solved corrected removed gone caused came".split())
+_PREFERS = re.compile(
+    r"\b(?:prefer|favou?rite|dislike|(?:fan|fond) of|keen on|any day|can(?:['\u2019]|no)t stand|rather (?:have|get|not))|"
+    r"\b(?:i|he|she|they|we|you|[A-Z]\w+) (?:\w+ly |also |always |still |do(?:es)?(?:n['\u2019]t| not) )*"
+    r"(?:like|love|enjoy|hate)s?\b",
+    re.IGNORECASE,
+)
+_IS_A = re.compile(
+    r"\b(?:is|are) (?:an?|the) (?:\w+[- ]){0,2}(?:class|module|function|service|component|library|package|table|tool|script|"
+    r"worker|job|database|plugin|queue)\b|^(?:The )?`?[A-Z][a-z]+[A-Z]\w+`? \w+s (?:an?|the|all|every|each)\b"
+)
+CATEGORIES: tuple[tuple[str, ...], tuple[str, ...]] = (tuple(_CUES), ("preference", "work", "personal"))
+"""The categories the rules can give: of statements on software, and of others; each in the order they are tried."""
+_PERSONS = frozenset("i me my we our us he she his her him they their".split())
+
+
+def _category(text: str, type: MemoryType, topics: _Topics) -> str | None:
+    """The category of a statement, or None when no rule fits.
+
+    What speaks of software is the first of its kinds that fits. Anything else is a preference, of work, or personal: with a
+    person in it, of a topic of private life, a feeling or a rule of the household.
+    """
+    words = _words(text)
+    if topics["software"] and words:
+        return next((category for category in _CUES if _is_of(category, text, words)), None)
+    if _PREFERS.search(text):
+        return "preference"
+    if topics.keys() & _WORK.keys():
+        return "work"
+    personal = topics.keys() & _LIFE.keys() or type in {"emotional", "procedural"} or not _PERSONS.isdisjoint(words)
+    return "personal" if personal or (type == "episodic" and names(text)) else None
+
+
+def _is_of(category: str, text: str, words: Sequence[str]) -> bool:
+    """Whether a statement on software is of a category."""
+    said = f" {' '.join(words)} "
+    cued = any(f" {cue} " in said for cue in _CUES[category].split(", "))
+    match category:
+        case "bug_fix":
+            return (cued and not _MENDED.isdisjoint(words)) or words[0] in {"fixed", "resolved", "solved", "patched"}
+        case "preference":
+            return bool(_PREFERS.search(text))
+        case "reference":
+            return cued or words[0] == "see" or bool(_URL.search(text))
+        case "entity":
+            return cued or bool(_IS_A.search(text))
+        case "configuration":
+            return cued or "=" in text or bool(re.search(r"\b[A-Z]+_[A-Z_]+\b", text))
+        case _:
+            return cued
+
+
+# Summary and confidence.
+
+
+def _summary(text: str) -> str | None:
+    """The one or two sentences that hold most of the words the text keeps coming back to, in their order.
+
+    A sentence's worth is the mean weight of its distinct terms (how often the text has them) times the root of their
+    number, a little more for the first; the second is chosen for the terms that the first left open.
+    """
+    if len(text.strip()) <= SHORT:
+        return None
+    pieces = [piece for piece in sentences(text[:READ])[:SHORT] if any(map(str.isalnum, piece))]
+    held = [frozenset(content_terms(piece[:2_000])) for piece in pieces]
+    weight = Counter(term for terms in held for term in terms)
+    covered: frozenset[str] = frozenset()
+    chosen: list[int] = []
+    for _ in range(min(2, len(pieces))):
+        worth = [
+            sum(weight[t] for t in terms - covered) / (len(terms) + 2) ** 0.5 * (1.3 if i == 0 else 1)
+            for i, terms in enumerate(held)
+        ]
+        best = max((i for i in range(len(pieces)) if i not in chosen), key=lambda i: (worth[i], -i))
+        if chosen and (worth[best] == 0 or len(pieces[best]) + len(pieces[chosen[0]]) >= SUMMARY):
+            break
+        chosen.append(best)
+        covered = held[best]
+    return _cut(" ".join(" ".join(pieces[i].split()) for i in sorted(chosen)), SUMMARY) or None
+
+
+def _cut(sentence: str, room: int) -> str:
+    """The sentence, or as many of its first words as there is room for."""
+    if len(sentence) <= room:
+        return sentence
+    return (sentence[: room - 1].rpartition(" ")[0] or sentence[: room - 1]).rstrip(" ,;:-") + "\u2026"
+
+
+_HEDGES = frozenset(
+    """maybe perhaps might possibly probably think guess suppose believe unsure seem seems apparently presumably likely
+    allegedly roughly""".split()
+)
+
+
+def _confidence(text: str) -> float:
+    if text.rstrip().endswith(("?", "\uff1f")):
+        return 0.3
+    return (0.9, 0.65, 0.5)[min(sum(word in _HEDGES for word in _words(text)), 2)]
+
+
+# Files and entities.
+
+_EXTENSIONS = frozenset(
+    """bash bat c cfg cjs conf cpp cs css csv db doc docx env go gz h hpp html ini ipynb java jpg js json jsonl jsx key kt lock
+    log lua md mjs mp3 mp4 pdf pem php pkl png proto ps1 py pyi r rb rs rst sass scss sh so sql sqlite svg swift tar tex tf toml
+    ts tsv tsx txt vue xls xlsx xml yaml yml zip""".split()
+)
+_ROOTS = frozenset("src lib app tests test docs scripts etc usr var home tmp".split())
+_DOMAINS = frozenset("com org net io dev ai app edu gov co uk de fr".split())
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{1,15}://|www\.)(?:[^\s/@]*@)?([a-z0-9.-]*)[^\s<>\"'`)\]}]*", re.IGNORECASE)
+_TOKEN = re.compile(r"[^\s`\"'()\[\]{}<>,;!?*|=]+")
+_BACKTICKS = re.compile(r"`([^`\n]{2,60})`")
+_IDENTIFIER = re.compile(
+    r"(?<![\w./-])(?:[A-Z][a-z0-9]+(?:[A-Z][a-z0-9]*)+|[a-z]+[A-Z]\w*|[A-Za-z]\w*_\w+|[A-Za-z_]\w*(?=\(\)))(?![\w/-]|\.\w)"
+)
+
+
+def _distinct(found: Iterable[str]) -> tuple[str, ...]:
+    """The first spelling of each, in order."""
+    kept: dict[str, str] = {}
+    for each in found:
+        kept.setdefault(each.casefold(), each)
+    return tuple(kept.values())[:NAMED]
+
+
+def _is_part(name: str) -> bool:
+    """A name of a folder or file, or a drive (C:)."""
+    return len(name) <= 100 and all(c.isalnum() or c in "_.@+~-" for c in name.removesuffix(":"))
+
+
+def _is_file(token: str) -> bool:
+    """A file name: a stem with a known extension, a hidden file, or a Makefile; Node.js is a product."""
+    stem, dot, extension = token.rpartition(".")
+    if not dot:
+        return token in {"README", "CHANGELOG", "LICENSE"} or (
+            token[:1].isupper() and len(token) > 5 and token.endswith("file")
+        )
+    if not stem or stem == ".env":
+        return len(token) > 3 and extension.islower()
+    product = extension == "js" and (stem.lower() in {"node", "next", "nuxt"} or stem.lower() in _TRADE)
+    known = extension.lower() in _EXTENSIONS and _is_part(stem) and len(stem) > (len(extension) == 1)
+    return known and not product and any(map(str.isalpha, stem))
+
+
+def _is_path(token: str) -> bool:
+    """A path: to a file, of a folder, from home or here; and/or, km/h and 24/7 are none."""
+    parts = re.split(r"[\\/]", token)
+    named = [part for part in parts if part]
+    if not named or not all(map(_is_part, named)) or not any(map(str.isalpha, token)):
+        return False
+    rooted = parts[0] in {"~", ".", "..", ""} or named[0] in _ROOTS or named[0].endswith(":")
+    return _is_file(named[-1]) or (rooted and (len(named) > 1 or not parts[-1]))
+
+
+def _is_module(token: str, *, quoted: bool) -> bool:
+    """A dotted name of three parts, or of two in backticks, that is no host."""
+    parts = token.split(".")
+    dotted = all(part.isidentifier() and part.islower() and len(part) > 1 for part in parts)
+    return dotted and parts[-1] not in _DOMAINS and len(parts) > (1 if quoted else 2)
+
+
+def _files(text: str) -> tuple[str, ...]:
+    """Paths, file names and module paths, in order; no URL, host, address, version number or abbreviation."""
+    bare = _URL.sub(" ", text)
+    quoted = {word for span in _BACKTICKS.findall(bare) for word in span.split()}
+    found: list[str] = []
+    for each in _TOKEN.findall(bare):
+        token = re.sub(r"(?::\d+)+$", "", each.rstrip(".:"))
+        if not token or "@" in token.split("/")[0]:
+            continue
+        slashed = "/" in token or "\\" in token
+        if _is_path(token) if slashed else _is_file(token) or _is_module(token, quoted=token in quoted):
+            found.append(token)
+    return _distinct(found)
+
+
+def _entities(text: str, files: Sequence[str]) -> tuple[str, ...]:
+    """Proper names, identifiers, what stands in backticks, and hosts; files are not among them."""
+    bare = re.sub(r"\S{300,}", " ", _URL.sub(" ", text))
+    taken = {part.casefold() for file in files for part in (file, *re.split(r"[\\/]", file))}
+    hosts = [host.strip(".").lower().removeprefix("www.") for host in _URL.findall(text)]
+    hosts += [
+        t.lower() for t in _TOKEN.findall(bare) if t.count(".") and t.rpartition(".")[2] in _DOMAINS and t[0].isalpha()
+    ]
+    quoted = [span.removesuffix("()") for span in _BACKTICKS.findall(bare) if span.count(" ") < 2]
+    found = (*(name for name in names(bare) if len(name) > 1), *quoted, *_IDENTIFIER.findall(bare), *hosts)
+    return _distinct(each for each in found if each and each.casefold() not in taken and "@" not in each)

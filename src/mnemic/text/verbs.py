@@ -1,0 +1,51 @@
+"""The commonest English verbs in all their forms, by their stems."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from mnemic.text.irregular import BASE_FORMS
+from mnemic.text.terms import content_terms
+
+__all__ = ["is_past", "is_verb"]
+
+_NOUNS = frozenset(
+    "child foot goose knife man mouse person shelf tooth wife wolf woman light spring ring wind ground".split()
+)
+_REGULAR = """accept add agree allow answer apply ask attend avoid bake boil book call cancel change check clean close collect
+    copy create decide delete deploy disable enable end enjoy expect fix follow handle hate help hope include install invite
+    join like listen live log look love merge miss move need offer open order own pack plan play prefer press push quit raise
+    recommend refer reload remember remind remove replace reset resolve restart return save seem serve set share split start
+    stay stir stop store store study suggest talk toast travel try turn update upgrade use validate visit wait walk want
+    warn wash watch water wish work worry wrap""".split()
+_BASES = (frozenset(BASE_FORMS.values()) | frozenset(_REGULAR) | frozenset("cut put hit let".split())) - _NOUNS
+_PASTS = frozenset(form for form, base in BASE_FORMS.items() if base in _BASES) - _NOUNS | {"was", "were", "had", "did"}
+_BEFORE = frozenset(
+    "to not never always please and then i you we they who don't should must can could will would may might".split()
+)
+"""Words after which a base form is a verb."""
+
+
+@lru_cache(maxsize=1)
+def _stems() -> frozenset[str]:
+    return frozenset(term for base in _BASES for term in content_terms(base))
+
+
+def is_past(word: str) -> bool:
+    """Whether a word, in lower case, is or may be a verb in the past tense."""
+    return word in _PASTS or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
+
+
+def is_verb(word: str, before: str = "") -> bool:
+    """Whether a word stands for a verb, given the one before it, both in lower case; empty at the start of a sentence.
+
+    A base form (call, work) is a noun as well, and a verb only in a verb's place: at the start, or after I, to and the
+    like. A form in -ing counts as a noun.
+    """
+    if word in _BASES:
+        return not before or before in _BEFORE
+    return is_past(word) or (not word.endswith(("ing", "ings")) and word not in _NOUNS and _known(word))
+
+
+def _known(word: str) -> bool:
+    return any(term in _stems() for term in content_terms(word))

@@ -1,0 +1,76 @@
+"""What a new memory means for what is known."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from mnemic.knowledge.reconciliation import reconcile, salience
+from mnemic.types import MemoryRecord
+
+DAY = datetime(2026, 1, 12, tzinfo=UTC)
+
+
+def record(content, days=0, **fields):
+    moment = DAY + timedelta(days=days)
+    return MemoryRecord(id=content, content=content, said_at=moment, created_at=moment, updated_at=moment, **fields)
+
+
+ROME, OSLO = record("I live in Rome."), record("I moved to Oslo.", 60)
+
+
+def test_the_later_value_takes_the_place_of_the_earlier_one_in_whatever_order_they_come():
+    later, earlier = reconcile(OSLO, [ROME], None), reconcile(ROME, [OSLO], None)
+    assert (later.outcome, later.of) == ("update", (ROME.id,))
+    assert (earlier.outcome, earlier.of) == ("outdated", (OSLO.id,))
+
+
+def test_what_comes_in_between_shortens_what_came_before_it():
+    ended = replace(ROME, expired_at=DAY + timedelta(days=60))
+    found = reconcile(record("I moved to Paris.", 30), [ended, OSLO], None)
+    assert (found.outcome, found.of, found.shortens) == ("outdated", (OSLO.id,), (ROME.id,))
+
+
+def test_a_key_replaces_whatever_is_said_under_it_and_nothing_else():
+    mornings = record("Prefers mornings", key="meetings.time")
+    late = record("After lunch, please", 1, key="meetings.time")
+    assert reconcile(late, [mornings], None).of == (mornings.id,)
+    assert reconcile(replace(OSLO, key="home"), [ROME], None).outcome == "new"
+    assert reconcile(replace(late, key="meetings.place"), [mornings], None).outcome == "new"
+
+
+def test_another_speaker_ends_nothing():
+    assert reconcile(replace(OSLO, speaker="Bo"), [replace(ROME, speaker="Ana")], None).outcome == "new"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "outcome"),
+    [
+        ("I live in Rome.", "I live in Rome, you know.", "duplicate"),
+        ("I have 2 cats.", "I have 3 cats.", "new"),
+        ("Rob owes me 20 euros.", "I owe Rob 20 euros.", "new"),
+        ("I like olives.", "I do not like olives.", "new"),
+    ],
+)
+def test_a_repetition_is_near_and_differs_in_nothing(first, second, outcome):
+    near = np.array([0.95])
+    assert reconcile(record(second, 1), [record(first)], near, threshold=0.9).outcome == outcome
+    assert reconcile(record(second, 1), [record(first)], np.array([0.5]), threshold=0.9).outcome == "new"
+    assert reconcile(record(second, 1), [record(first)], near, threshold=None).outcome == "new"
+
+
+def test_what_was_over_and_holds_again_is_no_repetition():
+    over = replace(ROME, expired_at=DAY + timedelta(days=5))
+    assert reconcile(record("I live in Rome.", 90), [over], np.array([1.0]), threshold=0.9).outcome == "new"
+
+
+def test_novelty_is_what_the_nearest_did_not_foretell():
+    assert reconcile(record("I like tea."), [], None).novelty == 1
+    assert reconcile(record("I like tea."), [ROME, OSLO], np.array([0.2, 0.6])).novelty == pytest.approx(0.4)
+    assert reconcile(record("I like green tea."), [record("I drink tea.")], None).novelty == pytest.approx(1 / 2)
+
+
+def test_salience_rises_with_worth_novelty_and_how_long_a_thing_is_of_use():
+    assert salience(1, "procedural") > salience(1, "semantic") > salience(1, "episodic") > salience(0, "episodic") > 0
+    assert salience(1, "semantic", 0.0) < salience(1, "semantic", 1.0) < 1
