@@ -85,8 +85,7 @@ def examples(folders: Sequence[Path]) -> list[Example]:
                     found.append(Example(f"{folder.name}/stories", one, label=True))
         for talk in _data(folder, "languages"):
             found += [
-                Example(f"{folder.name}/languages/{talk['language']}", one, one.place in talk["keep"])
-                for one in selection.candidates(foreign(talk))
+                Example(talk["language"], one, one.place in talk["keep"]) for one in selection.candidates(foreign(talk))
             ]
     return found
 
@@ -228,7 +227,7 @@ def judge(folders: Sequence[Path], agents: Path | None, threshold: float, *, sho
                 held = sum(len(a & i) for a, i in zip(asked, ids, strict=True))
                 print(f"{folder.name} stories: {held} of {sum(map(len, asked))}")
         for talk in _data(folder, "languages"):
-            with using(without(f"{folder.name}/languages/{talk['language']}")):
+            with using(without(talk["language"])):
                 right, wrong = kept(foreign(talk), set(talk["keep"]), show=show)
                 print(
                     f"{folder.name} {talk['language']}: {right} of {len(talk['keep'])}, wrongly {wrong} of {len(talk['drop'])}"

@@ -29,6 +29,8 @@ WORD = 5.5
 """Letters of a word, with its space."""
 FRAGMENT = 4
 """A sentence of at most so many words, none of them in the first person, does not stand alone."""
+SHORTEST = 4
+"""Words that what opens in the first person counts as, at least: "I'm vegan" tells as much as a longer sentence."""
 ANSWER = 6
 """Words of an answer that is told with its question."""
 
@@ -38,6 +40,8 @@ SILENT = frozenset({"system", "developer", "tool", "function"})
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Memories that were quoted into a prompt, and what stands for an image or a file."""
 _EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
+WIDE_ENDS = "。！？"
+"""Ends of sentences that no space follows."""
 _END = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)]*$")
 """What a capital follows that makes no name."""
 _APOSTROPHE = re.compile(r"['’]")
@@ -65,10 +69,10 @@ THIS = frozenset("it this that das ça это".split())
 THIRD_WIDE = "他她它这那彼そ"
 TALK = frozenset("hi hey hello thanks ok okay yes yeah haha lol omg good nice sure perfect".split())
 """Greetings and assent."""
-HEDGE = frozenset("maybe might guess think know hope wonder sure would d vielleicht quizás".split())
+HEDGE = frozenset("maybe might guess think know hope wonder sure would d agree vielleicht quizás".split())
 ALWAYS = frozenset("always never remember call siempre immer toujours sempre всегда हमेशा دائما hep".split())
 """Words of standing instructions and habits."""
-NOW = frozenset("now just here going gonna ll tired bored today hoy heute hoje сегодня आज اليوم".split())
+NOW = frozenset("now just here gonna ll tired bored done need crying today hoy heute hoje сегодня आज اليوم".split())
 NOW_WIDE = ("今天", "今日")
 """Words of what passes."""
 ORDERS = frozenset("make add give write show tell explain let can what how would".split())
@@ -182,7 +186,7 @@ def _matters(pieces: Sequence[str]) -> list[str]:
         if found and _WITHDRAWN.match(piece):
             found.pop()
         elif found and len(found[-1]) + len(piece) < JOINED and _leans(piece) and not _ASKS.search(found[-1]):
-            found[-1] += f" {piece}"
+            found[-1] += piece if found[-1][-1] in WIDE_ENDS else f" {piece}"
         else:
             found.append(piece)
     return found
@@ -222,22 +226,29 @@ def features(one: Candidate) -> dict[str, float]:
     size = _size(text)
     standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
+    first, opens_first = _in_first_person(one.text, words), _in_first_person(one.text[:2], words[:2])
+    question, second, orders = (
+        bool(_ASKS.search(one.text)),
+        not SECOND.isdisjoint(known) or SECOND_WIDE in text,
+        opens in ORDERS,
+    )
     return {
-        "size": math.log1p(size),
+        "size": math.log1p(max(size, SHORTEST) if opens_first else size),
         "digit": float(any(map(str.isdigit, text))),
         "name": float(any(_is_name(token, before) for before, token in pairwise(tokens))),
         "uncased": float(not cased),
-        "question": float(bool(_ASKS.search(one.text))),
-        "first": float(_in_first_person(one.text, words)),
-        "opens_first": float(_in_first_person(one.text[:2], words[:2])),
-        "second": float(not SECOND.isdisjoint(known) or SECOND_WIDE in text),
+        "question": float(question),
+        "first": float(first),
+        "opens_first": float(opens_first),
+        "second": float(second),
         "this": float(not THIS.isdisjoint(known)),
         "opens_with_talk": float(opens in TALK),
         "hedge": float(not HEDGE.isdisjoint(known)),
         "always": float(not ALWAYS.isdisjoint(known) or standing),
         "opens_always": float(opens in ALWAYS),
         "now": float((not NOW.isdisjoint(known) and not standing) or any(one in text for one in NOW_WIDE)),
-        "orders": float(opens in ORDERS),
+        "orders": float(orders),
+        "only_asks": float((question or second or orders) and not first),
         "code": float(bool(_CODE.search(text))),
         "comma": min(text.count(",") + text.count("\u3001") + text.count("\uff0c"), 3) / 3,
         "answer": float(one.question is not None),

@@ -2,25 +2,26 @@
 
 __all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
 
-BIAS = -4.91
+BIAS = -5.28
 THRESHOLD = 0.48
 WEIGHTS = {
-    "size": 2.60,
-    "digit": 1.74,
-    "name": 1.54,
-    "uncased": 0.66,
-    "question": -1.88,
-    "first": 0.43,
-    "opens_first": 0.81,
-    "second": -1.15,
-    "this": -1.49,
-    "opens_with_talk": -1.10,
-    "hedge": -1.08,
-    "always": 0.70,
+    "size": 2.85,
+    "digit": 1.70,
+    "name": 1.58,
+    "uncased": 0.65,
+    "question": -1.36,
+    "first": 0.23,
+    "opens_first": 0.65,
+    "second": -0.76,
+    "this": -1.47,
+    "opens_with_talk": -1.08,
+    "hedge": -1.12,
+    "always": 0.73,
     "opens_always": 0.45,
-    "now": -1.00,
-    "orders": -1.49,
-    "code": -0.53,
-    "comma": -1.02,
-    "answer": -0.53,
+    "now": -1.11,
+    "orders": -1.32,
+    "only_asks": -1.16,
+    "code": -0.54,
+    "comma": -1.03,
+    "answer": -0.58,
 }

@@ -54,6 +54,11 @@ def test_a_sentence_that_cannot_stand_alone_stays_with_the_one_before_it() -> No
     ]
 
 
+def test_sentences_of_a_script_without_spaces_are_joined_without_one() -> None:
+    said = "我的哥哥2020年搬到了加拿大的温哥华。他在那里当老师。"
+    assert texts(talk(said)) == [said]
+
+
 def test_each_line_of_a_list_is_a_sentence() -> None:
     said = (
         "some facts:\n- my daughter Liis is 7 years old\n- we moved to Tallinn in 2021\nmy boss is called Margus Tamm"
@@ -71,6 +76,11 @@ def test_lines_that_were_broken_to_a_width_are_one_sentence() -> None:
 def test_what_is_declared_is_kept_however_much_there_is() -> None:
     said = [f"My cousin number {n} is called Ana{n} and lives in Porto." for n in range(40)]
     assert texts(talk(*said)) == said
+
+
+@pytest.mark.parametrize("said", ["i'm vegan", "I have asthma.", "my wife is a vet", "I don't drink", "I'm 34"])
+def test_what_one_says_of_oneself_may_be_short(said: str) -> None:
+    assert texts(talk(said)) == [said]
 
 
 def test_a_short_answer_is_kept_with_its_question_and_trusted_like_the_least_of_the_two() -> None:
