@@ -240,7 +240,6 @@ class TestProcessing:
             "I live in Braga and my cat is called Miso.",
             "I moved to Porto.",
         }
-        assert memory.search("Where does Bo live?")[0].id == "n0"
         clean(memory)
 
     def test_a_message_forgotten_before_processing_stays_out(self, memory):

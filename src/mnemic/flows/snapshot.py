@@ -24,6 +24,8 @@ Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
 
 SAMPLE = 64
 """Records that are compared to see how alike an embedder holds any two."""
+DIGITS = 3
+"""Digits of a cosine that count: a vector that is stored has lost the others."""
 LATE = 512
 """Memories kept beside the snapshot before a new one is taken."""
 
@@ -81,16 +83,27 @@ class Snapshot:
         self._live, self._over = here & ~ended, here & ended
 
     def near(self, vector: Vector | None, most: int) -> Neighbours:
-        """The believed memories most like one, as many that have ended, and as many of those just made, each the nearest first.
+        """The believed memories most like one, the nearest first, and as many that have ended.
 
-        Without a vector: those made last.
+        The same whether they are stored or about to be, so that a run that was interrupted ends as one that was not. Without a
+        vector: those made last.
         """
         if vector is None:
             return [self._now(record) for record, _ in list(self._late.values())[-most:]], None
-        stored = [*self._stored_near(vector, self._live, most), *self._stored_near(vector, self._over, most)]
-        found = {record.id: (record, cosine) for record, cosine in (*stored, *self._late_near(vector, most))}
-        records = [self._now(record) for record, _ in found.values()]
-        return records, eased(np.array([cosine for _, cosine in found.values()], np.float64), self.base)
+        more = most + len(self._ended)  # those that ended since count among the ended
+        found = {
+            record.id: (self._now(record), round(cosine, DIGITS))
+            for record, cosine in (
+                *self._stored_near(vector, self._live, more),
+                *self._stored_near(vector, self._over, most),
+                *self._late_near(vector, more),
+            )
+        }
+        order = sorted(found.values(), key=lambda pair: (-pair[1], pair[0].id))
+        live = [pair for pair in order if pair[0].expired_at is None][:most]
+        over = [pair for pair in order if pair[0].expired_at is not None][:most]
+        cosines = np.array([cosine for _, cosine in (*live, *over)], np.float64)
+        return [record for record, _ in (*live, *over)], eased(cosines, self.base)
 
     def _stored_near(self, vector: Vector, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
