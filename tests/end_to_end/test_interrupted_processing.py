@@ -227,7 +227,7 @@ def test_two_processes_at_once(tmp_path, big_state):
         assert sound(memory).pending.get("process") is None
         # Each saw what the other stored only after its own step, so links may differ; what was said is told once all the same.
         assert state(memory)["episodes"] == big_state["episodes"]
-        live = [record.content for record in memory.list(limit=None, reach="user")]
+        live = [record.spoken for record in memory.list(limit=None, reach="user")]
         assert len(live) == len(set(live))
 
 
