@@ -16,7 +16,7 @@ EVENING = datetime(2026, 3, 9, 20, tzinfo=UTC)
 TALK = (
     ("Ana", "Hi! I moved to Lisbon last week, the flat is in Alfama."),
     (None, "How lovely. Do you want tips for restaurants?"),
-    ("Ana", "Gladly, but mind that I am allergic to walnuts."),
+    ("Ana", "Gladly! I am allergic to walnuts."),
     (None, "Noted: no walnuts. You may like fish as well."),
     ("Ana", "By the way, the budget for the kitchen is 4,500 euros, not a cent more."),
     (None, "I will remember it."),

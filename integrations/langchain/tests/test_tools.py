@@ -108,6 +108,7 @@ def test_no_model_sees_the_scope(memory: Memory) -> None:
             "content",
             "category",
             "tags",
+            "key",
             "dry_run",
             "query",
             "limit",

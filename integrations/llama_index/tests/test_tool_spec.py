@@ -28,7 +28,7 @@ def test_no_model_sees_whose_memory_it_is(memory):
     assert [*tools] == ["remember", "recall", "forget"]
     arguments = {name: set(meta.get_parameters_dict()["properties"]) for name, meta in tools.items()}
     assert arguments == {
-        "remember": {"content", "category", "tags"}, "recall": {"query", "limit"}, "forget": {"description", "ids", "dry_run"},
+        "remember": {"content", "key", "category", "tags"}, "recall": {"query", "limit"}, "forget": {"description", "ids", "dry_run"},
     }  # fmt: skip
     assert all(len(meta.description) < 1024 for meta in tools.values())
 

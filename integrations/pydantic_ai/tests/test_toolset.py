@@ -68,7 +68,7 @@ def test_the_schema_knows_no_scope(memory, scripted):
     run(memory, model, scope={"user": "bea", "project": "site"}).run_sync("go")
     (tools,) = model.tools
     assert {name: sorted(schema["properties"]) for name, schema in tools.items()} == {
-        "remember": ["content", "importance", "type"],
+        "remember": ["content", "importance", "key", "type"],
         "recall": ["limit", "query", "since", "until"],
         "forget": ["description", "dry_run", "ids"],
     }

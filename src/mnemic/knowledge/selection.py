@@ -150,7 +150,8 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
 
 
 def _is_short_answer(text: str) -> bool:
-    return _size(text) <= ANSWER and not _ASKS.search(text)
+    """Whether a text says little without its question; what opens in the first person stands alone."""
+    return _size(text) <= ANSWER and not (_ASKS.search(text) or _in_first_person(text[:2], _words(text)[:2]))
 
 
 def _is_person(message: Message) -> bool:
