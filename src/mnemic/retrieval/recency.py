@@ -142,9 +142,14 @@ def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
 
 
 def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
-    """The pairs of a hit and a later one, and what tells of each pair: by name a column, shape (pairs,)."""
+    """The pairs of a hit and a later one of other words, and what tells of each pair: by name a column, shape (pairs,)."""
     places = range(len(said.texts))
-    pairs = [(old, new) for old in places for new in places if said.times[old] < said.times[new]]
+    pairs = [
+        (old, new)
+        for old in places
+        for new in places
+        if said.times[old] < said.times[new] and said.texts[old] != said.texts[new]
+    ]
     old, new = np.array(pairs, np.intp).reshape(-1, 2).T
     mass = said.idf / (said.idf.sum() + np.float32(1e-9))
     alike, cosines = said.alike[old, new], said.cosines
