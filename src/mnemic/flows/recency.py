@@ -12,7 +12,6 @@ from mnemic.flows.engine import Engine, View
 from mnemic.flows.snapshot import base_of
 from mnemic.indexes.catalog import KINDS
 from mnemic.retrieval import HERE, Pool, Said
-from mnemic.text.terms import index_terms
 from mnemic.types import Episode, Query
 from mnemic.vectors import dot, eased
 
@@ -45,7 +44,7 @@ def latest_first(
     places = np.arange(min(LOOKED_AT, len(order)))
     heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"]))
     places = places[heard[order[places]]]
-    if len(places) < 2 or len(index_terms(query.text)) < 2:  # one word is looked up, not asked about
+    if len(places) < 2 or not retrieval.asks(query.text):  # words are looked up, not asked about
         return order
     first = order[places]
     said = _said(engine, view, terms, pool, first, vectors[first])

@@ -5,7 +5,7 @@ from mnemic.retrieval.folding import Folded
 from mnemic.retrieval.followup import TURNS, share_of_turns, with_turns
 from mnemic.retrieval.hits import falling, hit_from
 from mnemic.retrieval.pool import HERE, Pool, ascending, neighbours, top
-from mnemic.retrieval.recency import Said, latest_first
+from mnemic.retrieval.recency import Said, asks, latest_first
 from mnemic.retrieval.recipes import RECIPES, Recipe, recipe_named, score
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Recipe",
     "Said",
     "ascending",
+    "asks",
     "falling",
     "grade",
     "hit_from",

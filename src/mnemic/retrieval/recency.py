@@ -21,7 +21,7 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, index_terms
 from mnemic.vectors import dot
 
-__all__ = ["WEIGHTS", "Said", "features", "latest_first", "ordered"]
+__all__ = ["WEIGHTS", "Said", "asks", "features", "latest_first", "ordered"]
 
 Floats = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -39,6 +39,7 @@ Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 138 
 questions on updated values and the other questions of BEAM, and the questions of five conversations of LoCoMo.
 """
 
+_QUESTION = re.compile(r"\s*(?:what|which|who|whose|where|when|how|am|is|are|do|does|has|have)\b", re.IGNORECASE)
 _SHORT, _READ, _SENTENCES = 200, 4_000, 40
 """Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
 
@@ -113,6 +114,15 @@ class _Read:
     long: bool
 
 
+CERTAIN = 0.5
+"""Log odds from which a later hit goes first."""
+
+
+def asks(text: str) -> bool:
+    """Whether a text is a question, not words to look up."""
+    return "?" in text or _QUESTION.match(text) is not None
+
+
 def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[int]:
     """The places of hits in a new order: each later one goes before the first of those that it stands in for.
 
@@ -121,10 +131,12 @@ def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[
         said: the first hits.
         at_a_time: whether what held at some moment is asked for; the past tense then tells nothing.
     """
+    if not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None:
+        return list(range(len(said.texts)))  # what was, was
     pairs, values = features(question, said, at_a_time=at_a_time)
     weights = np.array([WEIGHTS[name] for name in values], np.float32)
     sums = dot(np.stack([*values.values()], axis=1), weights)
-    return ordered(len(said.texts), [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > 0])
+    return ordered(len(said.texts), [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > CERTAIN])
 
 
 def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
