@@ -158,22 +158,32 @@ def test_stays_and_leaves_of_a_person_do_not_end_each_other():
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "kind"),
     [
-        "Always use tabs in my code.", "Never push to main.", "Whenever I ask for code, use tabs.",
-        "From now on, start each answer with today's date.", "Please answer in German from now on.",
+        ("Always use tabs in my code.", "procedural"),
+        ("Never push to main.", "procedural"),
+        ("Whenever I ask for code, use tabs.", "procedural"),
+        ("Please answer in German from now on.", "procedural"),
+        ("From now on, start each answer with today's date.", "semantic"),  # the cues of type look at its beginning
     ],
-)  # fmt: skip
-def test_what_holds_from_now_on_is_kept_as_it_was_said(text):
+)
+def test_what_holds_from_now_on_is_kept_as_it_was_said(text, kind):
     (record,) = told(text).list()
-    assert record.content == text
-    assert record.type == "procedural" or text.startswith("From")
+    assert (record.content, record.type) == (text, kind)
 
 
 @pytest.mark.parametrize(
     ("own", "of_another", "question"),
     [
         ("I'm allergic to hazelnuts.", "Tom turned out to be allergic to shrimp.", "What am I allergic to?"),
+        ("My new manager is Aylin Demir.", "He's not an architect there but a project manager.", "Who is my manager?"),
+        ("I pay 950 euros rent for my flat.", "My salary is 78000 now.", "How much rent do I pay?"),
+        pytest.param(
+            "I drive a Fiat 500.",
+            "My boss drives a BMW now.",
+            "What car do I drive?",
+            marks=pytest.mark.xfail(reason="the model of recency does not see whose car it is", strict=True),
+        ),
         ("I work at Otto as an analyst.", "Lena works at Siemens now.", "Where do I work?"),
         ("My new manager is Aylin Demir.", "My sister got a new manager, Mr. Blunt.", "Who is my manager?"),
         ("I quit my job at Zalando.", "Rafael found a new job at Graft.", "What is my job now?"),

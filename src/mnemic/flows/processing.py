@@ -21,6 +21,7 @@ from mnemic.flows.engine import Engine
 from mnemic.flows.feeling import felt
 from mnemic.flows.reconcile import reconciled
 from mnemic.flows.snapshot import Snapshot
+from mnemic.knowledge.selection import SILENT
 from mnemic.types import (
     AddEpisode,
     Archive,
@@ -141,7 +142,7 @@ def _step(run: _Run, level: Level, size: int) -> bool | None:
     batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
         return None
-    said = [waiting for waiting in batch if waiting.message.role not in telling.SILENT]
+    said = [waiting for waiting in batch if waiting.message.role not in SILENT]
     previous, opening = _open_episode(run, level, said)
     groups = telling.groups(run.engine, run.consultant, [w.message for w in said], _matrix(said))
     if len(batch) == size and len(groups) > 1:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from mnemic.errors import NotFound
 from mnemic.flows.engine import Engine
 from mnemic.flows.preferences import Preferences
-from mnemic.flows.telling import SILENT
+from mnemic.knowledge.selection import SILENT
 from mnemic.safety.trust import least
 from mnemic.text.clock import now
 from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView

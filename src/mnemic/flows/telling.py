@@ -22,10 +22,8 @@ from mnemic.types import Episode, Filters, Message, Source
 if TYPE_CHECKING:
     from mnemic.llm.narrating import Narrative
 
-__all__ = ["SILENT", "Group", "Told", "background", "episodes", "groups", "least_trusted", "merged"]
+__all__ = ["Group", "Told", "background", "episodes", "groups", "least_trusted", "merged"]
 
-SILENT = frozenset({"system", "developer", "tool", "function"})
-"""Roles whose messages are kept and found, but are no part of a conversation's story."""
 WINDOW = 40
 """Messages that a language model cuts at a time."""
 BACKGROUND = 200

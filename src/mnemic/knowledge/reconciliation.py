@@ -20,7 +20,6 @@ __all__ = ["Outcome", "Resolution", "reconcile", "said_when", "salience", "since
 
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 
-
 LEAST, SPAN = 0.2, 0.4
 """Salience of an event that is worth nothing, and what it gains when it is sure to be noted."""
 LASTING: Mapping[MemoryType, float] = {"procedural": 0.25, "semantic": 0.1, "emotional": 0.1, "episodic": 0.0}

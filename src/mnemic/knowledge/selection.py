@@ -13,7 +13,7 @@ from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 
-__all__ = ["Statement", "statements", "worth"]
+__all__ = ["SILENT", "Statement", "statements", "worth"]
 
 LONGEST = 800
 """Characters from which a text without an end is no prose."""
@@ -35,6 +35,7 @@ ANSWER = 6
 """Words of an answer that is told with its question."""
 
 SILENT = frozenset({"system", "developer", "tool", "function"})
+"""Roles whose messages are kept and found, but are no part of a conversation's story."""
 """Roles of what nobody says."""
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)

@@ -123,16 +123,21 @@ def asks(text: str) -> bool:
     return "?" in text or _QUESTION.match(text) is not None
 
 
+def _asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
+    return not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
+
+
 def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[int]:
     """The places of hits in a new order: each later one goes before the first of those that it stands in for.
 
     Args:
         question: what is asked.
         said: the first hits.
-        at_a_time: whether what held at some moment is asked for; the past tense then tells nothing.
+        at_a_time: whether what held at some moment is asked for; the past tense then tells nothing. Else a question about the
+            past leaves the order as it is.
     """
-    if not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None:
-        return list(range(len(said.texts)))  # what was, was
+    if _asks_of_the_past(question, at_a_time=at_a_time):
+        return list(range(len(said.texts)))
     pairs, values = features(question, said, at_a_time=at_a_time)
     weights = np.array([WEIGHTS[name] for name in values], np.float32)
     sums = dot(np.stack([*values.values()], axis=1), weights)
@@ -167,7 +172,7 @@ def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[lis
     alike, cosines = said.alike[old, new], said.cosines
     best = cosines.max(initial=-1.0)
     text = _of_texts(question, said, pairs)
-    past = not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
+    past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
     changed, did, long, numbers, common = (text[name] for name in ("changed", "did", "long", "numbers", "common"))
     unchanged, people = (1 - changed) * (1 - did), said.people[new].astype(np.float32)
     asked, shared = np.full(len(pairs), len(said.terms), np.float32), dot(said.held[old] & said.held[new], mass)
