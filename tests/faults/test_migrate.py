@@ -228,7 +228,10 @@ class TestSame:
         with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db:
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             derived = {name for name in tables if name.startswith(("fulltext", "postings", "sqlite_"))}
-            taken = {table.name for table in (*schema.RECORDS, *pages.BESIDE, schema.EVENTS, schema.CONSOLIDATIONS)}
+            taken = {
+                table.name
+                for table in (schema.RECORDS, *pages.BESIDE, schema.EVENTS, schema.CONSOLIDATIONS, *schema.OUTCOMES)
+            }
             assert tables - derived - {"header", "users", "vectors_next"} == taken
 
 

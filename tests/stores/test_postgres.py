@@ -544,7 +544,7 @@ class TestErasing:
         declared = self._declared(admin, schema)
         admin.execute("ANALYZE")  # as autovacuum does
         assert "zanzibar" in str(before := self._sampled(admin, schema))
-        assert {"sent_at", "vector", "coalesce", "facet", "hash"} <= {column for _, column, *_ in before}
+        assert {"said_at", "vector", "coalesce", "facet", "hash"} <= {column for _, column, *_ in before}
         store.erasure.erase("zanzibar", EraseUser())
         assert store.erasure.purge(patience=5.0).pending == ""
         for _ in range(2):
@@ -555,7 +555,7 @@ class TestErasing:
                 row[1] for row in found
             }
             tables = {table for table, *_ in found}
-            assert ("messages" in tables) == stays
+            assert ("records" in tables) == stays
             admin.execute("ANALYZE")
         assert self._declared(admin, schema) == declared
         store.apply("ana", [add_message("and on", id="on")])

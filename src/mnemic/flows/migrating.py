@@ -183,7 +183,7 @@ def _carried(source: Moving, target: Moving, name: str, extent: Extent, step: Ca
 
 
 def _after(state: State, last: int, size: int) -> State:
-    if size:
+    if last != state.after:
         return replace(state, after=last, done=state.done + size)
     following: Sequence[str] = [*STAGES[1:]]
     number = STAGES.index(state.stage) if state.stage else len(following)

@@ -105,7 +105,7 @@ class KnowledgeWork(Protocol):
         ...
 
     def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
-        """None: superseded by ``with_key``."""
+        """Ids of the memories that state something of these slots: until slots are gone."""
         ...
 
     def with_key(self, user: str, key: str) -> list[str]:

@@ -138,9 +138,9 @@ def test_an_export_beside_a_writer_is_whole_or_a_conflict(tmp_path):
 @pytest.mark.parametrize(
     "sql",
     [
-        "UPDATE memories SET version = 9223372036854775000 WHERE id = 'a'",
+        "UPDATE records SET version = 9223372036854775000 WHERE id = 'a'",
         "UPDATE links SET target = 77",
-        "DELETE FROM messages",
+        "DELETE FROM records WHERE kind = 'message'",
     ],
 )
 def test_an_export_of_a_damaged_record_says_so(tmp_path, sql):
@@ -181,3 +181,13 @@ def test_a_name_is_no_template():
                 Message(role="user", name="Bob", content="You and I moved to your house; yours is nice.", session=f"s{n}"),
             ])  # fmt: skip
         assert memory.process().messages == 8
+
+
+def test_a_value_that_changes_all_the_time_is_compared_with_some_hundred():
+    with Memory(":memory:", embedder="hashing") as memory:
+        for n in range(130):
+            memory.remember(f"The API runs on port {n}.")
+        engine = memory._engine
+        slots = engine.store.knowledge.in_slots("default", ["api: run on port", "api: port"])
+        assert len(slots) <= 100
+        assert memory.search("Which port does the API run on?", k=1)[0].text == "The API runs on port 129."

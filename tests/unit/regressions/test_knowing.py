@@ -70,6 +70,20 @@ def test_an_exception_replaces_no_rule(memory, rule, exception):
 
 
 @pytest.mark.parametrize(
+    ("first", "then"),
+    [
+        ("The log level is DEBUG in dev.", "The log level is TRACE in dev."),
+        ("The port is 8080.", "The port is 9090 for now."),
+        ("The office is a loft in Berlin.", "The office is a villa in Hamburg."),
+        ("The meeting is on Monday.", "The meeting is on Tuesday."),
+    ],
+)
+def test_the_same_rule_is_replaced(memory, first, then):
+    memory.remember(first)
+    assert memory.remember(then).outcome == "superseded"
+
+
+@pytest.mark.parametrize(
     ("text", "day"),
     [
         ("We are moving to Leipzig on 1 February.", None),

@@ -14,7 +14,6 @@ from mnemic.vectors import NEAR
 __all__ = ["astray", "misfiled", "missing_index", "unfound", "unusable"]
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
-_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 
 
 def unfound(db: Connection) -> Generator[Searchable]:
@@ -44,7 +43,7 @@ def misfiled(db: Connection) -> Generator[Searchable]:
 
 def astray(db: Connection, table: str) -> list[int]:
     """Docs in a derived table that no record has."""
-    found = db.execute(f"SELECT DISTINCT doc FROM {table} WHERE doc NOT IN ({_DOCS})")
+    found = db.execute(f"SELECT DISTINCT doc FROM {table} WHERE doc NOT IN (SELECT doc FROM records)")
     return [doc for (doc,) in found]
 
 

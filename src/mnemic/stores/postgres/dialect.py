@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresDialect", "facets_of", "invalid_indexes"]
 
-_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 _FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.user_id = {0}.user_id AND f.doc = {0}.doc AND f.facet "
 _SPACIOUS = "SET LOCAL work_mem = '512MB'"  # checks compare all records with each other
 
@@ -37,7 +36,7 @@ def _comparable(value: object) -> object:
 
 def facets_of(values: dict[str, Any]) -> set[bytes]:
     """All that filters look up of one row."""
-    found = {_facet("tag", tag) for tag in json.loads(values.get("tags", "[]"))}
+    found = {_facet("tag", tag) for tag in json.loads(values.get("tags") or "[]")}
     for key, value in json.loads(values["metadata"]).items():
         found |= {_facet("key", key), _facet("value", key, _comparable(value))}
     return found
@@ -105,12 +104,11 @@ class PostgresDialect:
     header = ("fence",)
     filters = PostgresFilters()
     never = {  # noqa: RUF012 - never changed
-        "a record has no full text": f"SELECT doc FROM ({_DOCS}) d WHERE doc NOT IN (SELECT doc FROM postings)",
-        "full text without a record": f"SELECT DISTINCT doc FROM postings WHERE doc NOT IN ({_DOCS})",
+        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM postings)",
+        "full text without a record": "SELECT DISTINCT doc FROM postings WHERE doc NOT IN (SELECT doc FROM records)",
         "full text filed under another user": """SELECT DISTINCT p.doc FROM postings p
-            LEFT JOIN messages m ON m.doc = p.doc LEFT JOIN memories r ON r.doc = p.doc
-            LEFT JOIN episodes e ON e.doc = p.doc WHERE p.user_id != coalesce(m.user_id, r.user_id, e.user_id)""",
-        "a filter entry of a record that is gone": f"SELECT DISTINCT doc FROM facets WHERE doc NOT IN ({_DOCS})",
+            JOIN records r ON r.doc = p.doc WHERE p.user_id != r.user_id""",
+        "a filter entry of a record that is gone": "SELECT DISTINCT doc FROM facets WHERE doc NOT IN (SELECT doc FROM records)",
         "a vector of another length than the header says": """SELECT doc FROM vectors WHERE vector_dims(vector) !=
             (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')""",
     }
@@ -172,6 +170,10 @@ class PostgresDialect:
         sql = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
             WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
         return int(db.execute(sql).fetchone()[0])
+
+    def dangling(self, db: Connection) -> list[str]:  # noqa: ARG002
+        """None: every reference is checked when it is written."""
+        return []
 
     def damage(self, db: Connection) -> list[str]:
         """Indexes that PostgreSQL itself does not trust; it checks its pages when they are read."""

@@ -41,14 +41,14 @@ _OWN = (
 )
 
 
-def m003_record(db: Connection) -> None:
+def m005_record(db: Connection) -> None:
     """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
     for statement in (*schema.definitions(POSTGRES), *_OWN):
         db.execute(statement)
     db.execute("INSERT INTO header VALUES('fence', ?)", (secrets.token_hex(4),))
 
 
-MIGRATIONS: tuple[Migration, ...] = (m003_record,)
+MIGRATIONS: tuple[Migration, ...] = (m005_record,)
 """From the number ``schema.OLDEST`` on."""
 LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
 """The number of the last one."""

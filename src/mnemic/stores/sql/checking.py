@@ -7,17 +7,15 @@ from collections.abc import Callable, Generator, Iterable
 
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.invariants import NEVER, TABLES
+from mnemic.stores.sql.invariants import NEVER
 from mnemic.types import VerifyReport
 
 __all__ = ["verify"]
 
 _JSON = {
-    "messages": {"metadata": dict, "told": list}, "episodes": {"metadata": dict, "told": list},
-    "memories": {
-        "metadata": dict, "told": list, "keywords": list, "tags": list, "related_files": list, "related_entities": list
-    },
+    "metadata": dict, "told": list, "keywords": list, "tags": list, "related_files": list, "related_entities": list
 }  # fmt: skip
+_COUNTED = ("messages", "episodes", "memories", "vectors", "events")
 SHOWN = 5
 LONGEST = 65_536
 """Dimensions of the longest vector that any store keeps."""
@@ -25,29 +23,22 @@ LONGEST = 65_536
 
 def _hashes(db: Connection) -> Generator[str]:
     """Records whose text is not the text that was stored."""
-    said = "CASE WHEN speaker IS NULL THEN content ELSE speaker || ': ' || content END"
-    digests = (
-        ("messages", "content", rows.message_hash), ("memories", said, rows.content_hash),
-        ("episodes", "content", rows.content_hash),
-    )  # fmt: skip
-    for table, text, digest in digests:
-        for id_, content, held in db.execute(f"SELECT id, {text}, hash FROM {table}"):
-            if digest(content) != bytes(held):
-                yield f"the text of {id_} does not match its hash"
+    text = "CASE WHEN kind != 'memory' OR speaker IS NULL THEN content ELSE speaker || ': ' || content END"
+    for id_, kind, content, held in db.execute(f"SELECT id, kind, {text}, hash FROM records"):
+        digest = rows.message_hash if kind == "message" else rows.content_hash
+        if digest(content) != bytes(held):
+            yield f"the text of {id_} does not match its hash"
 
 
 def _documents(db: Connection) -> Generator[str]:
     """Columns that must hold JSON of a kind and do not."""
-    for table, kinds in _JSON.items():
-        names = list(kinds)
-        for doc, *values in db.execute(f"SELECT doc, {', '.join(names)} FROM {table}"):
-            for name, value in zip(names, values, strict=True):
-                if value is not None and not _is(value, kinds[name]):
-                    yield f"{name} of a record is not what it must be (number {doc} in {table})"
+    for doc, *values in db.execute(f"SELECT doc, {', '.join(_JSON)} FROM records"):
+        for (name, kind), value in zip(_JSON.items(), values, strict=True):
+            if value is not None and not _is(value, kind):
+                yield f"{name} of a record is not what it must be (number {doc})"
     for what, sql in (
         ("the detail of an event", "SELECT sequence, detail FROM events"),
         ("an earlier version", "SELECT doc, row FROM versions"),
-        ("the plan of a consolidation", "SELECT 0, plan FROM consolidations"),
     ):
         for number, value in db.execute(sql):
             if not _is(value, dict):
@@ -59,19 +50,6 @@ def _is(text: object, kind: type) -> bool:
         return isinstance(json.loads(str(text)), kind)
     except ValueError:
         return False
-
-
-def _plans(db: Connection) -> Generator[str]:
-    """Consolidations in force that speak of memories that are gone."""
-    docs = {row[0] for row in db.execute("SELECT doc FROM memories")}
-    for id_, plan in db.execute("SELECT id, plan FROM consolidations WHERE undone_at IS NULL").fetchall():
-        named = {
-            doc
-            for promotion in json.loads(plan)["promotions"]
-            for doc in (promotion["doc"], *(held["doc"] for held in promotion["absorbed"]))
-        }
-        if gone := sorted(named - docs):
-            yield _shorten(f"the consolidation {id_} speaks of memories that are gone", gone)
 
 
 def _shorten(what: str, docs: list[int]) -> str:
@@ -99,7 +77,7 @@ def _header(db: Connection) -> Generator[str]:
 
 
 def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
-    sql = "SELECT doc FROM memories WHERE status = 'consolidating'"
+    sql = "SELECT doc FROM records WHERE status = 'consolidating'"
     docs = [row[0] for row in db.execute(sql).fetchall()]
     return (
         [_shorten("a memory is being consolidated, and no consolidation is under way", docs)] if docs and idle() else []
@@ -120,16 +98,13 @@ def verify(db: Connection, *, deep: bool, idle: Callable[[], bool] = lambda: Tru
     findings = db.dialect.damage(db) if deep else []
     if findings:  # damaged pages make every further answer meaningless
         return VerifyReport(checks={}, findings=tuple(findings))
-    counts = {
-        table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in (*TABLES, "vectors", "events")
-    }
+    counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _COUNTED}
+    findings += db.dialect.dangling(db)
     never = NEVER | db.dialect.never
     for what, sql in never.items():
         if docs := [row[0] for row in db.execute(sql).fetchall()]:
             findings.append(_shorten(what, docs))
     findings += [*_header(db), *_consolidating(db, idle)]
     if deep:
-        unreadable = _first(_documents(db))
-        findings += [*unreadable, *_first(_hashes(db))]
-        findings += [] if unreadable else _first(_plans(db))
+        findings += [*_first(_documents(db)), *_first(_hashes(db))]
     return VerifyReport(checks=counts | {"invariants": len(never) + 2}, findings=tuple(findings))

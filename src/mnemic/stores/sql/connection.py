@@ -131,6 +131,10 @@ class Dialect(Protocol):
         """What the engine itself finds wrong."""
         ...
 
+    def dangling(self, db: Connection) -> list[str]:
+        """Rows that refer to nothing, where the engine does not make that impossible."""
+        ...
+
     @property
     def header(self) -> tuple[str, ...]:
         """What the header of every record holds."""

@@ -20,9 +20,7 @@ __all__ = ["Embedding"]
 Waiting = tuple[int, int, str]
 """User, doc and text of a record that needs a vector."""
 
-_DOCS = """(SELECT user_id, doc FROM messages UNION ALL SELECT user_id, doc FROM episodes
-    UNION ALL SELECT user_id, doc FROM memories) d"""
-_MISSING = f"SELECT user_id, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
+_MISSING = "SELECT user_id, doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
 
 class Embedding:
@@ -77,10 +75,9 @@ class Embedding:
             return reading.header(db).get("model")
 
     def size(self, user: int) -> int:
-        """How many messages and memories a user has."""
+        """How many records a user has."""
         with self._db.read() as db:
-            counts = (f"SELECT count(*) FROM {table} WHERE user_id = ?" for table in ("messages", "memories"))
-            return sum(db.execute(sql, (user,)).fetchone()[0] for sql in counts)
+            return db.execute("SELECT count(*) FROM records WHERE user_id = ?", (user,)).fetchone()[0]
 
     def held(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are missing."""
@@ -136,7 +133,6 @@ class Embedding:
                 return False
             at = to_micros(now())
             db.execute("DELETE FROM pending WHERE task = 'embed'")
-            db.execute(f"DELETE FROM vectors_next WHERE doc NOT IN (SELECT doc FROM {_DOCS})")
             refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
             db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
             db.dialect.vectors.replace(db)

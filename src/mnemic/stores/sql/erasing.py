@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from mnemic.errors import Conflict
-from mnemic.stores.schema import EPISODES, MEMORIES, Table
+from mnemic.stores.schema import RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import consolidating, relating, writing
-from mnemic.stores.sql.rows import select
-from mnemic.stores.sql.transaction import Transaction, kept, set_header
+from mnemic.stores.sql.promotions import MovedLink, Promoted, promotions, put_links
+from mnemic.stores.sql.rows import kept, select, shown
+from mnemic.stores.sql.transaction import Transaction, set_header
 from mnemic.text.canonical import to_json
 from mnemic.types import AddEpisode, Erase, EraseUser, Receipt
 
@@ -20,9 +22,14 @@ __all__ = ["MARK", "erase", "erase_user", "erased", "erased_user"]
 MARK = "erasing"
 """The key of the header that says: bytes of erased rows may still be on disk."""
 
-_TABLES = {"messages": "message", "episodes": "episode", "memories": "memory"}
 _AMONG = "(SELECT value FROM json_each(?))"
-_BY_DOC = ("pending", "access", "judged", "versions", "events")
+_TABLES = {view.kind: view.name for view in VIEWS}
+_REFERRING = {
+    table.name: "(" + " OR ".join(f"{name} IN (SELECT value FROM json_each(?2))" for name in sorted(table.docs)) + ")"
+    for table in TABLES
+    if table is not RECORDS and any(reference.table == "records" for reference in table.references)
+}
+"""What is removed with a record, and how its rows are found."""
 CHUNK = 500
 
 
@@ -51,7 +58,7 @@ def erase(t: Transaction, change: Erase) -> dict[str, int]:
     for revise in change.restored:
         if writing.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed meanwhile. Nothing was erased; try again.")
-        _overwrite(t, MEMORIES, t.required(revise.record.id)[1], reworded)
+        _overwrite(t, t.required(revise.record.id)[1], reworded)
     told = [_told_again(t, episode) for episode in change.remade]
     _nothing_else(t, victims, {*told, *restored})
     counts = _removed(t, list(victims))
@@ -62,13 +69,9 @@ def erase(t: Transaction, change: Erase) -> dict[str, int]:
 
 def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
     """Remove all that a user has, and the user; returns the rows that went, by table."""
-    docs = [
-        row[0]
-        for table in _TABLES
-        for row in t.db.execute(f"SELECT doc FROM {table} WHERE user_id = ?", (t.user,)).fetchall()
-    ]
+    docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
     counts = Counter(_removed(t, docs))
-    for table in ("links", "events", "consolidations", "users"):
+    for table in ("events", "consolidations", "users"):
         gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
         counts[table] += len(gone)
     _mark(t, docs)
@@ -91,13 +94,13 @@ def _told_again(t: Transaction, change: AddEpisode) -> int:
     held = t.db.execute("SELECT title, content FROM episodes WHERE doc = ?", (doc,)).fetchone()
     if receipt.outcome != "stored" and held != (record.title, record.content):
         raise Conflict(f"The episode {record.id!r} changed meanwhile. Nothing was erased; try again.")
-    _overwrite(t, EPISODES, doc, {doc: 1})
+    _overwrite(t, doc, {doc: 1})
     return doc
 
 
-def _overwrite(t: Transaction, table: Table, doc: int, since: Mapping[int, int]) -> None:
+def _overwrite(t: Transaction, doc: int, since: Mapping[int, int]) -> None:
     """Earlier versions say what the present one says, from the first on that may tell of something erased."""
-    (row,) = select(t.db, table, "WHERE doc = ?", (doc,))
+    (row,) = select(t.db, RECORDS, "WHERE doc = ?", (doc,))
     t.db.execute("UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (kept(row), doc, since.get(doc, 1)))
 
 
@@ -113,20 +116,19 @@ def _nothing_else(t: Transaction, victims: Mapping[int, str], remade: Collection
 
 
 def _removed(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
-    """Delete all rows of some records; how many, by table."""
+    """Delete records, and with them all rows that refer to them; how many went, by table."""
     counts: Counter[str] = Counter()
     for part in _chunks(docs):
         named = t.many(part)
-        counts["links"] += _gone(t, f"links WHERE source IN {_AMONG} OR target IN {_AMONG}", named, named)
-        counts["lineage"] += _gone(t, f"lineage WHERE child IN {_AMONG} OR parent IN {_AMONG}", named, named)
-        t.db.execute(f"UPDATE messages SET episode = 0 WHERE episode IN {_AMONG}", (named,))
-        for table in (*_BY_DOC, *_TABLES):
-            counts[table] += _gone(t, f"{table} WHERE doc IN {_AMONG}", named)
-        for table in ("vectors", "vectors_next"):
-            counts[table] += _gone(t, f"{table} WHERE user_id = ? AND doc IN {_AMONG}", t.user, named)
+        for table, condition in _REFERRING.items():
+            sql = f"SELECT count(*) FROM {table} WHERE user_id = ?1 AND {condition}"
+            counts[table] += t.db.execute(sql, (t.user, named)).fetchone()[0]
+        counts["events"] += _gone(t, f"events WHERE doc IN {_AMONG}", named)
         for doc in part:
-            t.unindex(doc)
+            t.db.dialect.unindex(t.db, doc)
         counts["fulltext"] += len(part)
+        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {_AMONG} RETURNING kind", (named,)).fetchall()
+        counts.update(_TABLES[kind] for (kind,) in gone)
     return {table: count for table, count in counts.items() if count}
 
 
@@ -177,122 +179,103 @@ def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[in
         For each memory to be restored the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    sql = "SELECT id, plan, undone_at FROM consolidations WHERE user_id = ? ORDER BY at DESC, id DESC"
-    held = [(id_, text, json.loads(text), undone) for id_, text, undone in t.db.execute(sql, (t.user,)).fetchall()]
-    oldest_first = [promotion for _, _, plan, _ in reversed(held) for promotion in plan["promotions"]]
-    _cut_links(t, oldest_first, victims)
-    telling = _telling(oldest_first, victims)
-    for id_, text, plan, undone in held:
-        kept: list[dict[str, Any]] = []
-        for promotion in reversed(plan["promotions"]):
-            doc = promotion["doc"]
-            if doc in restored and undone is None:
-                since[doc] = promotion["revised"] or since.get(doc, 1)
-                if consolidating.demote(t, promotion, id_, texts_back=True) > len(promotion["absorbed"]):
-                    raise Conflict("A memory that was to be restored changed meanwhile. Nothing was erased; try again.")
-            elif doc in victims:
-                if undone is None:
-                    _release(t, promotion, victims, id_)
-            else:
-                if undone is not None and promotion["revised"]:
-                    _unsay(t, promotion, telling)
-                kept.append(_without(t, promotion, victims, undone=undone is not None))
-        left = {
-            "promotions": kept[::-1],
-            "contradictions": [pair for pair in plan["contradictions"] if not victims & set(pair)],
-            "ended": [end for end in plan["ended"] if not victims & set(end[:2])],
-            "weighed": [weight for weight in plan["weighed"] if weight[0] not in victims],
-        }
-        if (changed := to_json(left)) != text:
-            t.db.execute("UPDATE consolidations SET plan = ? WHERE user_id = ? AND id = ?", (changed, t.user, id_))
+    held = _cut_links(t, promotions(t.db, t.user), victims)
+    telling = _telling(held, victims)
+    for promotion in reversed(held):
+        doc = promotion.doc
+        if doc in restored and not promotion.undone:
+            since[doc] = promotion.revised or since.get(doc, 1)
+            if consolidating.demote(t, promotion, texts_back=True) > len(promotion.members):
+                raise Conflict("A memory that was to be restored changed meanwhile. Nothing was erased; try again.")
+            sql = "DELETE FROM promotions WHERE user_id = ? AND consolidation = ? AND number = ?"
+            t.db.execute(sql, (t.user, promotion.consolidation, promotion.number))
+        elif doc in victims:
+            if not promotion.undone:
+                _release(t, promotion, victims)
+        elif promotion.undone and promotion.revised:
+            _unsay(t, promotion, telling)
+        elif not promotion.undone:
+            _part_from(t, promotion, victims)
     return since
 
 
-def _cut_links(t: Transaction, promotions: Iterable[dict[str, Any]], victims: set[int]) -> None:
-    """Take links of victims out of the plans and out of what stands for the victims, however often they were moved on.
+def _cut_links(t: Transaction, held: Iterable[Promoted], victims: set[int]) -> list[Promoted]:
+    """Take links of victims out of promotions, oldest first, and out of what stands for the victims, however often they were
+    moved on.
 
-    A link is known by its ends, its reason and its time, which stay when it is moved. Where another member had one to the same
-    end, that one takes its place.
-
-    Args:
-        t: the transaction.
-        promotions: all of the user, oldest first; changed in place.
-        victims: the records that go.
+    Where another member had a link to the same end, that one takes its place.
     """
-    cut: dict[tuple[Any, ...], list[Any] | None] = {}
-    for promotion in promotions:
-        doc, members = promotion["doc"], {held["doc"] for held in promotion["absorbed"]}
-
-        def moved(link: Sequence[Any], to: int = doc, among: Collection[int] = members) -> tuple[Any, ...]:
-            return (to if link[0] in among else link[0], to if link[1] in among else link[1], link[2])
-
-        gone = [link for link in promotion["links"] if victims & set(link[:2]) or _known(link) in cut]
-        instead = [
-            [*link[:3], *tail] for link in gone if (tail := cut.get(_known(link))) and not victims & set(link[:2])
+    cut: dict[tuple[Any, ...], MovedLink | None] = {}
+    found: list[Promoted] = []
+    for promotion in held:
+        gone = [link for link in promotion.links if link.ends_at(victims) or link.known in cut]
+        links = [link for link in promotion.links if link not in gone]
+        links += [
+            replace(link, strength=other.strength, reason=other.reason, created_at=other.created_at)
+            for link in gone
+            if (other := cut.get(link.known)) and not link.ends_at(victims)
         ]
-        promotion["links"] = [link for link in promotion["links"] if link not in gone] + instead
-        others = {moved(link): link[3:] for link in reversed(promotion["links"])}
-        cut |= {(*moved(link), *link[4:]): others.get(moved(link)) for link in gone}
-        ended = {moved(link) for link in gone} - set(others)
-        promotion["moved"] = [m for m in promotion["moved"] if tuple(m) not in ended and not victims & set(m[:2])]
-    for (source, target, kind, *rest), tail in cut.items():
+        others = {promotion.ends(link): link for link in reversed(links)}
+        for link in gone:
+            ends = promotion.ends(link)
+            cut[*ends, link.reason, link.created_at] = others.get(ends)
+        moved = {promotion.ends(link) for link in promotion.links if link.moved}
+        links = [
+            replace(link, moved=int(others[ends] is link and ends in moved))
+            for link in links
+            if (ends := promotion.ends(link))
+        ]
+        found.append(replace(promotion, links=tuple(links)))
+        if gone:
+            put_links(t.db, t.user, found[-1])
+    for (source, target, kind, *rest), other in cut.items():
         sql = "links WHERE user_id = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
-        if _gone(t, sql, t.user, source, target, kind, *rest) and tail:
-            consolidating.put_back(t, [source, target, kind, *tail])
+        if _gone(t, sql, t.user, source, target, kind, *rest) and other:
+            consolidating.put_back(t, other, (source, target, kind))
+    return found
 
 
-def _known(link: Sequence[Any]) -> tuple[Any, ...]:
-    """By what a link is known: its ends and type, its reason and its time."""
-    return (*link[:3], *link[4:])
-
-
-def _release(t: Transaction, promotion: dict[str, Any], victims: set[int], consolidation: str) -> None:
+def _release(t: Transaction, promotion: Promoted, victims: set[int]) -> None:
     """The members of a memory that goes: they speak for themselves again, unless it had been forgotten for all of them."""
-    status, expired = t.db.execute(
-        "SELECT status, expired_at FROM memories WHERE doc = ?", (promotion["doc"],)
-    ).fetchone()
-    fate = consolidating.last_fate(t, promotion["doc"])[0] if status == "archived" else ""
-    for held in promotion["absorbed"]:
-        doc = held["doc"]
-        if doc in victims or consolidating.last_fate(t, doc) != ("absorb", consolidation):
+    sql = "SELECT status, expired_at FROM records WHERE doc = ?"
+    status, expired = t.db.execute(sql, (promotion.doc,)).fetchone()
+    fate = consolidating.last_fate(t, promotion.doc)[0] if shown(status) == "archived" else ""
+    for member in promotion.members:
+        doc = member.doc
+        if doc in victims or consolidating.last_fate(t, doc) != ("absorb", promotion.consolidation):
             continue
-        sql = "SELECT id, version FROM memories WHERE doc = ? AND status = 'archived'"
+        sql = "SELECT id, version FROM records WHERE doc = ? AND status = 'archived'"
         for id_, version in t.db.execute(sql, (doc,)).fetchall():
             if fate == "archive" or expired is not None or consolidating.twin(t, doc):
                 t.event("archive", doc, id_, version, reason="what stood for it was forgotten")
                 continue
-            sql = "UPDATE memories SET status = ?, tier_before = NULL WHERE doc = ?"
-            t.db.execute(sql, (held["status"], doc))
-            t.event("undo", doc, id_, version, consolidation=consolidation)
-    for link in promotion["links"]:
-        if not victims & set(link[:2]):
+            sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ?"
+            t.db.execute(sql, (member.status, doc))
+            t.event("undo", doc, id_, version, consolidation=promotion.consolidation)
+    for link in promotion.links:
+        if not link.ends_at(victims):
             consolidating.put_back(t, link)
 
 
-def _telling(promotions: Iterable[dict[str, Any]], victims: set[int]) -> set[int]:
+def _part_from(t: Transaction, promotion: Promoted, victims: set[int]) -> None:
+    """A memory no longer stands for the victims among its members, so that it need not go with them."""
+    for member in promotion.members:
+        if member.descends and member.doc in victims:
+            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
+
+
+def _telling(held: Iterable[Promoted], victims: set[int]) -> set[int]:
     """The victims, and what consolidations, oldest first, ever made a text of theirs for."""
     telling = set(victims)
-    for promotion in promotions:
-        if promotion["revised"] and any(held["doc"] in telling for held in promotion["absorbed"]):
-            telling.add(promotion["doc"])
+    for promotion in held:
+        if promotion.revised and promotion.docs & telling:
+            telling.add(promotion.doc)
     return telling
 
 
-def _unsay(t: Transaction, promotion: dict[str, Any], telling: set[int]) -> None:
+def _unsay(t: Transaction, promotion: Promoted, telling: set[int]) -> None:
     """The version that told what victims told, by a consolidation that was taken back, says what the one before it says."""
-    if any(held["doc"] in telling for held in promotion["absorbed"]):
+    if promotion.docs & telling:
         sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
             AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
-        t.db.execute(sql, (promotion["doc"], promotion["revised"]))
-
-
-def _without(t: Transaction, promotion: dict[str, Any], victims: set[int], *, undone: bool) -> dict[str, Any]:
-    """A promotion without the victims among its members."""
-    if not undone:
-        for member in victims & set(promotion["lineage"]):
-            t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion["doc"], member))
-    return promotion | {
-        "absorbed": [held for held in promotion["absorbed"] if held["doc"] not in victims],
-        "lineage": [member for member in promotion["lineage"] if member not in victims],
-        "turned": [member for member in promotion["turned"] if member not in victims],
-    }
+        t.db.execute(sql, (promotion.doc, promotion.revised))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from mnemic.stores.schema import MESSAGES
+from mnemic.stores.schema import LIVE, MESSAGES
 from mnemic.stores.sql import reading, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.wording import wording
@@ -31,16 +31,15 @@ class Knowledge:
         """Project, session and number of the messages that wait to be processed, longest waiting first."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT project, session, count(*) FROM messages WHERE user_id = ? AND episode IS NULL
-                AND status != 'archived' GROUP BY project, session ORDER BY min(sent_at), min(doc)"""
+            sql = f"""SELECT project, session, count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                GROUP BY project, session ORDER BY min(said_at), min(doc)"""
             return [(row[0], row[1], row[2]) for row in db.execute(sql, (number,))]
 
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
         """The first messages of a conversation that wait, in the order they were said, with their vectors."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            rest = f"""WHERE user_id = ? AND {_LEVEL} AND episode IS NULL AND status != 'archived'
-                ORDER BY sent_at, doc LIMIT ?"""
+            rest = f"WHERE user_id = ? AND {_LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit))
             vectors = _held(self._vectors(db, number, [row["doc"] for row in found]))
             return [
@@ -68,30 +67,35 @@ class Knowledge:
     def left(self, user: str, task: str) -> list[str]:
         """Ids of the memories with work of a kind left to do, oldest first."""
         with self._db.read() as db, db:
-            sql = """SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
-                AND m.status != 'archived' ORDER BY p.doc"""
+            sql = f"""SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
+                AND m.{LIVE} ORDER BY p.doc"""
             return [id_ for (id_,) in db.execute(sql, (reading.user_number(db, user), task))]
 
     def unrefined(self, user: str, limit: int) -> list[Episode]:
         """Episodes that the language model has still to tell, oldest first."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT p.doc FROM pending p JOIN episodes e ON e.doc = p.doc WHERE p.user_id = ? AND p.task = 'refine'
-                AND e.status != 'archived' ORDER BY p.doc LIMIT ?"""
+            sql = f"""SELECT p.doc FROM pending p JOIN episodes e ON e.doc = p.doc WHERE p.user_id = ?
+                AND p.task = 'refine' AND e.{LIVE} ORDER BY p.doc LIMIT ?"""
             docs = [row[0] for row in db.execute(sql, (number, limit))]
             found = {} if number is None else reading.fetch(db, number, docs)
             episodes = (s.value for _, s in sorted(found.items()))
             return [e for e in episodes if isinstance(e, Episode)]
 
-    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:  # noqa: ARG002
-        """None: superseded by ``with_key``, until its callers are."""
-        return []
+    def in_slots(self, user: str, slots: Iterable[str]) -> list[str]:
+        """Ids of the memories that state something of these slots, in the order they were made: until slots are gone."""
+        with self._db.read() as db, db:
+            sql = f"""SELECT doc, id FROM memories WHERE user_id = ? AND key IN {_AMONG} AND {LIVE}
+                ORDER BY CASE WHEN expired_at IS NULL THEN 0 ELSE 1 END, doc DESC LIMIT 100"""
+            keys = db.dialect.many(sorted({rows.SLOT + slot for slot in slots}))
+            return [id_ for _, id_ in sorted(db.execute(sql, (reading.user_number(db, user), keys)))]
 
     def with_key(self, user: str, key: str) -> list[str]:
         """Ids of the memories with an exact key that are believed, in the order they were made."""
         with self._db.read() as db, db:
-            sql = """SELECT id FROM memories WHERE user_id = ? AND key = ? AND status != 'archived'
-                AND expired_at IS NULL ORDER BY doc"""
+            sql = (
+                f"SELECT id FROM memories WHERE user_id = ? AND key = ? AND {LIVE} AND expired_at IS NULL ORDER BY doc"
+            )
             return [id_ for (id_,) in db.execute(sql, (reading.user_number(db, user), key))]
 
     def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
@@ -118,8 +122,8 @@ class Knowledge:
         """Those of some statements, each with its speaker's name, that are believed at a level, with the id of each."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = """SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ?
-                AND hash = ? AND status != 'archived' AND expired_at IS NULL"""
+            sql = f"""SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ?
+                AND hash = ? AND {LIVE} AND expired_at IS NULL"""
             found: dict[str, str] = {}
             for text in spoken:
                 level = (number, project or "", session or "", rows.content_hash(text))

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from typing import cast
 from weakref import WeakKeyDictionary
 
+from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import quarantining, reading, rows
 from mnemic.stores.sql.connection import Database
+from mnemic.stores.sql.promotions import promotions
 from mnemic.stores.sql.weighing import Weighing
-from mnemic.types import Candidates, Event, Kind, MemoryRecord
+from mnemic.types import Candidates, Event, Kind, MemoryRecord, Status
 
 __all__ = ["Lifecycle"]
 
 # What live memories were made from, through archived members too: the evidence of a representative is that of its members.
-_CITED = """WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN memories r ON r.doc = l.child
-        WHERE r.user_id = ? AND r.status != 'archived'
+_CITED = f"""WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN memories r ON r.doc = l.child
+        WHERE r.user_id = ? AND r.{LIVE}
     UNION SELECT l.parent FROM lineage l JOIN cited ON l.child = cited.doc)"""
 
 _HOLDS = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?)
@@ -40,19 +42,17 @@ class Lifecycle:
         """Memories that a consolidation gave another text, as they were, as the versions that would follow now."""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            sql = "SELECT plan FROM consolidations WHERE user_id = ? AND id = ? AND undone_at IS NULL"
-            plans = [json.loads(plan) for (plan,) in db.execute(sql, (number, consolidation)).fetchall()]
             found: list[MemoryRecord] = []
-            for held in (promotion for plan in plans for promotion in plan["promotions"] if promotion["revised"]):
-                sql = """SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
-                    WHERE m.doc = ? AND m.version = ? AND m.status != 'archived' AND m.expired_at IS NULL"""
-                for (row,) in db.execute(sql, (held["doc"], held["revised"])).fetchall():
-                    record = rows.memory_from(json.loads(row))
-                    found.append(
-                        replace(
-                            record, status=held["status"], importance=held["importance"], version=held["revised"] + 1
-                        )
-                    )
+            if number is None:
+                return found
+            chosen = "AND c.id = ? AND c.undone_at IS NULL AND p.revised IS NOT NULL"
+            for held in promotions(db, number, chosen, (consolidation,)):
+                sql = f"""SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
+                    WHERE m.doc = ? AND m.version = ? AND m.{LIVE} AND m.expired_at IS NULL"""
+                for (row,) in db.execute(sql, (held.doc, held.revised)).fetchall():
+                    record, status = rows.memory_from(rows.earlier(row)), cast("Status", held.status)
+                    version = (held.revised or 0) + 1
+                    found.append(replace(record, status=status, importance=held.importance, version=version))
             return found
 
     def quarantined(self, user: str) -> list[str]:
@@ -65,7 +65,7 @@ class Lifecycle:
         """How many memories that are believed are in each tier."""
         with self._db.read() as db, db:
             sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
-            return dict(db.execute(sql, (reading.user_number(db, user),)).fetchall())
+            return rows.counted(db.execute(sql, (reading.user_number(db, user),)).fetchall())
 
     def last_consolidation(self, user: str) -> str | None:
         """The id of the newest consolidation that was not taken back."""
@@ -82,14 +82,14 @@ class Lifecycle:
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime is over at a moment (microseconds since 1970), but for those that are cited."""
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND status != 'archived' AND delete_after <= ?
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {LIVE} AND delete_after <= ?
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY delete_after"""
         return self._ids(user, sql, now)
 
     def uncited(self, user: str, before: int) -> list[str]:
         """Ids of the messages said before a moment that no live memory was made from, oldest first."""
-        sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ? AND status != 'archived' AND sent_at < ?
-            AND doc NOT IN (SELECT doc FROM cited) ORDER BY sent_at"""
+        sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ? AND {LIVE} AND said_at < ?
+            AND doc NOT IN (SELECT doc FROM cited) ORDER BY said_at"""
         return self._ids(user, sql, before)
 
     def beyond(self, user: str, limit: int, now: int) -> list[str]:
@@ -101,7 +101,7 @@ class Lifecycle:
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ?"""
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
-            counted = f"SELECT count(*) FROM memories WHERE user_id = ? AND {_HOLDS} AND status != 'archived'"
+            counted = f"SELECT count(*) FROM memories WHERE user_id = ? AND {_HOLDS} AND {LIVE}"
             live = db.execute(counted, (number, now, now)).fetchone()[0]
             return [row[0] for row in db.execute(sql, (number, number, now, now, max(0, live - limit)))]
 
@@ -121,11 +121,11 @@ class Lifecycle:
         """Put back what an interrupted consolidation left on the workbench; for the holder of the lock."""
         if self._at_work():
             with self._db.write() as db:
-                db.execute("UPDATE memories SET status = 'short_term' WHERE status = 'consolidating'")
+                db.execute("UPDATE records SET status = 'short_term' WHERE status = 'consolidating'")
 
     def _at_work(self) -> bool:
         with self._db.read() as db:
-            return bool(db.execute("SELECT 1 FROM memories WHERE status = 'consolidating' LIMIT 1").fetchall())
+            return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
 
     def alone(self) -> AbstractContextManager[bool]:
         """Whether this process is the one that consolidates now; the lock ends with the block, or with the process."""

@@ -7,23 +7,15 @@ from mnemic.text.clock import now, to_micros
 
 __all__ = ["mend", "unclaim", "unclaimed"]
 
-_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
-_OWNED = " UNION ALL ".join(f"SELECT user_id, doc FROM {table}" for table in ("messages", "episodes", "memories"))
-
-_STEPS = {
-    "work for records that are gone taken off the list": f"DELETE FROM pending WHERE doc NOT IN ({_DOCS}) RETURNING doc",
-    "uses of records that are gone removed": f"DELETE FROM access WHERE doc NOT IN ({_DOCS}) RETURNING doc",
-    "judgements of records that are gone removed": f"DELETE FROM judged WHERE doc NOT IN ({_DOCS}) RETURNING doc",
-    "vectors without a record removed": f"DELETE FROM vectors WHERE doc NOT IN ({_DOCS}) RETURNING doc",
-    "vectors under another user removed, to be made anew": f"""DELETE FROM vectors WHERE NOT EXISTS
-        (SELECT 1 FROM ({_OWNED}) d WHERE d.doc = vectors.doc AND d.user_id = vectors.user_id) RETURNING doc""",
-    "messages whose episode is gone wait to be processed again": """UPDATE messages SET episode = NULL WHERE episode > 0
-        AND episode NOT IN (SELECT doc FROM episodes) RETURNING doc""",
-}
-_UNVECTORED = f"""INSERT INTO pending(task, doc, user_id, since) SELECT 'embed', d.doc, d.user_id, CAST(? AS BIGINT)
-    FROM ({_OWNED}) d WHERE d.doc NOT IN (SELECT doc FROM vectors)
-    AND d.doc NOT IN (SELECT doc FROM pending WHERE task = 'embed') RETURNING doc"""
-_RELEASED = "UPDATE memories SET status = 'short_term' WHERE status = 'consolidating' RETURNING doc"
+_DERIVED = ("pending", "access", "judged", "vectors")
+"""What may be removed where its record is gone or another user's: it can be made again, or is of no use without it."""
+_ASTRAY = "NOT EXISTS (SELECT 1 FROM records r WHERE r.user_id = {0}.user_id AND r.doc = {0}.doc)"
+_UNFILED = """UPDATE records SET episode = NULL, waits = 1 WHERE episode IS NOT NULL
+    AND episode NOT IN (SELECT doc FROM episodes) RETURNING doc"""
+_UNVECTORED = """INSERT INTO pending(task, doc, user_id, since) SELECT 'embed', r.doc, r.user_id, CAST(? AS BIGINT)
+    FROM records r WHERE r.doc NOT IN (SELECT doc FROM vectors)
+    AND r.doc NOT IN (SELECT doc FROM pending WHERE task = 'embed') RETURNING doc"""
+_RELEASED = "UPDATE records SET status = 'short_term' WHERE status = 'consolidating' RETURNING doc"
 
 
 _HALF = """DELETE FROM header WHERE key IN ('model', 'dimension')
@@ -43,8 +35,11 @@ def unclaim(db: Connection) -> None:
 def mend(db: Connection, *, idle: bool) -> list[str]:
     """Put right what is safe, in the caller's transaction; a line for each thing that was done."""
     done: list[str] = []
-    for what, sql in _STEPS.items():
-        done += _told(what, len(db.execute(sql).fetchall()))
+    for table in _DERIVED:
+        gone = db.execute(f"DELETE FROM {table} WHERE {_ASTRAY.format(table)} RETURNING doc").fetchall()
+        done += _told(f"rows of {table} that refer to no record removed", len(gone))
+    unfiled = db.execute(_UNFILED).fetchall()
+    done += _told("messages whose episode is gone wait to be processed again", len(unfiled))
     waiting = db.execute(_UNVECTORED, (to_micros(now()),)).fetchall()
     done += _told("records without a vector wait for one", len(waiting))
     if idle:

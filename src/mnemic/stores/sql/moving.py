@@ -15,29 +15,29 @@ from typing import Any, Literal
 import numpy as np
 
 from mnemic.errors import Conflict
-from mnemic.stores.schema import CONSOLIDATIONS, EVENTS, RECORDS, Table
 from mnemic.stores.sql import pages, reading, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.pages import BESIDE, Page, Row
+from mnemic.stores.sql.pages import Page, Row
 from mnemic.stores.sql.transaction import check_header, put_vector, set_header
 from mnemic.text.render import searchable
 from mnemic.text.terms import analysed
 
 __all__ = ["Extent", "Model", "Moving", "State"]
 
-Stage = Literal["records", "events", "consolidations"]
-STAGES: Sequence[Stage] = ("records", "events", "consolidations")
+Stage = Literal["episodes", "messages", "memories", "beside", "events", "consolidations"]
+STAGES: Sequence[Stage] = ("episodes", "messages", "memories", "beside", "events", "consolidations")
+"""In an order in which no row refers to one that is not there yet."""
 UNFINISHED = "\x00on the way: "
 PAGE = 1_000
 Model = tuple[str, int]
 
 _READ: dict[Stage, Callable[[Connection, int, int, int], Page]] = {
-    "records": pages.records, "events": pages.happened, "consolidations": pages.decided
+    "episodes": pages.records("episode"), "messages": pages.records("message"), "memories": pages.records("memory"),
+    "beside": pages.beside, "events": pages.happened, "consolidations": pages.decided,
 }  # fmt: skip
-_RECORDS = {table.name: table for table in RECORDS}
-_OWNED = tuple(table.name for table in (*RECORDS, EVENTS, CONSOLIDATIONS))
-_DOCS = " UNION ALL ".join(f"SELECT doc FROM {table.name} WHERE user_id = ?1" for table in RECORDS)
-_COUNTS = ", ".join(f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in _OWNED)
+_COUNTS = ", ".join(
+    f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in ("records", "events", "consolidations")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class State:
     origin: str
     event: int
     by: int
-    stage: Stage | None = "records"
+    stage: Stage | None = STAGES[0]
     after: int = 0
     done: int = 0
 
@@ -125,7 +125,7 @@ class Moving:
     def _all(self, name: str) -> Iterator[Page]:
         for stage in STAGES:
             after = 0
-            while (page := self.page(name, stage, after)).size:
+            while (page := self.page(name, stage, after)).last != after:
                 yield page
                 after = page.last
 
@@ -191,13 +191,14 @@ class Moving:
 
 
 def _extent(db: Connection, user: int) -> Extent | None:
-    docs = f"SELECT doc FROM ({_DOCS} UNION ALL SELECT doc FROM events WHERE user_id = ?1 AND doc IS NOT NULL) d"
-    low, high = db.execute(f"SELECT min(doc), max(doc) FROM ({docs}) x", (user,)).fetchone()
-    *records, events, consolidations = db.execute(f"SELECT {_COUNTS}", (user,)).fetchone()
-    if not (sum(records) or events or consolidations):
+    docs = """SELECT doc FROM records WHERE user_id = ?1
+        UNION ALL SELECT doc FROM events WHERE user_id = ?1 AND doc IS NOT NULL"""
+    low, high = db.execute(f"SELECT min(doc), max(doc) FROM ({docs}) d", (user,)).fetchone()
+    records, events, consolidations = db.execute(f"SELECT {_COUNTS}", (user,)).fetchone()
+    if not (records or events or consolidations):
         return None
     (last,) = db.execute("SELECT max(sequence) FROM events WHERE user_id = ?", (user,)).fetchone()
-    return Extent(last or 0, low or 1, high or 1, sum(records), events, consolidations)
+    return Extent(last or 0, low or 1, high or 1, records, events, consolidations)
 
 
 def _key(name: str) -> str:
@@ -223,14 +224,10 @@ def _refuse(db: Connection, name: str) -> None:
 
 
 def _discard(db: Connection, user: int, name: str) -> None:
-    for (doc,) in db.execute(_DOCS, (user,)).fetchall():
+    for (doc,) in db.execute("SELECT doc FROM records WHERE user_id = ?", (user,)).fetchall():
         db.dialect.unindex(db, doc)
-    for table, key in BESIDE.items():
-        mine = "user_id = ?1" if "user_id" in table.names else f"{key} IN ({_DOCS})"
-        db.execute(f"DELETE FROM {table.name} WHERE {mine}", (user,))
-    for table in _OWNED:
+    for table in ("records", "events", "users"):
         db.execute(f"DELETE FROM {table} WHERE user_id = ?", (user,))
-    db.execute("DELETE FROM users WHERE user_id = ?", (user,))
     db.execute("DELETE FROM header WHERE key = ?", (_key(name),))
 
 
@@ -245,12 +242,12 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
         sql = f"INSERT INTO {table}({', '.join(names)}) VALUES({', '.join('?' * len(names))})"
         for row in found:
             db.execute(sql, row[skip:])
-            if table in _RECORDS:
-                _index(db, user, _RECORDS[table], dict(zip(names, row, strict=True)))
+            if table == "records":
+                _index(db, user, dict(zip(names, row, strict=True)))
 
 
-def _index(db: Connection, user: int, table: Table, values: dict[str, Any]) -> None:
-    text = searchable(rows.record_from(table, values))
+def _index(db: Connection, user: int, values: dict[str, Any]) -> None:
+    text = searchable(rows.record_from(values))
     db.dialect.index(db, user, values["doc"], analysed(text)[0])
     db.dialect.filters.filed(db, user, values)
 

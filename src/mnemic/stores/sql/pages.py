@@ -16,7 +16,7 @@ from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 
-__all__ = ["BESIDE", "Page", "Row", "decided", "happened", "records"]
+__all__ = ["BESIDE", "Page", "Row", "beside", "decided", "happened", "records"]
 
 Row = tuple[Any, ...]
 
@@ -24,12 +24,8 @@ BESIDE: Mapping[Table, str] = {
     schema.VERSIONS: "doc", schema.LINEAGE: "child", schema.LINKS: "source", schema.PENDING: "doc",
     schema.ACCESS: "doc", schema.JUDGED: "doc", schema.VECTORS: "doc",
 }  # fmt: skip
-"""What hangs on a record, and the column that names it."""
+"""What refers to a record, and the column that names it first."""
 _TABLES: Mapping[str, Table] = {table.name: table for table in schema.TABLES}
-_NEXT = " UNION ALL ".join(
-    f"SELECT doc FROM (SELECT doc FROM {table} WHERE user_id = ?1 AND doc > ?2 ORDER BY doc LIMIT ?3) {table}_next"
-    for table in (record.name for record in RECORDS)
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +38,7 @@ class Page:
     @property
     def size(self) -> int:
         """How many records, events or consolidations."""
-        counted = (*RECORDS, schema.EVENTS, schema.CONSOLIDATIONS)
-        return sum(len(self.rows.get(table.name, ())) for table in counted)
+        return sum(len(self.rows.get(table, ())) for table in ("records", "events", "consolidations"))
 
     def columns(self, table: str) -> Sequence[str]:
         """The names of the values of a row."""
@@ -75,59 +70,43 @@ def _moved(table: str, row: Row, user: int, by: int) -> Row:
     for name, value in zip(_TABLES[table].names, row, strict=True):
         if name == "user_id":
             made.append(user)
-        elif name in docs and value:  # an episode of 0 is none
+        elif name in docs and value is not None:
             made.append(value + by)
-        elif name in ("row", "plan"):
-            made.append(_document(name, value, user, by))
+        elif name == "row" and value is not None:
+            made.append(_version(value, user, by))
         else:
             made.append(value)
     return tuple(made)
 
 
-def _document(name: str, text: str, user: int, by: int) -> str:
-    """An earlier version, or what it takes to undo a consolidation, with the numbers in it moved."""
+def _version(text: str, user: int, by: int) -> str:
+    """An earlier version with the numbers in it moved."""
     held = json.loads(text)
-    if name == "plan":
-        return to_json(_plan(held, lambda doc: doc + by))
-    docs = {key: held[key] + by for key in ("doc", "episode") if held.get(key)}
+    docs = {name: held[name] + by for name in RECORDS.docs if held.get(name)}
     return to_json(held | docs | {"user_id": user})
 
 
-def _plan(plan: dict[str, Any], move: Callable[[int], int]) -> dict[str, Any]:
-    return plan | {
-        "promotions": [_promotion(promotion, move) for promotion in plan["promotions"]],
-        "contradictions": [[move(source), move(target)] for source, target in plan["contradictions"]],
-        "ended": [[move(source), move(target), *rest] for source, target, *rest in plan["ended"]],
-        "weighed": [[move(doc), *rest] for doc, *rest in plan["weighed"]],
-    }
+def records(kind: str) -> Callable[[Connection, int, int, int], Page]:
+    """The next records of a kind."""
+
+    def page(db: Connection, user: int, after: int, limit: int) -> Page:
+        rows = _read(db, RECORDS, "user_id = ? AND kind = ? AND doc > ? ORDER BY doc LIMIT ?", user, kind, after, limit)
+        return Page({"records": rows}, rows[-1][0] if rows else after)
+
+    return page
 
 
-def _promotion(promotion: dict[str, Any], move: Callable[[int], int]) -> dict[str, Any]:
-    return promotion | {
-        "doc": move(promotion["doc"]),
-        "absorbed": [held | {"doc": move(held["doc"])} for held in promotion["absorbed"]],
-        **{name: [move(doc) for doc in promotion[name]] for name in ("turned", "lineage")},
-        **{
-            name: [[move(source), move(target), *rest] for source, target, *rest in promotion[name]]
-            for name in ("links", "moved")
-        },
-    }
-
-
-def records(db: Connection, user: int, after: int, limit: int) -> Page:
-    """The next records of a user with all that hangs on them."""
-    found = db.execute(f"SELECT doc FROM ({_NEXT}) d ORDER BY doc LIMIT ?3", (user, after, limit)).fetchall()
-    docs = [row[0] for row in found]
+def beside(db: Connection, user: int, after: int, limit: int) -> Page:
+    """What refers to the next records: it follows when all of them are there."""
+    sql = "SELECT doc FROM records WHERE user_id = ? AND doc > ? ORDER BY doc LIMIT ?"
+    docs = [doc for (doc,) in db.execute(sql, (user, after, limit))]
     if not docs:
         return Page({}, after)
     listed = db.dialect.many(docs)
-    rows: dict[str, Sequence[Row]] = {}
-    for table in RECORDS:
-        rows[table.name] = _read(db, table, "doc IN (SELECT value FROM json_each(?))", listed)
-    for table, key in BESIDE.items():
-        mine = " AND user_id = ?" if table in (schema.VECTORS, schema.PENDING) else ""
-        where = f"{key} IN (SELECT value FROM json_each(?)){mine}"
-        rows[table.name] = _read(db, table, where, listed, *([user] if mine else []))
+    rows = {
+        table.name: _read(db, table, f"user_id = ? AND {key} IN (SELECT value FROM json_each(?))", user, listed)
+        for table, key in BESIDE.items()
+    }
     return Page(rows, docs[-1])
 
 
@@ -141,8 +120,11 @@ def happened(db: Connection, user: int, after: int, limit: int) -> Page:
 def decided(db: Connection, user: int, after: int, limit: int) -> Page:
     """The next consolidations of a user."""
     where = "user_id = ? ORDER BY at, id LIMIT ? OFFSET ?"
-    rows = _read(db, schema.CONSOLIDATIONS, where, user, limit, after)
-    return Page({"consolidations": rows}, after + len(rows))
+    found = _read(db, schema.CONSOLIDATIONS, where, user, limit, after)
+    ids = db.dialect.many([row[1] for row in found])
+    mine = "user_id = ? AND consolidation IN (SELECT value FROM json_each(?))"
+    parts = {table.name: _read(db, table, mine, user, ids) for table in schema.OUTCOMES}
+    return Page({"consolidations": found, **parts}, after + len(found))
 
 
 def _read(db: Connection, table: Table, where: str, *values: object) -> list[Row]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from mnemic.errors import Conflict, InvalidInput
-from mnemic.stores.schema import EPISODES
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.text.clock import to_micros
@@ -16,7 +15,7 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
     """Store an episode, or its next version, and file its messages under it."""
     record = change.record
     held = t.find(record.id)
-    if held and (held[0] != "episodes" or held[2] == "archived" or held[3] > record.version):
+    if held and (held[0] != "episode" or rows.shown(held[2]) == "archived" or held[3] > record.version):
         raise Conflict(
             f"The episode {record.id!r} was changed or merged meanwhile. Nothing was stored; process() again."
         )
@@ -26,9 +25,9 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
     values = rows.episode_row(change, doc, t.user)
     if held:
         t.unindex(doc)
-        t.rewrite(EPISODES, values, held[3])
+        t.rewrite(values, held[3])
     else:
-        t.insert(EPISODES, values)
+        t.insert(values)
     _file(t, doc, change)
     t.add_lineage(doc, (*record.source_ids, *record.message_ids))
     pending = t.index(doc, change.indexing)
@@ -46,8 +45,8 @@ def _file(t: Transaction, doc: int, change: AddEpisode) -> None:
     """
     parents = [found[1] for id_ in change.record.source_ids if (found := t.find(id_))]
     wanted = t.many(change.record.message_ids)
-    sql = """UPDATE messages SET episode = ? WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))
-        AND (episode IS NULL OR episode IN (SELECT value FROM json_each(?)))"""
+    sql = """UPDATE records SET episode = ?, waits = 0 WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))
+        AND (waits = 1 OR episode IN (SELECT value FROM json_each(?)))"""
     t.db.execute(sql, (doc, t.user, wanted, t.many(parents)))
     sql = """SELECT count(*) FROM messages WHERE user_id = ? AND id IN (SELECT value FROM json_each(?)) AND (episode = ?
         OR EXISTS (SELECT 1 FROM lineage WHERE child = ? AND parent = messages.doc))"""
@@ -61,22 +60,22 @@ def _file(t: Transaction, doc: int, change: AddEpisode) -> None:
 
 def settle(t: Transaction, change: Settle) -> Receipt:
     """Messages that were looked at and belong to no episode."""
-    sql = "UPDATE messages SET episode = 0 WHERE user_id = ? AND episode IS NULL AND id IN (SELECT value FROM json_each(?))"
+    sql = "UPDATE records SET waits = 0 WHERE user_id = ? AND waits = 1 AND id IN (SELECT value FROM json_each(?))"
     t.db.execute(sql, (t.user, t.many(change.ids)))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
 def feel(t: Transaction, change: Feel) -> Receipt:
     """Note what messages feel like."""
-    sql = "UPDATE messages SET valence = ?, arousal = ?, emotion_confidence = ? WHERE user_id = ? AND id = ?"
+    sql = "UPDATE records SET valence = ?, arousal = ?, emotion_confidence = ? WHERE user_id = ? AND id = ?"
     for id_, emotion in change.emotions.items():
         t.db.execute(sql, (emotion.valence, emotion.arousal, emotion.confidence, t.user, id_))
     return Receipt(id="", outcome="stored")
 
 
 def _memory(t: Transaction, id: str) -> int:
-    table, doc, _, _ = t.required(id)
-    if table != "memories":
+    kind, doc, _, _ = t.required(id)
+    if kind != "memory":
         raise InvalidInput(f"{id!r} is no memory; only memories are linked and superseded.")
     return doc
 
@@ -94,14 +93,14 @@ def supersede(t: Transaction, change: Supersede) -> Receipt:
         if ended is not None and held[1] is not None:
             ended = min(ended, held[1])
         if ended is not None and ended > t.at:  # it is believed, and true until then
-            t.db.execute("UPDATE memories SET invalid_at = ? WHERE doc = ?", (ended, doc))
+            t.db.execute("UPDATE records SET invalid_at = ? WHERE doc = ?", (ended, doc))
             t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
             return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
-        sql = "UPDATE memories SET expired_at = ?, invalid_at = coalesce(?, invalid_at) WHERE doc = ?"
+        sql = "UPDATE records SET expired_at = ?, invalid_at = coalesce(?, invalid_at) WHERE doc = ?"
         t.db.execute(sql, (t.at, ended, doc))
         t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
     elif ended is not None and (held[1] is None or ended < held[1]):
-        t.db.execute("UPDATE memories SET invalid_at = ? WHERE doc = ?", (ended, doc))
+        t.db.execute("UPDATE records SET invalid_at = ? WHERE doc = ?", (ended, doc))
         t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
     linked = change.by is not None and _replaced(t, _memory(t, change.by), doc, change.reason)
     if held[0] is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mnemic.errors import NotFound
+from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import reading
 from mnemic.stores.sql.connection import Database
 from mnemic.types import Emotion, Episode, Filters, Graph, Link, LinkType, MemoryRecord
@@ -12,10 +13,10 @@ from mnemic.types import Emotion, Episode, Filters, Graph, Link, LinkType, Memor
 __all__ = ["Relations"]
 
 # One step along a link, in either direction, to a memory that is not archived; UNION ends walks in circles.
-_WALK = """WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
+_WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
     UNION SELECT m.doc, w.depth + 1 FROM walk w JOIN links l ON l.source = w.doc OR l.target = w.doc
         JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
-        WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.status != 'archived')
+        WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
     SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
 _LINKS = """SELECT a.id, b.id, l.type, l.strength, l.reason, l.source, l.target FROM links l
     JOIN memories a ON a.doc = l.source JOIN memories b ON b.doc = l.target"""
@@ -54,13 +55,9 @@ class Relations:
         """What messages and memories feel like, by doc; those nobody has judged yet are missing."""
         with self._db.read() as db, db:
             named = db.dialect.many(docs)
-            columns = "doc, valence, arousal, emotion_confidence"
-            sql = f"SELECT {columns} FROM {{}} WHERE user_id = ? AND valence IS NOT NULL AND doc IN "
-            found = [
-                row
-                for table in ("messages", "memories")
-                for row in db.execute(sql.format(table) + _AMONG, (user, named)).fetchall()
-            ]
+            sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
+                WHERE user_id = ? AND valence IS NOT NULL AND doc IN {_AMONG}"""
+            found = db.execute(sql, (user, named))
             return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
 
     def with_key(self, user: str, key: str, filters: Filters) -> list[MemoryRecord]:
@@ -74,7 +71,7 @@ class Relations:
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
-                WHERE m.user_id = ? AND m.id IN {_AMONG} AND r.status != 'archived' AND r.delete_after IS NULL
+                WHERE m.user_id = ? AND m.id IN {_AMONG} AND r.{LIVE} AND r.delete_after IS NULL
                 ORDER BY +m.doc, r.doc"""  # the plus: found by their ids, not by walking all in order
             found: dict[str, list[str]] = {}
             for message, memory in db.execute(sql, (number, db.dialect.many(ids))):
@@ -92,17 +89,14 @@ class Relations:
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes that were stored after a moment (microseconds since 1970)."""
         with self._db.read() as db:
-            sql = "SELECT doc FROM {} WHERE user_id = ? AND created_at > ?"
-            tables = ("messages", "episodes")
-            return sorted(row[0] for table in tables for row in db.execute(sql.format(table), (user, moment)))
+            sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
+            return [doc for (doc,) in db.execute(sql, (user, moment))]
 
     def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
         """The ids of memories and episodes, by doc; archived ones are left out."""
         with self._db.read() as db:
-            named = db.dialect.many(docs)
-            sql = "SELECT doc, id FROM {} WHERE user_id = ? AND status != 'archived' AND doc IN " + _AMONG
-            found = [db.execute(sql.format(table), (user, named)).fetchall() for table in ("memories", "episodes")]
-            return dict(found[0] + found[1])
+            sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {_AMONG}"
+            return dict(db.execute(sql, (user, db.dialect.many(docs))).fetchall())
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, float]]:
         """The links that begin or end at memories, as (source doc, target doc, strength)."""

@@ -183,7 +183,7 @@ class SqlStore(Generic[D]):
             if not free:
                 return False
             with self._db.read() as db:  # what was read before may have been put back since
-                return bool(db.execute("SELECT 1 FROM memories WHERE status = 'consolidating' LIMIT 1").fetchall())
+                return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
 
     @property
     def embedding(self) -> Embedding:

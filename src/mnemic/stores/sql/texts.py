@@ -27,16 +27,14 @@ class Searchable(NamedTuple):
 
 def pages(db: Connection) -> Generator[list[Searchable]]:
     """Every record that can be read, some hundred at a time; those that cannot are told by other checks."""
-    for table in RECORDS:
-        after = 0
-        while page := rows.select(db, table, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
-            found: list[Searchable] = []
-            for row in page:
-                with suppress(ValueError):
-                    text = searchable(rows.record_from(table, row))
-                    found.append(Searchable(row["doc"], row["user_id"], text, row))
-            yield found
-            after = page[-1]["doc"]
+    after = 0
+    while page := rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
+        found: list[Searchable] = []
+        for row in page:
+            with suppress(ValueError):
+                found.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
+        yield found
+        after = page[-1]["doc"]
 
 
 def texts(db: Connection) -> Generator[Searchable]:

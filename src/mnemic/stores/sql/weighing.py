@@ -27,7 +27,7 @@ _CANDIDATES = """SELECT m.doc, m.status != 'long_term', m.salience, m.importance
     CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,
     CASE WHEN m.category = 'preference' AND {} THEN 1 ELSE 0 END
     FROM memories m LEFT JOIN access a ON a.doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
-    WHERE m.user_id = ? AND m.status != 'archived' AND m.expired_at IS NULL AND m.delete_after IS NULL"""
+    WHERE m.user_id = ? AND m.status NOT IN ('archived', 'quarantined') AND m.expired_at IS NULL AND m.delete_after IS NULL"""
 _AMONG = " AND m.doc IN (SELECT value FROM json_each(?))"
 _WHOLE = {"doc": 0, "created_at": 5, "accesses": 6, "last_access": 7, "judged": 9}
 _FLAGS = {"fresh": 1, "pinned": 4, "apart": 11}

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from mnemic.stores.schema import RECORDS
 from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.rows import select
 
 __all__ = ["wording"]
 
-_TEXTS: Mapping[str, tuple[str, ...]] = {
-    "messages": ("session", "content", "role", "name"),
-    "episodes": ("session", "content", "title"),
-    "memories": ("session", "content", "category", "summary", "context", "speaker"),
-}
-_JSON: Mapping[str, tuple[str, ...]] = {
-    "messages": ("metadata",), "episodes": ("metadata",),
-    "memories": ("metadata", "keywords", "tags", "related_files", "related_entities"),
-}  # fmt: skip
+_TEXTS = ("session", "content", "role", "speaker", "title", "category", "key", "summary", "context")
+_JSON = ("metadata", "keywords", "tags", "related_files", "related_entities")
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 Row = tuple[int, str, list[Any]]
@@ -26,31 +21,24 @@ Row = tuple[int, str, list[Any]]
 
 def wording(db: Connection, after: int, limit: int) -> list[Row]:
     """The next records as (number, id, what they say), by number: with earlier versions, reasons of links and of events."""
-    found: list[tuple[int, str, str, list[Any]]] = []
-    for table in _TEXTS:
-        columns = (*_TEXTS[table], *_JSON[table])
-        sql = f"SELECT doc, id, {', '.join(columns)} FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?"
-        for doc, id_, *values in db.execute(sql, (after, limit)):
-            found.append((doc, id_, table, _read(table, dict(zip(columns, values, strict=True)))))
-    page = sorted(found, key=lambda row: row[:3])[:limit]
-    tables = {doc: table for doc, _, table, _ in page}
+    found = select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
     beside: dict[int, list[Any]] = {}
-    for doc, value in _beside(db, tables):
+    for doc, value in _beside(db, [row["doc"] for row in found]):
         beside.setdefault(doc, []).append(value)
-    return [(doc, id_, says + beside.get(doc, [])) for doc, id_, _, says in page]
+    return [(row["doc"], row["id"], _read(row) + beside.get(row["doc"], [])) for row in found]
 
 
-def _read(table: str, row: Mapping[str, Any]) -> list[Any]:
+def _read(row: Mapping[str, Any]) -> list[Any]:
     """The columns with text of a row, those that hold JSON as what it says; without their names, which say nothing."""
-    texts = [row[name] for name in _TEXTS[table] if row.get(name)]
-    return texts + [json.loads(row[name]) for name in _JSON[table] if row.get(name)]
+    texts = [row[name] for name in _TEXTS if row.get(name)]
+    return texts + [json.loads(row[name]) for name in _JSON if row.get(name)]
 
 
-def _beside(db: Connection, tables: Mapping[int, str]) -> Iterator[tuple[int, Any]]:
+def _beside(db: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
     """What is said of records in other tables."""
-    docs = db.dialect.many(sorted(tables))
+    docs = db.dialect.many(numbers)
     for doc, row in db.execute(f"SELECT doc, row FROM versions WHERE doc {_AMONG}", (docs,)):
-        yield doc, _read(tables[doc], json.loads(row))
+        yield doc, _read(json.loads(row))
     yield from db.execute(f"SELECT source, reason FROM links WHERE reason != '' AND source {_AMONG}", (docs,))
     sql = f"SELECT doc, detail FROM events WHERE detail LIKE '%\"reason\"%' AND doc {_AMONG}"
     for doc, detail in db.execute(sql, (docs,)):

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from mnemic.stores.schema import MEMORIES, MESSAGES
+from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.types import (
@@ -20,11 +20,14 @@ from mnemic.types import (
     Revise,
 )
 
-__all__ = ["add_memory", "add_message", "archive", "in_quarantine", "last_fate", "restore", "revise"]
+__all__ = ["add_memory", "add_message", "archive", "last_fate", "restore", "revise"]
 
 
 def _known_message(t: Transaction, id: str, content: str) -> Receipt:
-    (held,) = t.db.execute("SELECT hash FROM messages WHERE user_id = ? AND id = ?", (t.user, id)).fetchone()
+    sql = "SELECT kind, hash FROM records WHERE user_id = ? AND id = ?"
+    kind, held = t.db.execute(sql, (t.user, id)).fetchone()
+    if kind != "message":
+        return Receipt(id=id, outcome="rejected", reason="a memory has this id: give the message one of its own")
     if held == rows.message_hash(content):
         return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
     return Receipt(
@@ -38,12 +41,8 @@ def add_message(t: Transaction, change: AddMessage) -> Receipt:
     """Store a message under its id."""
     message = change.message
     assert message.id is not None
-    if _memory(t, message.id):
-        return Receipt(
-            id=message.id, outcome="rejected", reason="a memory has this id: give the message one of its own"
-        )
     doc = t.next_doc()
-    if not t.insert(MESSAGES, rows.message_row(change, doc, t.user, t.at)):
+    if not t.insert(rows.message_row(change, doc, t.user, t.at)):
         return _known_message(t, message.id, message.content)
     pending = t.index(doc, change.indexing)
     t.event("add", doc, message.id)
@@ -68,7 +67,7 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
         reason = "the same statement is already remembered at this level"
         return Receipt(id=str(same[0]), outcome="duplicate", reason=reason)
     doc = t.next_doc()
-    t.insert(MEMORIES, rows.memory_row(record, doc, t.user, change.indexing))
+    t.insert(rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
     pending = t.index(doc, change.indexing)
     if change.enrich:
@@ -77,16 +76,12 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
     return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
-def _memory(t: Transaction, id: str) -> bool:
-    return bool(t.db.execute("SELECT 1 FROM memories WHERE user_id = ? AND id = ?", (t.user, id)).fetchall())
-
-
 def _is(t: Transaction, record: MemoryRecord, held: tuple[str, int, str, int]) -> bool:
     """Whether a stored record is this very memory, live and at the same level."""
-    table, doc, status, _ = held
-    sql = "SELECT hash, project, session FROM memories WHERE doc = ?"
+    kind, doc, status, _ = held
+    sql = "SELECT hash, project, session FROM records WHERE doc = ?"
     level = (rows.content_hash(record.spoken), record.project, record.session)
-    return table == "memories" and status != "archived" and t.db.execute(sql, (doc,)).fetchone() == level
+    return kind == "memory" and rows.shown(status) != "archived" and t.db.execute(sql, (doc,)).fetchone() == level
 
 
 def _live_twin(
@@ -96,7 +91,7 @@ def _live_twin(
     believed = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
     return t.db.execute(
         "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
-        f"AND hash = ? AND status != 'archived' AND {believed}",
+        f"AND hash = ? AND {LIVE} AND {believed}",
         (t.user, project or "", session or "", digest),
     ).fetchone()
 
@@ -115,7 +110,7 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     expired, importance = t.db.execute(sql, (doc,)).fetchone()
     believed = (expired is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
-    if version != record.version - 1 or status == "archived" or not believed or erased:
+    if version != record.version - 1 or rows.shown(status) == "archived" or not believed or erased:
         reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
         return Receipt(id=record.id, outcome="rejected", reason=reason)
     twin = _live_twin(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)
@@ -124,8 +119,8 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     importance = record.importance if change.weighs else importance
     record = replace(record, status=status, importance=importance)  # it may have been promoted since it was read
     t.unindex(doc)
-    t.rewrite(MEMORIES, rows.memory_row(record, doc, t.user, change.indexing), version)
-    t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "messages"])
+    t.rewrite(rows.memory_row(record, doc, t.user, change.indexing), version)
+    t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "message"])
     pending = t.index(doc, change.indexing)
     if change.left and change.operation == "update":
         t.leave("enrich", doc)
@@ -137,15 +132,15 @@ def revise(t: Transaction, change: Revise) -> Receipt:
 
 def archive(t: Transaction, change: Archive) -> Receipt:
     """Take a record out of every search."""
-    table, doc, status, version = t.required(change.id)
-    if status == "archived":
+    _, doc, status, version = t.required(change.id)
+    if rows.shown(status) == "archived":
         if last_fate(t, doc)[0] != "absorb":
             return Receipt(id=change.id, outcome="duplicate", reason="already archived")
         t.event("archive", doc, change.id, version, reason=change.reason)
         return Receipt(
             id=change.id, outcome="forgotten", reason="another memory stands for it; undo leaves it forgotten"
         )
-    sql = f"UPDATE {table} SET tier_before = status, status = 'archived' WHERE doc = ?"
+    sql = "UPDATE records SET tier_before = status, status = 'archived' WHERE doc = ?"
     t.db.execute(sql, (doc,))
     t.event("archive", doc, change.id, version, reason=change.reason)
     return Receipt(id=change.id, outcome="forgotten", reason=_leaves(t, doc))
@@ -153,8 +148,8 @@ def archive(t: Transaction, change: Archive) -> Receipt:
 
 def _leaves(t: Transaction, doc: int) -> str:
     """What a forgotten memory had taken the place of: it is for its user to say whether that holds again."""
-    sql = """SELECT m.id FROM links l JOIN memories m ON m.doc = l.target WHERE l.source = ? AND l.type = 'supersedes'
-        AND m.status != 'archived' AND m.expired_at IS NOT NULL ORDER BY m.doc"""
+    sql = f"""SELECT m.id FROM links l JOIN memories m ON m.doc = l.target WHERE l.source = ? AND l.type = 'supersedes'
+        AND m.{LIVE} AND m.expired_at IS NOT NULL ORDER BY m.doc"""
     before = [row[0] for row in t.db.execute(sql, (doc,)).fetchall()]
     if not before:
         return ""
@@ -169,29 +164,21 @@ def last_fate(t: Transaction, doc: int) -> tuple[str, str]:
     return (row[0], json.loads(row[1]).get("consolidation", "")) if row else ("", "")
 
 
-def in_quarantine(t: Transaction, doc: int) -> bool:
-    """Whether the last thing that happened to an archived record is that it was quarantined."""
-    sql = """SELECT detail FROM events WHERE doc = ?
-        AND operation IN ('absorb', 'archive', 'restore', 'undo') ORDER BY sequence DESC LIMIT 1"""
-    row = t.db.execute(sql, (doc,)).fetchone()
-    return row is not None and "quarantine" in json.loads(row[0])
-
-
 def restore(t: Transaction, change: Restore) -> Receipt:
     """Bring an archived record back."""
-    table, doc, status, version = t.required(change.id)
-    if status != "archived":
-        return _holds_again(t, change.id, doc, version) if table == "memories" else _not_archived(change.id)
-    if in_quarantine(t, doc):
+    kind, doc, status, version = t.required(change.id)
+    if status == "quarantined":
         reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
         return Receipt(id=change.id, outcome="rejected", reason=reason)
-    if table == "memories":
+    if status != "archived":
+        return _holds_again(t, change.id, doc, version) if kind == "memory" else _not_archived(change.id)
+    if kind == "memory":
         project, session, digest, expired = t.db.execute(
             "SELECT project, session, hash, expired_at FROM memories WHERE doc = ?", (doc,)
         ).fetchone()
         if expired is None and (twin := _live_twin(t, project, session, digest)):
             return Receipt(id=change.id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
-    sql = f"UPDATE {table} SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+    sql = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
     t.db.execute(sql, (doc,))
     t.event("restore", doc, change.id, version)
     return Receipt(id=change.id, outcome="restored")
@@ -210,11 +197,11 @@ def _holds_again(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     project, session, digest, expired = t.db.execute(sql, (doc,)).fetchone()
     if expired is None or (not later and not _unlinked(t, doc)):
         return _not_archived(id)
-    if held := [name for name, status in later if status != "archived"]:
+    if held := [name for name, status in later if rows.shown(status) != "archived"]:
         return Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
     if twin := _live_twin(t, project, session, digest):
         return Receipt(id=id, outcome="rejected", reason=f"the memory {twin[0]!r} already says this")
-    t.db.execute("UPDATE memories SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
+    t.db.execute("UPDATE records SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
     t.event("restore", doc, id, version, after=[name for name, _ in later])
     return Receipt(id=id, outcome="restored", reason="it holds again")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from mnemic.stores.sqlite.connection import SqliteConnection
 
 __all__ = ["SqliteDialect"]
-
-_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 
 
 class SqliteVectors:
@@ -75,10 +74,10 @@ class SqliteDialect:
     filters = SqliteFilters()
     header = ("fence", "next_doc")
     never = {  # noqa: RUF012 - never changed
-        "a record has no full text": f"SELECT doc FROM ({_DOCS}) WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
-        "a record with a number that was not given yet": f"""SELECT doc FROM ({_DOCS}) WHERE doc >=
+        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
+        "a record with a number that was not given yet": """SELECT doc FROM records WHERE doc >=
             (SELECT value FROM header WHERE key = 'next_doc')""",
-        "full text without a record": f"SELECT id FROM fulltext_docsize WHERE id NOT IN ({_DOCS})",
+        "full text without a record": "SELECT id FROM fulltext_docsize WHERE id NOT IN (SELECT doc FROM records)",
         "a vector of another length than the header says": """SELECT doc FROM vectors WHERE length(vector) !=
             2 * (SELECT value FROM header WHERE key = 'dimension')""",
     }
@@ -147,4 +146,9 @@ class SqliteDialect:
         from mnemic.stores.sqlite.numbers import mistyped  # NumPy is loaded when it is first needed
 
         found += [f"the file is damaged: {what}" for what in ([] if found else mistyped(cast("SqliteConnection", db)))]
-        return found + [f"a reference to nothing in {row[0]}" for row in db.execute("PRAGMA foreign_key_check")]
+        return found
+
+    def dangling(self, db: Connection) -> list[str]:
+        """References that a damaged page, or another program, has broken."""
+        broken = Counter(row[0] for row in db.execute("PRAGMA foreign_key_check"))
+        return [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]

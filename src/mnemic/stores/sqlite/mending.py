@@ -13,8 +13,7 @@ __all__ = ["mend"]
 _AMONG = "(SELECT value FROM json_each(?))"
 _MISFITS = """DELETE FROM vectors WHERE length(vector) != 2 * (SELECT value FROM header WHERE key = 'dimension')
     OR NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension') RETURNING doc"""
-_NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(doc) FROM messages), 0),
-    coalesce((SELECT max(doc) FROM episodes), 0), coalesce((SELECT max(doc) FROM memories), 0),
+_NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(doc) FROM records), 0),
     coalesce((SELECT max(doc) FROM events), 0)) WHERE true ON CONFLICT DO NOTHING RETURNING key"""
 
 
