@@ -40,7 +40,7 @@ class Knowledge:
         with self._db.read() as db, db:
             number = reading.user_number(db, user)
             rest = f"WHERE user_id = ? AND {_LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
-            found = rows.select(db, MESSAGES, rest, (number, *level, limit))
+            found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
             vectors = _held(self._vectors(db, number, [row["doc"] for row in found]))
             return [
                 Waiting(

@@ -324,7 +324,8 @@ def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | N
     where, values = _where(db.dialect, "messages", filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
-    found = rows.select(db, MESSAGES, rest, (user, *values, ALL if limit is None else limit))
+    most = ALL if limit is None else limit
+    found = rows.select(db, MESSAGES, rest, (user, *values, most), names=rows.MESSAGE)
     return [rows.message_from(row) for row in (reversed(found) if newest else found)]
 
 

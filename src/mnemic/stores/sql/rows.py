@@ -17,6 +17,7 @@ from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
+    "MESSAGE",
     "Row",
     "content_hash",
     "counted",
@@ -37,10 +38,19 @@ __all__ = [
 Row = Mapping[str, Any]
 
 
-def select(db: Connection, table: Table | View, rest: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-    """All columns of the rows of a table or view that ``rest`` (WHERE ... ORDER BY ...) chooses."""
-    sql = f"SELECT {table.listed} FROM {table.name} {rest}"
-    return [dict(zip(table.names, row, strict=True)) for row in db.execute(sql, values)]
+MESSAGE = (
+    "doc", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source", "trust",
+)  # fmt: skip
+"""What of a row a message is made of: thousands are listed at once."""
+
+
+def select(
+    db: Connection, table: Table | View, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The rows of a table or view that ``rest`` (WHERE ... ORDER BY ...) chooses, with some columns or all."""
+    names = names or table.names
+    sql = f"SELECT {', '.join(names)} FROM {table.name} {rest}"
+    return [dict(zip(names, row, strict=True)) for row in db.execute(sql, values)]
 
 
 def content_hash(content: str) -> bytes:
