@@ -16,7 +16,7 @@ from mnemic import EmbeddingMismatch
 from mnemic.flows import exporting, recalling, writing
 from mnemic.flows.engine import Engine
 from mnemic.indexes.catalog import Catalog, Columns
-from mnemic.stores.sql import consolidating, transaction
+from mnemic.stores.sql import consolidation, transaction
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.stores.sqlite import database
 from mnemic.stores.sqlite.dialect import SqliteDialect
@@ -137,7 +137,7 @@ BUGS = {
         rewritten("SET expired_at = ?, invalid_at", "SET expired_at = NULLIF(1, ? > 0), invalid_at"),
     ),
     "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
-    "undoing a consolidation forgets the links": (Walk, replaced(consolidating, "demote", without_links)),
+    "undoing a consolidation forgets the links": (Walk, replaced(consolidation, "demote", without_links)),
     "what is made of a doubtful source is trusted": (Walk, replaced(writing, "least", lambda _: lambda trusts: 1.0)),
     # A question that is answered wrongly
     "> for >= in the time of a message": (Walk, rewritten("said_at >= ?", "said_at > ?")),

@@ -21,10 +21,10 @@ from mnemic.types import Archive, Erase, EraseUser, Filters
 psycopg = pytest.importorskip("psycopg")
 
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
-from mnemic.stores.postgres.adapting import escaped, unescaped  # noqa: E402
+from mnemic.stores.postgres.adapters import escaped, unescaped  # noqa: E402
 from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
+from mnemic.stores.postgres.connection import translated  # noqa: E402
 from mnemic.stores.postgres.migrations import LATEST  # noqa: E402
-from mnemic.stores.postgres.translation import translated  # noqa: E402
 
 pytestmark = pytest.mark.engine
 ALL = Filters()

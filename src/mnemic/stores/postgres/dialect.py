@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from mnemic.stores.postgres.adapting import Half, Numbers
+from mnemic.stores.postgres.adapters import Half, Numbers
 from mnemic.stores.postgres.migrations import POSTGRES
 from mnemic.stores.schema import VECTORS_NEXT, created
 from mnemic.stores.sql.connection import Connection

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from mnemic.errors import StoreError
 from mnemic.stores import schema
 from mnemic.stores.postgres.database import Database
-from mnemic.stores.postgres.failures import is_locked
-from mnemic.stores.sql.erasing import MARK
-from mnemic.stores.sql.erasure import ErasedRows
+from mnemic.stores.postgres.errors import is_locked
+from mnemic.stores.sql.erasure import MARK, ErasedRows
 from mnemic.types import Purge
 
 __all__ = ["Erasure"]

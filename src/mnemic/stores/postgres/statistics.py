@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from mnemic.stores import schema
 from mnemic.stores.postgres.connection import Driver, run
-from mnemic.stores.postgres.opening import quoted
+from mnemic.stores.postgres.setup import quoted
 
 __all__ = ["forget_samples"]
 

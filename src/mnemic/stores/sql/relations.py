@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from mnemic.errors import NotFound
 from mnemic.stores.schema import LIVE
-from mnemic.stores.sql import reading
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Database
 from mnemic.types import Emotion, Episode, Filters, Graph, Link, LinkType, MemoryRecord
 
@@ -32,18 +32,18 @@ class Relations:
     def stories(self, user: str, docs: Sequence[int]) -> dict[int, Episode]:
         """Episodes by doc."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            found = {} if number is None or not docs else reading.fetch(db, number, docs)
+            number = queries.user_number(db, user)
+            found = {} if number is None or not docs else queries.fetch(db, number, docs)
             return {doc: s.value for doc, s in found.items() if isinstance(s.value, Episode)}
 
     def replaced_by(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
         """What memories took the place of, by their id."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            docs = {} if number is None else reading.docs_of(db, number, ids, "memory")
+            number = queries.user_number(db, user)
+            docs = {} if number is None else queries.docs_of(db, number, ids, "memory")
             sql = f"SELECT source, target FROM links WHERE type = 'supersedes' AND source IN {_AMONG} ORDER BY target"
             pairs = db.execute(sql, (db.dialect.many(list(docs.values())),)).fetchall()
-            old = {} if number is None else reading.fetch(db, number, [target for _, target in pairs])
+            old = {} if number is None else queries.fetch(db, number, [target for _, target in pairs])
             by_doc = {doc: id_ for id_, doc in docs.items()}
             found: dict[str, list[MemoryRecord]] = {}
             for source, target in pairs:
@@ -63,13 +63,13 @@ class Relations:
     def with_key(self, user: str, key: str, filters: Filters) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            return [] if number is None else reading.memories_with_key(db, number, key, filters)
+            number = queries.user_number(db, user)
+            return [] if number is None else queries.memories_with_key(db, number, key, filters)
 
     def made_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
         """The live memories made of messages, by the id of the message."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
+            number = queries.user_number(db, user)
             sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
                 WHERE m.user_id = ? AND m.id IN {_AMONG} AND r.{LIVE} AND r.delete_after IS NULL
                 ORDER BY +m.doc, r.doc"""  # the plus: found by their ids, not by walking all in order
@@ -81,7 +81,7 @@ class Relations:
     def told_by(self, user: str, ids: Sequence[str]) -> list[int]:
         """Docs of the episodes that tell of messages, archived ones too, ascending."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
+            number = queries.user_number(db, user)
             sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
                 JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {_AMONG} ORDER BY e.doc"""
             return [row[0] for row in db.execute(sql, (number, db.dialect.many(ids))).fetchall()]
@@ -125,13 +125,13 @@ class Relations:
             NotFound: this user has no such memory.
         """
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            start = None if number is None else reading.docs_of(db, number, [id], "memory").get(id)
+            number = queries.user_number(db, user)
+            start = None if number is None else queries.docs_of(db, number, [id], "memory").get(id)
             if number is None or start is None:
                 raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
             named = db.dialect.many(types)
             depths = dict(db.execute(_WALK, (start, depth, named, most)).fetchall())
-            found = reading.fetch(db, number, list(depths))
+            found = queries.fetch(db, number, list(depths))
             inside = db.dialect.many(list(depths))
             sql = (
                 f"{_LINKS} WHERE l.source IN {_AMONG} AND l.target IN {_AMONG} AND l.type IN {_AMONG} ORDER BY 6, 7, 3"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from mnemic.errors import EmbeddingMismatch, NotFound
 from mnemic.stores.schema import RECORDS
-from mnemic.stores.sql import reading
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.rows import kept, select
 from mnemic.text.canonical import to_json
@@ -39,7 +39,7 @@ def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> 
 
 def _held(db: Connection) -> tuple[str, int] | None:
     """Model and dimension of the vectors, once there are any."""
-    held = reading.header(db)
+    held = queries.header(db)
     return (held["model"], held["dimension"]) if "model" in held or "dimension" in held else None
 
 

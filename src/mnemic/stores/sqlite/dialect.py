@@ -143,7 +143,7 @@ class SqliteDialect:
         except apsw.CorruptError as error:
             found.append(f"the file is damaged: {error}")
         found += [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        from mnemic.stores.sqlite.numbers import mistyped  # NumPy is loaded when it is first needed
+        from mnemic.stores.sqlite.integrity import mistyped  # NumPy is loaded when it is first needed
 
         found += [f"the file is damaged: {what}" for what in ([] if found else mistyped(cast("SqliteConnection", db)))]
         return found

@@ -1,20 +1,149 @@
-"""Changes of tier: what consolidation decided, carried out or taken back in one transaction."""
+"""Changes of tier: what consolidation decided, carried out or taken back in one transaction, and what that takes."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+from collections.abc import Collection, Sequence
+from dataclasses import astuple, dataclass, replace
 
 from mnemic.errors import Conflict, NotFound
 from mnemic.stores.schema import LIVE
-from mnemic.stores.sql import relating, rows, writing
-from mnemic.stores.sql.promotions import Ends, Member, MovedLink, Promoted, promotions, put_promotion
+from mnemic.stores.sql import changes, rows
+from mnemic.stores.sql.changes import last_fate
+from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.transaction import Transaction
-from mnemic.stores.sql.writing import last_fate
 from mnemic.text.clock import from_micros
 from mnemic.types import Consolidate, Link, Promotion, PutLink, Receipt, Supersede, Touch, Undo, Work
 
-__all__ = ["consolidate", "demote", "last_fate", "put_back", "touch", "twin", "undo", "work"]
+__all__ = [
+    "Ends",
+    "Member",
+    "MovedLink",
+    "Promoted",
+    "consolidate",
+    "demote",
+    "last_fate",
+    "promotions",
+    "put_back",
+    "put_links",
+    "put_promotion",
+    "touch",
+    "twin",
+    "undo",
+    "work",
+]
+
+Ends = tuple[int, int, str]
+"""Source, target and type of a link."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A memory that went into another one, as it was before.
+
+    ``descends``: its representative was noted to be made from it. ``turned``: it was made from its representative before, for
+    which it had once stood.
+    """
+
+    doc: int
+    status: str
+    importance: float
+    descends: int
+    turned: int
+
+
+@dataclass(frozen=True, slots=True)
+class MovedLink:
+    """A link of a member as it was; ``moved``: it became one of the representative."""
+
+    source: int
+    target: int
+    type: str
+    strength: float
+    reason: str
+    created_at: int
+    moved: int
+
+    @property
+    def known(self) -> tuple[int, int, str, str, int]:
+        """By what a link is known, however often it was moved on: its ends and type, its reason and its time."""
+        return (self.source, self.target, self.type, self.reason, self.created_at)
+
+    def ends_at(self, docs: Collection[int]) -> bool:
+        """Whether it begins or ends at one of some records."""
+        return self.source in docs or self.target in docs
+
+
+@dataclass(frozen=True, slots=True)
+class Promoted:
+    """One memory promoted by a consolidation, as it was before, over its members. ``revised`` is the version it got."""
+
+    consolidation: str
+    number: int
+    doc: int
+    status: str
+    importance: float
+    revised: int | None
+    undone: bool
+    members: tuple[Member, ...]
+    links: tuple[MovedLink, ...]
+
+    @property
+    def docs(self) -> set[int]:
+        """The members."""
+        return {member.doc for member in self.members}
+
+    def ends(self, link: MovedLink) -> Ends:
+        """Where a link of a member begins and ends since."""
+        among = self.docs
+        source = self.doc if link.source in among else link.source
+        return (source, self.doc if link.target in among else link.target, link.type)
+
+
+def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[Promoted]:
+    """The promotions of a user in the order they were made; ``where`` chooses some (p: promotions, c: consolidations)."""
+    sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.importance, p.revised, c.undone_at FROM promotions p
+        JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
+        ORDER BY c.at, c.id, p.number"""
+    found = db.execute(sql, (user, *values)).fetchall()
+    named = db.dialect.many(sorted({row[0] for row in found}))
+    among = "WHERE user_id = ? AND consolidation IN (SELECT value FROM json_each(?))"
+    members: dict[tuple[str, int], list[Member]] = {}
+    columns = "consolidation, number, doc, status, importance, descends, turned"
+    for id_, number, *rest in db.execute(f"SELECT {columns} FROM members {among} ORDER BY doc", (user, named)):
+        members.setdefault((id_, number), []).append(Member(*rest))
+    links: dict[tuple[str, int], list[MovedLink]] = {}
+    columns = "consolidation, number, source, target, type, strength, reason, created_at, moved"
+    order = "ORDER BY source, target, type"
+    for id_, number, *rest in db.execute(f"SELECT {columns} FROM moved_links {among} {order}", (user, named)):
+        links.setdefault((id_, number), []).append(MovedLink(*rest))
+    return [
+        Promoted(
+            *row[:6],
+            undone=row[6] is not None,
+            members=tuple(members.get(row[:2], ())),
+            links=tuple(links.get(row[:2], ())),
+        )
+        for row in found
+    ]
+
+
+def put_promotion(db: Connection, user: int, p: Promoted) -> None:
+    """Keep a promotion, behind its consolidation."""
+    own = (user, p.consolidation, p.number)
+    db.execute("INSERT INTO promotions VALUES(?, ?, ?, ?, ?, ?, ?)", (*own, p.doc, p.status, p.importance, p.revised))
+    for member in p.members:
+        db.execute("INSERT INTO members VALUES(?, ?, ?, ?, ?, ?, ?, ?)", (*own, *astuple(member)))
+    put_links(db, user, p)
+
+
+def put_links(db: Connection, user: int, p: Promoted) -> None:
+    """Keep the links that a promotion moved, in the place of those it held."""
+    own = (user, p.consolidation, p.number)
+    db.execute("DELETE FROM moved_links WHERE user_id = ? AND consolidation = ? AND number = ?", own)
+    for link in p.links:
+        db.execute("INSERT INTO moved_links VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*own, *astuple(link)))
+
 
 Decided = tuple[int, int, str, int | None]
 """Source, target and type of a link that was decided on, and when its target was no longer true before."""
@@ -76,7 +205,7 @@ def _contradicted(t: Transaction, link: Link) -> Decided | None:
         ((source = ?1 AND target = ?2) OR (source = ?2 AND target = ?1))"""
     if t.db.execute(sql, ends).fetchall():
         return None
-    stored = relating.put_link(t, PutLink(link=link)).outcome == "stored"
+    stored = changes.put_link(t, PutLink(link=link)).outcome == "stored"
     return (*ends, link.type, None) if stored else None
 
 
@@ -90,7 +219,7 @@ def _ended(t: Transaction, link: Link) -> Decided | None:
     ).fetchone()
     (invalid,) = t.db.execute("SELECT invalid_at FROM memories WHERE doc = ?", (target,)).fetchone()
     end = Supersede(id=link.target, by=link.source, at=from_micros(since), reason=link.reason)
-    stored = relating.supersede(t, end).outcome == "stored"
+    stored = changes.supersede(t, end).outcome == "stored"
     return (source, target, link.type, invalid) if stored else None
 
 
@@ -134,7 +263,7 @@ def _promoted(t: Transaction, promotion: Promotion, consolidation: str, number: 
     doc, status, importance, version = _live(t, promotion.id, began)
     absorbed = [(id_, *_live(t, id_, began)) for id_ in promotion.absorbed]
     if promotion.revised is not None:
-        if writing.revise(t, promotion.revised).outcome != "stored":
+        if changes.revise(t, promotion.revised).outcome != "stored":
             raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
         version = promotion.revised.record.version
     for id_, member, tier, _, its_version in absorbed:

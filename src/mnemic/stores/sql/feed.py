@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
-from mnemic.stores.sql import reading
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.rows import shown
 from mnemic.vectors import unpacked
@@ -26,7 +26,7 @@ D = TypeVar("D", bound=Database)
 
 
 def _model(db: Connection) -> Model | None:
-    header = reading.header(db)
+    header = queries.header(db)
     return Model(str(header["model"]), int(header["dimension"])) if "model" in header else None
 
 
@@ -41,7 +41,7 @@ class SqlFeed(Generic[D]):
         def work(db: Connection) -> str:
             sql = "INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING"
             db.execute(sql, (secrets.token_hex(8),))
-            return str(reading.header(db)["record"])
+            return str(queries.header(db)["record"])
 
         return self._db.apply(work)
 
@@ -147,7 +147,7 @@ def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[En
     """The records of one user that have a vector; ``places`` holds user, status and tier before archiving by doc."""
     held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc {_AMONG}"
     vectors = dict(db.execute(held, (user, db.dialect.many(list(places)))).fetchall())
-    stored = reading.fetch(db, user, list(vectors))
+    stored = queries.fetch(db, user, list(vectors))
     return [
         Entry(
             doc=doc,

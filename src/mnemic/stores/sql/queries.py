@@ -1,4 +1,4 @@
-"""Questions to the record. Every one names the user: that is the wall."""
+"""Questions to the record. Every one names the user, so that no tenant sees another's."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from mnemic.errors import StoreCorrupt
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
+from mnemic.stores.sql.rows import counted
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
-from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stored
+from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stats, Stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,6 +34,7 @@ __all__ = [
     "matching",
     "memories_with_key",
     "postings",
+    "stats",
     "user_number",
 ]
 
@@ -58,7 +60,7 @@ def user_number(db: Connection, name: str) -> int | None:
 
 def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> CatalogRows | None:
     """The searchable side of a user's records: those with a number above ``after``, and the ones named."""
-    from mnemic.stores.sql.packing import packed
+    from mnemic.stores.sql.columns import packed
 
     return packed(_after_or_among(db, _CATALOG, user, after, docs))
 
@@ -122,7 +124,7 @@ def last_event(db: Connection, user: int) -> int:
 
 def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = (), most: int = 0) -> CatalogVectors | None:
     """Stored vectors, selected as in ``catalog``; ``most`` is how many there are likely to be at most."""
-    from mnemic.stores.sql.packing import stacked
+    from mnemic.stores.sql.columns import stacked
 
     select = "SELECT doc, vector FROM vectors WHERE user_id = ?"
     return stacked(_after_or_among(db, select, user, after, docs), most)
@@ -360,3 +362,36 @@ def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
         )
         for sequence, at, operation, id_, version, detail, doc in found
     ]  # fmt: skip
+
+
+def stats(db: Connection, user: str, location: str, schema_version: int) -> Stats:
+    """Counts of one user; size, model and schema are the whole record's."""
+    number = user_number(db, user)
+
+    def count(sql: str) -> dict[Any, int]:
+        return dict(db.execute(sql, (number,)).fetchall())
+
+    messages = count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1")
+    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")
+    projects = count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")
+    held = header(db)
+    return Stats(
+        messages=messages.get("short_term", 0),
+        episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
+        memories=counted(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
+        links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
+        sessions=sessions[1],
+        projects=projects[1],
+        pending={
+            **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
+                AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
+            **count(
+                f"SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE} HAVING count(*) > 0"
+            ),
+        },
+        embedding_model=held.get("model"),
+        dimension=held.get("dimension"),
+        schema_version=schema_version,
+        bytes_on_disk=db.dialect.size(db),
+        location=location,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.stores.sql import reading, transaction
+from mnemic.stores.sql import queries, transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
@@ -33,7 +33,7 @@ class Embedding:
         texts: list[Waiting] = []
         for user in sorted({user for user, _ in found}):
             docs = [doc for owner, doc in found if owner == user]
-            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(reading.fetch(db, user, docs).items())]
+            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(queries.fetch(db, user, docs).items())]
         return texts
 
     def pending(self, limit: int) -> list[Waiting]:
@@ -72,7 +72,7 @@ class Embedding:
     def model(self) -> str | None:
         """Whose vectors the record holds; None while it has none."""
         with self._db.read() as db:
-            return reading.header(db).get("model")
+            return queries.header(db).get("model")
 
     def size(self, user: int) -> int:
         """How many records a user has."""
@@ -88,7 +88,7 @@ class Embedding:
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns how many records still need a vector."""
         with self._db.write() as db:
-            if reading.header(db).get("reembedding") != model:
+            if queries.header(db).get("reembedding") != model:
                 db.dialect.vectors.start(db)
                 transaction.set_header(db, reembedding=model)
             return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
@@ -120,7 +120,7 @@ class Embedding:
         transaction.put_vector(db, user, doc, vector, table="vectors_next")
 
     def _own(self, db: Connection, model: str) -> None:
-        if reading.header(db).get("reembedding") != model:
+        if queries.header(db).get("reembedding") != model:
             raise StoreError(
                 "Another reembed of this record has begun or ended meanwhile. Call reembed() again when it is done."
             )
