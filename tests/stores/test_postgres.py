@@ -544,14 +544,14 @@ class TestErasing:
         declared = self._declared(admin, schema)
         admin.execute("ANALYZE")  # as autovacuum does
         assert "zanzibar" in str(before := self._sampled(admin, schema))
-        assert {"said_at", "vector", "coalesce", "facet", "hash"} <= {column for _, column, *_ in before}
+        assert {"said_at", "vector", "coalesce", "facets", "hash"} <= {column for _, column, *_ in before}
         store.erasure.erase("zanzibar", EraseUser())
         assert store.erasure.purge(patience=5.0).pending == ""
         for _ in range(2):
             found = self._sampled(admin, schema)
             assert "zanzibar" not in str(found)
             assert "0.6" not in str([row for row in found if row[1] == "vector"])
-            assert not {"content", "id", "name", "term", "vector", "coalesce", "facet", "hash"} & {
+            assert not {"content", "id", "name", "term", "vector", "coalesce", "facets", "hash"} & {
                 row[1] for row in found
             }
             tables = {table for table, *_ in found}

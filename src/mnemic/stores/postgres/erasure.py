@@ -15,7 +15,7 @@ __all__ = ["Erasure"]
 
 REWRITTEN = 256 * 1024 * 1024
 """Bytes up to which the tables are rewritten, which locks each of them meanwhile."""
-TABLES = (*(table.name for table in schema.TABLES), "postings", "facets", "header")
+TABLES = (*(table.name for table in schema.TABLES), "postings", "header")
 
 
 class Erasure(ErasedRows[Database]):

@@ -13,7 +13,7 @@ from mnemic.stores.sql.texts import Searchable, pages
 from mnemic.text.terms import analysed
 from mnemic.vectors import NEAR
 
-__all__ = ["astray", "mend", "misfiled", "missing_index", "unfound", "unusable"]
+__all__ = ["mend", "misfiled", "missing_index", "unfound", "unusable"]
 
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
@@ -35,18 +35,11 @@ def unfound(db: Connection) -> Generator[Searchable]:
 def misfiled(db: Connection) -> Generator[Searchable]:
     """Records of which filters look up something else than their tags and metadata."""
     for page in pages(db):
-        named, held = db.dialect.many([one.doc for one in page]), dict[int, set[tuple[int, bytes]]]()
-        for doc, user, facet in db.execute(f"SELECT doc, user_id, facet FROM facets WHERE doc {_AMONG}", (named,)):
-            held.setdefault(doc, set()).add((user, bytes(facet)))
+        named = db.dialect.many([one.doc for one in page])
+        held = dict(db.execute(f"SELECT doc, facets FROM records WHERE doc {_AMONG}", (named,)).fetchall())
         for one in page:
-            if held.get(one.doc, set()) != {(one.user, facet) for facet in facets_of(one.values)}:
+            if sorted(map(bytes, held.get(one.doc) or ())) != facets_of(one.values):
                 yield one
-
-
-def astray(db: Connection, table: str) -> list[int]:
-    """Docs in a derived table that no record has."""
-    found = db.execute(f"SELECT DISTINCT doc FROM {table} WHERE doc NOT IN (SELECT doc FROM records)")
-    return [doc for (doc,) in found]
 
 
 def unusable(db: Connection) -> Sequence[int]:
@@ -106,7 +99,8 @@ def _vectors(db: Connection) -> list[str]:
 
 def _texts(db: Connection) -> list[str]:
     """Full text, record by record: what is right is left alone."""
-    gone = _removed(db, "postings")
+    sql = "DELETE FROM postings WHERE doc NOT IN (SELECT doc FROM records) RETURNING doc"
+    gone = len({doc for (doc,) in db.execute(sql).fetchall()})
     wrong = list(unfound(db))
     for one in wrong:
         db.execute("DELETE FROM postings WHERE doc = ?", (one.doc,))
@@ -116,16 +110,7 @@ def _texts(db: Connection) -> list[str]:
 
 
 def _filters(db: Connection) -> list[str]:
-    gone = _removed(db, "facets")
     wrong = list(misfiled(db))
     for one in wrong:
-        db.execute("DELETE FROM facets WHERE doc = ?", (one.doc,))
-        db.dialect.filters.filed(db, one.user, one.values)
-    told = [f"what filters look up of {len(wrong)} records made anew"] if wrong else []
-    return told + ([f"filter entries of {gone} records that are gone removed"] if gone else [])
-
-
-def _removed(db: Connection, table: str) -> int:
-    if docs := astray(db, table):
-        db.execute(f"DELETE FROM {table} WHERE doc {_AMONG}", (db.dialect.many(docs),))
-    return len(docs)
+        db.execute("UPDATE records SET facets = ? WHERE doc = ?", (facets_of(one.values) or None, one.doc))
+    return [f"what filters look up of {len(wrong)} records made again"] if wrong else []

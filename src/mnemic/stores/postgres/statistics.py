@@ -14,7 +14,7 @@ from mnemic.stores.postgres.setup import quoted
 
 __all__ = ["forget_samples"]
 
-TELLING = ["text", "bytea", "halfvec"]
+TELLING = ["text", "bytea", "_bytea", "halfvec"]
 """Types of columns that tell something of a person: texts, hashes of them, vectors."""
 CLOSED = ["kind", "status", "type"]
 """Columns with a few words of ours, which plans are made by."""

@@ -40,7 +40,7 @@ _REAL = {"salience": 2, "importance": 3, "arousal": 8, "trust": 10}
 
 def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
     """All live memories of a user, or those among some docs."""
-    has_key, values = db.dialect.filters.keyed("m", "preference")
+    has_key, values = db.dialect.filters.keyed(user, "m", "preference")
     sql = _CANDIDATES.format(has_key)
     bound = [*values, user]
     if docs is not None:

@@ -189,11 +189,11 @@ def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> 
     return dict(found.fetchall())
 
 
-def _marks(dialect: Dialect, table: str, filters: Filters) -> tuple[list[str], list[object]]:
+def _marks(dialect: Dialect, user: int, table: str, filters: Filters) -> tuple[list[str], list[object]]:
     """Tags and metadata as conditions on the rows of a table; keys and values are always bound, never spliced."""
-    found = [dialect.filters.noted(table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
+    found = [dialect.filters.noted(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
     if filters.tags is not None:
-        found.insert(0, dialect.filters.tagged(table, filters.tags))
+        found.insert(0, dialect.filters.tagged(user, table, filters.tags))
     if filters.min_trust is not None:
         found.append(("trust >= ?", [filters.min_trust]))
     return [clause for clause, _ in found], [value for _, bound in found for value in bound]
@@ -201,7 +201,7 @@ def _marks(dialect: Dialect, table: str, filters: Filters) -> tuple[list[str], l
 
 def matching(db: Connection, user: int, filters: Filters) -> list[int]:
     """The docs of a user whose tags and metadata match; the other filters are columns of the catalog."""
-    clauses, values = _marks(db.dialect, "records", filters)
+    clauses, values = _marks(db.dialect, user, "records", filters)
     sql = f"SELECT doc FROM records WHERE {' AND '.join(['user_id = ?', *clauses])} ORDER BY doc"
     return [doc for (doc,) in db.execute(sql, (user, *values))]
 
@@ -227,10 +227,10 @@ def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]
     return clauses, values
 
 
-def _where(dialect: Dialect, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
+def _where(dialect: Dialect, user: int, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
     memories = table == "memories"
     clauses, values = _reach(filters, memories=memories)
-    more, bound = _marks(dialect, table, filters)
+    more, bound = _marks(dialect, user, table, filters)
     clauses += more
     values += bound
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
@@ -282,7 +282,7 @@ def list_memories(
     db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories in order: ``newest``, ``oldest`` or ``importance``."""
-    where, values = _where(db.dialect, "memories", filters, "created_at")
+    where, values = _where(db.dialect, user, "memories", filters, "created_at")
     clock, moments = _clock(filters)
     where, values = f"{where} AND {clock}", [*values, *moments]
     by = {
@@ -297,16 +297,16 @@ def list_memories(
 
 def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
     """Live memories whose metadata has a key."""
-    where, values = _where(db.dialect, "memories", filters, "created_at")
+    where, values = _where(db.dialect, user, "memories", filters, "created_at")
     clock, moments = _clock(filters)
-    has_key, keys = db.dialect.filters.keyed("memories", key)
+    has_key, keys = db.dialect.filters.keyed(user, "memories", key)
     rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
     return _values(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
 
 
 def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
     """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, "episodes", filters, "said_at")
+    where, values = _where(db.dialect, user, "episodes", filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
     found = rows.select(db, EPISODES, rest, (user, *values, ALL if limit is None else limit))
@@ -323,7 +323,7 @@ def latest_episodes(
 
 def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
     """Messages in the order they were said; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, "messages", filters, "said_at")
+    where, values = _where(db.dialect, user, "messages", filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
     most = ALL if limit is None else limit

@@ -110,21 +110,19 @@ class Transaction:
 
     def insert(self, row: dict[str, Any]) -> bool:
         """Insert a record unless its id is taken; whether it was inserted."""
+        row = row | self.db.dialect.filters.columns(row)
         marks = ", ".join("?" * len(row))
         sql = f"INSERT INTO records({', '.join(row)}) VALUES({marks}) ON CONFLICT(user_id, id) DO NOTHING RETURNING 1"
-        stored = bool(self.db.execute(sql, tuple(row.values())).fetchall())
-        if stored:
-            self.db.dialect.filters.filed(self.db, self.user, row)
-        return stored
+        return bool(self.db.execute(sql, tuple(row.values())).fetchall())
 
     def rewrite(self, row: dict[str, Any], version: int) -> None:
         """Replace a record by its next version and keep the one before."""
         doc = row["doc"]
         (old,) = select(self.db, RECORDS, "WHERE doc = ?", (doc,))
         self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", (self.user, doc, version, self.at, kept(old)))
+        row = row | self.db.dialect.filters.columns(row)
         assignments = ", ".join(f"{name} = ?" for name in row)
         self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*row.values(), doc))
-        self.db.dialect.filters.filed(self.db, self.user, row)
 
     def is_told_by(self, id: str, twin: str) -> None:
         """A memory of this transaction that was not stored, because another says the same: later changes mean that one."""

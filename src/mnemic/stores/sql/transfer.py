@@ -353,19 +353,14 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
         if table == "vectors":
             _write_vectors(db, found, model)
             continue
-        skip = int(table == "events")  # whose numbers are given anew
-        names = page.columns(table)[skip:]
-        sql = f"INSERT INTO {table}({', '.join(names)}) VALUES({', '.join('?' * len(names))})"
-        for row in found:
-            db.execute(sql, row[skip:])
+        skip = int(table == "events")  # whose numbers are given by the database
+        for values in found:
+            row = dict(zip(page.columns(table)[skip:], values[skip:], strict=True))
             if table == "records":
-                _index(db, user, dict(zip(names, row, strict=True)))
-
-
-def _index(db: Connection, user: int, values: dict[str, Any]) -> None:
-    text = searchable(rows.record_from(values))
-    db.dialect.index(db, user, values["doc"], analysed(text)[0])
-    db.dialect.filters.filed(db, user, values)
+                db.dialect.index(db, user, row["doc"], analysed(searchable(rows.record_from(row)))[0])
+                row |= db.dialect.filters.columns(row)
+            marks = ", ".join("?" * len(row))
+            db.execute(f"INSERT INTO {table}({', '.join(row)}) VALUES({marks})", tuple(row.values()))
 
 
 def _write_vectors(db: Connection, found: Sequence[Row], model: Model | None) -> None:

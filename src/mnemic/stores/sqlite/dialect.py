@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import apsw
@@ -46,15 +46,16 @@ class SqliteVectors:
 class SqliteFilters:
     """See ``FilterDialect``."""
 
-    def filed(self, db: Connection, user: int, values: dict[str, Any]) -> None:
-        """Filters read the JSON of the row itself."""
+    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002
+        """None: filters read the JSON of the row itself."""
+        return {}
 
-    def tagged(self, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    def tagged(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
         """Keys and values are always bound, never spliced."""
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
         return sql, [json.dumps(list(tags))]
 
-    def noted(self, table: str, key: str, value: object) -> tuple[str, list[object]]:
+    def noted(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """Equal values of one type; 1 and 1.0 are equal."""
         sql = (
             f"EXISTS (SELECT 1 FROM json_each({table}.metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
@@ -62,7 +63,7 @@ class SqliteFilters:
         )
         return sql, [to_json([value]), key]
 
-    def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
+    def keyed(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
         """Whatever its value; few records have any metadata, and an index knows which."""
         return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
 
