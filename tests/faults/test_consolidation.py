@@ -184,7 +184,7 @@ def test_what_a_crash_left_on_the_workbench_is_seen_and_taken_up(tmp_path, undis
     with opened(folder) as memory:
         fill(memory)
         with memory._engine.store._db.write() as db:
-            db.execute("UPDATE memories SET status = 'consolidating'")
+            db.execute("UPDATE records SET status = 'consolidating'")
     with opened(folder) as memory:
         assert len(memory.search("box", kinds=["memory"])) > 1
         assert memory.should_consolidate().should_consolidate

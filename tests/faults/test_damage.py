@@ -197,8 +197,8 @@ CALLS = {
 @pytest.mark.parametrize(
     ("table", "column", "value"),
     [
-        ("vectors", "vector", "5"), ("vectors", "vector", "'abc'"), ("messages", "content", "x'ff'"),
-        ("messages", "sent_at", "'x'"), ("messages", "role", "x'00ff'"), ("messages", "length", "'x'"),
+        ("vectors", "vector", "5"), ("vectors", "vector", "'abc'"), ("records", "content", "x'ff'"),
+        ("records", "said_at", "'x'"), ("records", "role", "x'00ff'"), ("records", "length", "'x'"),
     ],
 )  # fmt: skip
 def test_values_of_another_type_are_told(tmp_path, table, column, value):

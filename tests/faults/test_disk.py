@@ -215,7 +215,7 @@ def test_a_record_in_ram_can_be_kept(tmp_path):
 def test_a_damaged_record_makes_no_backup(tmp_path, folder):
     with opened(folder) as memory:
         with memory._engine.store._db.whole() as db:
-            db.execute("UPDATE messages SET content = 'another' WHERE id = 'm1'")
+            db.execute("UPDATE records SET content = 'another' WHERE id = 'm1'")
         with pytest.raises(StoreCorrupt, match="does not verify"):
             memory.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()

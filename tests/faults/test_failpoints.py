@@ -12,7 +12,7 @@ from tests.battery import note
 from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.flows.migrating import migrate
 from mnemic.stores import SqliteStore
-from mnemic.stores.sql import moving
+from mnemic.stores.sql import transfer
 from mnemic.stores.sqlite.database import Database
 from mnemic.testing.language_models import ScriptedModel
 
@@ -391,7 +391,7 @@ def source(tmp_path_factory):
 
 def test_every_step_of_a_move_fails_once(tmp_path, source, monkeypatch):
     """Who is at the other place is there as a whole, and the same call moves the rest."""
-    monkeypatch.setattr(moving, "PAGE", 4)
+    monkeypatch.setattr(transfer, "PAGE", 4)
     with statements() as steps:
         whole = migrate(source, tmp_path / "whole")
     trials = tried(steps.count) if LONG else tried(steps.count)[:: steps.count // FEW]
@@ -400,7 +400,7 @@ def test_every_step_of_a_move_fails_once(tmp_path, source, monkeypatch):
         target = tmp_path / f"{step}-{mode}"
         landed += trial(lambda at=target: migrate(source, at), step, mode)
         with closing(SqliteStore(target)) as store:
-            moved = store.moving.users()
+            moved = store.transfer.users()
             there[len(moved)] += 1
         again = migrate(source, target)
         assert again.ok, again.findings

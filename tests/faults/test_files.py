@@ -21,7 +21,7 @@ from mnemic import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from mnemic.stores.sqlite.place import ReadOnlyFile
+from mnemic.stores.sqlite.file import ReadOnlyFile
 
 
 def filled(folder, count=200):

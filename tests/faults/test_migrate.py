@@ -1,4 +1,4 @@
-"""Moving a record: killed on the way it goes on, and everything arrives as it was."""
+"""Transfer a record: killed on the way it goes on, and everything arrives as it was."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from mnemic.cli import main
 from mnemic.errors import ConfigurationError
 from mnemic.flows.migrating import migrate
 from mnemic.stores import SqliteStore, schema
-from mnemic.stores.sql import moving, pages
+from mnemic.stores.sql import transfer
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.5, importance_threshold=0.05)
@@ -107,7 +107,7 @@ def killed(source, target, at):
     if child == 0:
         code = 1
         try:
-            writes, real = [0], moving.Moving.put
+            writes, real = [0], transfer.Transfer.put
 
             def put(self, *arguments):
                 writes[0] += 1
@@ -115,7 +115,7 @@ def killed(source, target, at):
                     os.kill(os.getpid(), signal.SIGKILL)
                 real(self, *arguments)
 
-            moving.Moving.put = put
+            transfer.Transfer.put = put
             migrate(source, target)
             code = 0
         finally:
@@ -125,7 +125,7 @@ def killed(source, target, at):
 
 @pytest.fixture
 def small_pages(monkeypatch):
-    monkeypatch.setattr(moving, "PAGE", 10)
+    monkeypatch.setattr(transfer, "PAGE", 10)
 
 
 class TestKilled:
@@ -140,7 +140,7 @@ class TestKilled:
                 assert killed(source, target, at) == -signal.SIGKILL
                 with closing(SqliteStore(target)) as store, store._db.read() as db:
                     done.append(db.execute("SELECT count(*) FROM messages").fetchone()[0])
-                    assert "bob" not in store.moving.users() or "ana" in store.moving.users()
+                    assert "bob" not in store.transfer.users() or "ana" in store.transfer.users()
             assert done == sorted(done)
             assert done[-1] > 0
             moves = migrate(source, target)
@@ -158,7 +158,7 @@ class TestKilled:
             raise Stop
 
         with monkeypatch.context() as patch:
-            patch.setattr(moving.Moving, "finish", finish)
+            patch.setattr(transfer.Transfer, "finish", finish)
             with pytest.raises(Stop):
                 migrate(source, tmp_path / "target")
         with opened(tmp_path / "target") as memory:
@@ -231,7 +231,10 @@ class TestSame:
         with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db:
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             derived = {name for name in tables if name.startswith(("fulltext", "postings", "sqlite_"))}
-            taken = {table.name for table in (*schema.RECORDS, *pages.BESIDE, schema.EVENTS, schema.CONSOLIDATIONS)}
+            taken = {
+                table.name
+                for table in (schema.RECORDS, *transfer.BESIDE, schema.EVENTS, schema.CONSOLIDATIONS, *schema.OUTCOMES)
+            }
             assert tables - derived - {"header", "users", "vectors_next"} == taken
 
 
@@ -248,7 +251,7 @@ class TestRefused:
         with pytest.raises(Conflict, match="other memories of the user 'bob'"):
             migrate(source, tmp_path / "t")
         with closing(SqliteStore(tmp_path / "t")) as store:
-            assert store.moving.users() == ["bob"]
+            assert store.transfer.users() == ["bob"]
 
     def test_a_second_time_nothing_is_written(self, source, tmp_path):
         migrate(source, tmp_path / "t")
@@ -264,7 +267,7 @@ class TestRefused:
     @pytest.mark.usefixtures("small_pages")
     def test_a_source_in_use_is_noticed_and_the_next_time_it_works(self, tmp_path, monkeypatch):
         lived(tmp_path / "a", "ana", facts=6)
-        real, writes = moving.Moving.put, []
+        real, writes = transfer.Transfer.put, []
 
         def put(self, *arguments):
             if not writes:
@@ -274,11 +277,11 @@ class TestRefused:
             real(self, *arguments)
 
         with monkeypatch.context() as patch:
-            patch.setattr(moving.Moving, "put", put)
+            patch.setattr(transfer.Transfer, "put", put)
             with pytest.raises(Conflict, match="was used at the source"):
                 migrate(tmp_path / "a", tmp_path / "b")
         with closing(SqliteStore(tmp_path / "b")) as store:
-            assert store.moving.users() == []
+            assert store.transfer.users() == []
             assert store.verify().ok
         assert migrate(tmp_path / "a", tmp_path / "b").ok
         assert_same(tmp_path / "b", tmp_path / "a")
@@ -287,7 +290,7 @@ class TestRefused:
     def test_a_source_that_changed_since_the_interruption_begins_anew(self, tmp_path, monkeypatch):
         lived(tmp_path / "a", "ana", facts=6)
         with monkeypatch.context() as patch:
-            patch.setattr(moving.Moving, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+            patch.setattr(transfer.Transfer, "finish", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
             with pytest.raises(KeyboardInterrupt):
                 migrate(tmp_path / "a", tmp_path / "b")
         with opened(tmp_path / "a") as memory:

@@ -16,7 +16,7 @@ from mnemic import EmbeddingMismatch
 from mnemic.flows import exporting, recalling, writing
 from mnemic.flows.engine import Engine
 from mnemic.indexes.catalog import Catalog, Columns
-from mnemic.stores.sql import consolidating, transaction
+from mnemic.stores.sql import consolidation, transaction
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.stores.sqlite import database
 from mnemic.stores.sqlite.dialect import SqliteDialect
@@ -63,7 +63,7 @@ def nothing(_):
 
 
 def without_links(right):
-    return lambda t, promotion, cycle: right(t, {**promotion, "links": []}, cycle)
+    return lambda t, promotion: right(t, replace(promotion, links=()))
 
 
 def without_exclude(right):
@@ -94,9 +94,9 @@ BUGS = {
     "the vector of a new record is dropped": (Walk, replaced(transaction, "put_vector", nothing)),
     "what waits for its vector is not noted": (Walk, replaced(Transaction, "leave", nothing)),
     "an erased record stays in the full text": (Walk, replaced(SqliteDialect, "unindex", nothing)),
-    "erasing leaves the earlier versions": (
+    "erasing leaves the records": (
         Walk,
-        rewritten("DELETE FROM versions WHERE doc IN", "DELETE FROM versions WHERE 0 AND doc IN"),
+        rewritten("DELETE FROM records WHERE doc IN", "DELETE FROM records WHERE 0 AND doc IN"),
     ),
     "what a memory was made from is not noted": (Walk, replaced(Transaction, "add_lineage", nothing)),
     "an update keeps the version": (
@@ -137,10 +137,10 @@ BUGS = {
         rewritten("SET expired_at = ?, invalid_at", "SET expired_at = NULLIF(1, ? > 0), invalid_at"),
     ),
     "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
-    "undoing a consolidation forgets the links": (Walk, replaced(consolidating, "demote", without_links)),
+    "undoing a consolidation forgets the links": (Walk, replaced(consolidation, "demote", without_links)),
     "what is made of a doubtful source is trusted": (Walk, replaced(writing, "least", lambda _: lambda trusts: 1.0)),
     # A question that is answered wrongly
-    "> for >= in the time of a message": (Walk, rewritten("sent_at >= ?", "sent_at > ?")),
+    "> for >= in the time of a message": (Walk, rewritten("said_at >= ?", "said_at > ?")),
     "a search gives one hit more": (Walk, replaced(recalling, "_searched", one_more)),
     "a search shows what was to be left out": (Walk, replaced(recalling, "_allowed", without_exclude)),
     "an export leaves out the links": (Walk, replaced(exporting, "_edges", lambda _: lambda *given: ([], 0))),

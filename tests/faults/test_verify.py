@@ -58,10 +58,8 @@ COPY = "doc, user, id, session, project, content, hash, length, metadata, source
 
 # What is done to the record, what verify says of it, and whether it can be mended.
 PLANTED = {
-    "an id twice": ("UPDATE memories SET id = 'm0' WHERE id = 'port'", "share an id", False),
-    "a number twice": (f"UPDATE messages SET doc = {PORT} WHERE id = 'm1'", "share a number", False),
     "no event": (f"DELETE FROM events WHERE doc = {PORT}", "no event", False),
-    "a row is gone": ("DELETE FROM memories WHERE id = 'port'", "event of a record that is gone", False),
+    "a row is gone": ("DELETE FROM records WHERE id = 'port'", "event of a record that is gone", False),
     "an event of another user": (
         f"UPDATE events SET user_id = {BOB} WHERE doc = {PORT}",
         "event filed under another user",
@@ -72,8 +70,8 @@ PLANTED = {
         "was erased is there",
         False,
     ),
-    "archived without a word": ("UPDATE memories SET status = 'archived' WHERE id = 'port'", "nobody forgot", False),
-    "live and forgotten": ("UPDATE memories SET status = 'short_term' WHERE id = 'gone'", "is live", False),
+    "archived without a word": ("UPDATE records SET status = 'archived' WHERE id = 'port'", "nobody forgot", False),
+    "live and forgotten": ("UPDATE records SET status = 'short_term' WHERE id = 'gone'", "is live", False),
     "no representative": (
         f"DELETE FROM lineage WHERE parent = {DOC.format('memories', 'twin')}",
         "representative is gone",
@@ -81,24 +79,24 @@ PLANTED = {
     ),
     "a version is missing": (f"DELETE FROM versions WHERE doc = {ROOM}", "versions with a gap", False),
     "a version too many": (
-        f"INSERT INTO versions SELECT {PORT}, 7, 0, row FROM versions LIMIT 1",
+        f"INSERT INTO versions SELECT user_id, {PORT}, 7, 0, row FROM versions LIMIT 1",
         "versions with a gap",
         False,
     ),
     "a version of nothing": (
-        f"INSERT INTO versions SELECT {SPARE}, 1, 0, row FROM versions LIMIT 1",
-        "version of a record",
+        f"INSERT INTO versions SELECT user_id, {SPARE}, 1, 0, row FROM versions LIMIT 1",
+        "versions refers to rows that are not there",
         False,
     ),
     "no vector": (f"DELETE FROM vectors WHERE doc = {PORT}", "neither a vector", True),
     "a vector of nothing": (
         f"INSERT INTO vectors SELECT user_id, {SPARE}, vector FROM vectors LIMIT 1",
-        "vector without a record",
+        "vectors refers to rows that are not there",
         True,
     ),
     "a vector of another user": (
         f"UPDATE vectors SET user_id = {BOB} WHERE doc = {PORT}",
-        "vector filed under another",
+        "vectors refers to rows that are not there",
         True,
     ),
     "a short vector": (f"UPDATE vectors SET vector = x'0000' WHERE doc = {PORT}", "another length", True),
@@ -122,26 +120,34 @@ PLANTED = {
     "no next number": ("DELETE FROM header WHERE key = 'next_doc'", "the header has no next_doc", True),
     "no fence": ("DELETE FROM header WHERE key = 'fence'", "the header has no fence", False),
     "traits out of all bounds": (
-        "UPDATE messages SET traits = 1 << 40 WHERE id = 'm0'",
-        "traits that no text has",
+        "UPDATE records SET traits = 1 << 40 WHERE id = 'm0'",
+        "CHECK constraint failed",
         False,
     ),
     "work on nothing": (
         f"INSERT INTO pending(task, doc, user_id, since) VALUES('embed', {SPARE}, 1, 0)",
-        "work pending",
+        "pending refers to rows that are not there",
         True,
     ),
-    "uses of nothing": (f"INSERT INTO access VALUES({SPARE}, 1, 1)", "uses of a record", True),
-    "a judgement on nothing": (f"INSERT INTO judged VALUES({SPARE}, 1)", "uses of a record", True),
-    "lineage to nothing": (f"INSERT INTO lineage VALUES({PORT}, {SPARE})", "lineage from or to", False),
-    "a circle": (f"INSERT INTO lineage VALUES({PORT}, {ROOM}), ({ROOM}, {PORT})", "circle", False),
-    "lineage between users": (f"INSERT INTO lineage VALUES({PORT}, {HIS})", "lineage between two users", False),
-    "trust that rose": ("UPDATE messages SET trust = 0.1 WHERE id = 'm0'", "more trusted", False),
-    "trust of a representative": ("UPDATE memories SET trust = 0.1 WHERE id = 'twin'", "more trusted", False),
-    "an episode of another project": ("UPDATE episodes SET project = 'p'", "episode of another project", False),
-    "an episode of another session": ("UPDATE episodes SET session = 'other'", "another conversation", False),
-    "a representative elsewhere": ("UPDATE memories SET project = 'p' WHERE id = 'best'", "another level", False),
-    "an episode is gone": (f"UPDATE messages SET episode = {SPARE} WHERE id = 'm0'", "episode that is gone", True),
+    "uses of nothing": (f"INSERT INTO access VALUES(1, {SPARE}, 1, 1)", "access refers to rows", True),
+    "a judgement on nothing": (f"INSERT INTO judged VALUES(1, {SPARE}, 1)", "judged refers to rows", True),
+    "lineage to nothing": (f"INSERT INTO lineage VALUES(1, {PORT}, {SPARE})", "lineage refers to rows", False),
+    "a circle": (f"INSERT INTO lineage VALUES(1, {PORT}, {ROOM}), (1, {ROOM}, {PORT})", "circle", False),
+    "lineage between users": (f"INSERT INTO lineage VALUES(1, {PORT}, {HIS})", "lineage refers to rows", False),
+    "trust that rose": ("UPDATE records SET trust = 0.1 WHERE id = 'm0'", "more trusted", False),
+    "trust of a representative": ("UPDATE records SET trust = 0.1 WHERE id = 'twin'", "more trusted", False),
+    "an episode of another project": (
+        "UPDATE records SET project = 'p' WHERE kind = 'episode'",
+        "episode of another project",
+        False,
+    ),
+    "an episode of another session": (
+        "UPDATE records SET session = 'other' WHERE kind = 'episode'",
+        "another conversation",
+        False,
+    ),
+    "a representative elsewhere": ("UPDATE records SET project = 'p' WHERE id = 'best'", "another level", False),
+    "an episode is gone": (f"UPDATE records SET episode = {SPARE} WHERE id = 'm0'", "records refers to rows", True),
     "a message it does not tell of": (
         f"DELETE FROM lineage WHERE parent = {M0} AND child IN (SELECT doc FROM episodes)",
         "does not tell of it",
@@ -153,13 +159,13 @@ PLANTED = {
         "still believed",
         False,
     ),
-    "a link to nothing": (f"UPDATE links SET target = {SPARE}", "or to nothing", False),
-    "a link of another user": (f"UPDATE links SET user_id = {BOB}", "between two users", False),
-    "a link to itself": ("UPDATE links SET target = source", "link to itself", False),
-    "a strong link": ("UPDATE links SET strength = 1.5", "outside its range", False),
-    "importance": ("UPDATE memories SET importance = 2 WHERE id = 'port'", "outside its range", False),
-    "a strong feeling": ("UPDATE messages SET arousal = -1.5 WHERE id = 'm0'", "feeling outside", False),
-    "on the workbench": ("UPDATE memories SET status = 'consolidating' WHERE id = 'port'", "being consolidated", True),
+    "a link to nothing": (f"UPDATE links SET target = {SPARE}", "links refers to rows", False),
+    "a link of another user": (f"UPDATE links SET user_id = {BOB}", "links refers to rows", False),
+    "a link to itself": ("UPDATE links SET target = source", "CHECK constraint failed", False),
+    "a strong link": ("UPDATE links SET strength = 1.5", "CHECK constraint failed", False),
+    "importance": ("UPDATE records SET importance = 2 WHERE id = 'port'", "CHECK constraint failed", False),
+    "a strong feeling": ("UPDATE records SET arousal = -1.5 WHERE id = 'm0'", "CHECK constraint failed", False),
+    "on the workbench": ("UPDATE records SET status = 'consolidating' WHERE id = 'port'", "being consolidated", True),
     "no full text": (f"DELETE FROM fulltext WHERE rowid = {PORT}", "no full text", True),
     "full text of nothing": (f"INSERT INTO fulltext(rowid, terms) VALUES({SPARE}, '1:x')", "full text without", True),
     "full text under another user": (
@@ -170,28 +176,25 @@ PLANTED = {
     "a damaged index": ("UPDATE fulltext_data SET block = zeroblob(length(block)) WHERE id > 10", "damaged", True),
     "a number not given yet": ("UPDATE header SET value = 3 WHERE key = 'next_doc'", "not given yet", False),
     "another text": (
-        "UPDATE memories SET content = 'The API runs on port 9090.' WHERE id = 'port'",
+        "UPDATE records SET content = 'The API runs on port 9090.' WHERE id = 'port'",
         "does not match its hash",
         False,
     ),
-    "another story": ("UPDATE episodes SET content = 'x'", "does not match its hash", False),
-    "no json": ("UPDATE memories SET tags = 'x' WHERE id = 'port'", "tags of a record", False),
-    "another json": ("UPDATE messages SET metadata = '[]' WHERE id = 'm0'", "metadata of a record", False),
+    "another story": ("UPDATE records SET content = 'x' WHERE kind = 'episode'", "does not match its hash", False),
+    "no json": ("UPDATE records SET tags = 'x' WHERE id = 'port'", "tags of a record", False),
+    "another json": ("UPDATE records SET metadata = '[]' WHERE id = 'm0'", "metadata of a record", False),
     "an unreadable event": ("UPDATE events SET detail = '{'", "detail of an event", False),
     "an unreadable version": ("UPDATE versions SET row = '['", "earlier version", False),
-    "an unreadable plan": ("UPDATE consolidations SET plan = ''", "plan of a consolidation", False),
-    "a plan of nothing": (
-        "UPDATE consolidations SET plan = replace(plan, '\"doc\":', '\"doc\":9')",
-        "speaks of memories that are gone",
-        False,
-    ),
+    "a promotion of nothing": (f"UPDATE promotions SET doc = {SPARE}", "promotions refers to rows", False),
 }
 
 
 def plant(memory, sql):
     with memory._engine.store._db.whole() as db:
         db.pragma("foreign_keys", 0)
+        db.pragma("ignore_check_constraints", 1)
         db.execute(sql)
+        db.pragma("ignore_check_constraints", 0)
         db.pragma("foreign_keys", 1)
 
 
@@ -232,7 +235,7 @@ def everything(memory):
 
 
 def test_a_consolidation_under_way_is_no_finding(memory):
-    plant(memory, "UPDATE memories SET status = 'consolidating' WHERE id = 'port'")
+    plant(memory, "UPDATE records SET status = 'consolidating' WHERE id = 'port'")
     with memory._engine.store.lifecycle.alone() as alone:
         assert alone
         assert memory.verify().ok
@@ -244,7 +247,7 @@ def test_a_new_record_is_whole():
     with Memory(":memory:", embedder="hashing") as memory:
         report = memory.verify()
         assert report.ok
-        assert report.checks["invariants"] >= len(PLANTED) - 20
+        assert report.checks["invariants"] > 20
         assert memory._engine.store.mend() == ()
 
 

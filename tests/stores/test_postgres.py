@@ -21,10 +21,10 @@ from mnemic.types import Archive, Erase, EraseUser, Filters
 psycopg = pytest.importorskip("psycopg")
 
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
-from mnemic.stores.postgres.adapting import escaped, unescaped  # noqa: E402
+from mnemic.stores.postgres.adapters import escaped, unescaped  # noqa: E402
 from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
+from mnemic.stores.postgres.connection import translated  # noqa: E402
 from mnemic.stores.postgres.migrations import LATEST  # noqa: E402
-from mnemic.stores.postgres.translation import translated  # noqa: E402
 
 pytestmark = pytest.mark.engine
 ALL = Filters()
@@ -544,18 +544,18 @@ class TestErasing:
         declared = self._declared(admin, schema)
         admin.execute("ANALYZE")  # as autovacuum does
         assert "zanzibar" in str(before := self._sampled(admin, schema))
-        assert {"sent_at", "vector", "coalesce", "facet", "hash"} <= {column for _, column, *_ in before}
+        assert {"said_at", "vector", "coalesce", "facets", "hash"} <= {column for _, column, *_ in before}
         store.erasure.erase("zanzibar", EraseUser())
         assert store.erasure.purge(patience=5.0).pending == ""
         for _ in range(2):
             found = self._sampled(admin, schema)
             assert "zanzibar" not in str(found)
             assert "0.6" not in str([row for row in found if row[1] == "vector"])
-            assert not {"content", "id", "name", "term", "vector", "coalesce", "facet", "hash"} & {
+            assert not {"content", "id", "name", "term", "vector", "coalesce", "facets", "hash"} & {
                 row[1] for row in found
             }
             tables = {table for table, *_ in found}
-            assert ("messages" in tables) == stays
+            assert ("records" in tables) == stays
             admin.execute("ANALYZE")
         assert self._declared(admin, schema) == declared
         store.apply("ana", [add_message("and on", id="on")])

@@ -15,7 +15,8 @@ from mnemic.testing.fakes import add_message
 pytest.importorskip("chromadb")
 psycopg = pytest.importorskip("psycopg")
 
-from mnemic.stores.postgres import PostgresStore, feeding  # noqa: E402
+from mnemic.stores.postgres import PostgresStore  # noqa: E402
+from mnemic.stores.postgres import feed as feeds  # noqa: E402
 
 pytestmark = pytest.mark.engine
 
@@ -82,7 +83,7 @@ class TestOrder:
         feed = store.feed()
         begun = feed.last()
         waited, found = threading.Event(), []
-        real = feeding._writers
+        real = feeds._writers
 
         def told(db):
             writers = real(db)
@@ -91,7 +92,7 @@ class TestOrder:
             return writers
 
         with pytest.MonkeyPatch.context() as patch, writing(store, "ana") as go_on:
-            patch.setattr(feeding, "_writers", told)
+            patch.setattr(feeds, "_writers", told)
             store.apply("bob", [add_message("later, and committed before")])
             read = feed.last if ask == "last" else lambda: feed.changes(begun.sequence, 100).until
             reader = threading.Thread(target=lambda: found.append(read()))
@@ -106,7 +107,7 @@ class TestOrder:
         assert feed.changes(begun.sequence, 100).until == found[0]
 
     def test_readers_and_writers_that_have_ended_are_not_waited_for(self, store, monkeypatch):
-        monkeypatch.setattr(feeding, "PATIENCE", -1.0)
+        monkeypatch.setattr(feeds, "PATIENCE", -1.0)
         store.apply("ana", [add_message("first")])
         feed = store.feed()
         with store._db.read() as db, db:

@@ -1,6 +1,5 @@
 """Two processes on one PostgreSQL record serve one user: nothing is lost, nothing is consolidated twice."""
 
-import json
 import signal
 import subprocess
 import sys
@@ -36,10 +35,10 @@ def consolidated(memory):
     """The short-term memories that consolidations in force took, each as often as it was taken."""
     taken = Counter()
     with memory._engine.store._db.read() as db:
-        for (plan,) in db.execute("SELECT plan FROM consolidations WHERE undone_at IS NULL").fetchall():
-            for promotion in json.loads(plan)["promotions"]:
-                held = [promotion, *promotion["absorbed"]]  # what is long-term by then may go into a later one
-                taken.update(one["doc"] for one in held if one["status"] == "short_term")
+        for table in ("promotions", "members"):  # what is long-term by then may go into a later one
+            sql = f"""SELECT t.doc FROM {table} t JOIN consolidations c ON c.user_id = t.user_id AND c.id = t.consolidation
+                WHERE c.undone_at IS NULL AND t.status = 'short_term'"""
+            taken.update(doc for (doc,) in db.execute(sql).fetchall())
     return taken
 
 

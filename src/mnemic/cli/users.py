@@ -35,7 +35,7 @@ def names_in(place: str) -> list[str]:
     """
     require_record(place)
     with closing(_store(place)) as store:
-        return [name for name in store.moving.users() if store.moving.extent(name)]
+        return [name for name in store.transfer.users() if store.transfer.extent(name)]
 
 
 def _store(place: str) -> SqliteStore | PostgresStore:

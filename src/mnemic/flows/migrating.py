@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from mnemic.errors import ConfigurationError, Conflict, EmbeddingMismatch, InvalidInput, MissingExtra
 from mnemic.flows.opening import IN_MEMORY, POSTGRES
 from mnemic.stores import SqliteStore
-from mnemic.stores.sql.moving import STAGES, Extent, Moving, State
+from mnemic.stores.sql.transfer import STAGES, Extent, State, Transfer
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore
@@ -93,9 +93,9 @@ def migrate(source: str | Path, target: str | Path, progress: Progress | None = 
     if str(source) == str(target):
         raise InvalidInput("Both places are the same. Name another one to move to.")
     with _opened(source, make=False) as left, _opened(target, make=True) as right:
-        if left.moving.origin == right.moving.origin and _file(left) == _file(right):
+        if left.transfer.origin == right.transfer.origin and _file(left) == _file(right):
             raise InvalidInput("Both places are the same. Name another one to move to.")
-        users = _moved(left.moving, right.moving, progress)
+        users = _moved(left.transfer, right.transfer, progress)
         findings = [f"{store.location}: {finding}" for store in (left, right) for finding in store.verify().findings]
         return Moves(left.location, right.location, tuple(users), tuple(findings))
 
@@ -125,7 +125,7 @@ def _opened(location: str | Path, *, make: bool) -> Generator[Store]:
         yield store
 
 
-def _moved(source: Moving, target: Moving, progress: Progress | None) -> list[Moved]:
+def _moved(source: Transfer, target: Transfer, progress: Progress | None) -> list[Moved]:
     _same_model(source, target)
     extents = {name: extent for name in source.users() if (extent := source.extent(name))}
     step = _Steps(sum(extent.size for extent in extents.values()), progress)
@@ -135,13 +135,13 @@ def _moved(source: Moving, target: Moving, progress: Progress | None) -> list[Mo
     ]  # those who are there were compared before anything was written
 
 
-def _same_model(source: Moving, target: Moving) -> None:
+def _same_model(source: Transfer, target: Transfer) -> None:
     wanted, held = source.model, target.model
     if wanted and held and wanted != held:
         raise EmbeddingMismatch(held, wanted)
 
 
-def _already(source: Moving, target: Moving, name: str, step: Callable[[int], None]) -> Moved:
+def _already(source: Transfer, target: Transfer, name: str, step: Callable[[int], None]) -> Moved:
     """A user that both places have.
 
     Raises:
@@ -157,7 +157,7 @@ def _already(source: Moving, target: Moving, name: str, step: Callable[[int], No
     return Moved(name, extent.records, extent.events, digest, before=True)
 
 
-def _carried(source: Moving, target: Moving, name: str, extent: Extent, step: Callable[[int], None]) -> Moved:
+def _carried(source: Transfer, target: Transfer, name: str, extent: Extent, step: Callable[[int], None]) -> Moved:
     """A user moved, and compared.
 
     Raises:
@@ -183,7 +183,7 @@ def _carried(source: Moving, target: Moving, name: str, extent: Extent, step: Ca
 
 
 def _after(state: State, last: int, size: int) -> State:
-    if size:
+    if last != state.after:
         return replace(state, after=last, done=state.done + size)
     following: Sequence[str] = [*STAGES[1:]]
     number = STAGES.index(state.stage) if state.stage else len(following)

@@ -29,7 +29,7 @@ KNOWN = tuple(
 )
 QUERY = "Where does Ana live since 2026?"
 TASKS = {
-    "extract": extracting.task([("Moving", TALK[:2]), ("The flat", TALK[2:])], KNOWN),
+    "extract": extracting.task([("Transfer", TALK[:2]), ("The flat", TALK[2:])], KNOWN),
     "segment": segmenting.task(TALK),
     "narrate": narrating.task([TALK[:2], TALK[2:]]),
     "enrich": enriching.task(KNOWN),

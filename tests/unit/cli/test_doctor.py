@@ -47,7 +47,7 @@ def test_works_without_a_memory(mnemic, folder):
 
 def test_findings_of_the_record(filled, folder):
     db = apsw.Connection(str(folder / "mnemic.db"))
-    db.execute("UPDATE messages SET content = 'I never moved.' WHERE id = 'm1'")
+    db.execute("UPDATE records SET content = 'I never moved.' WHERE id = 'm1'")
     db.close()
     assert filled("doctor").code == 0  # only --deep reads every text
     run = filled("doctor", "--deep")

@@ -83,7 +83,7 @@ def test_backup_and_back(known, tmp_path, folder):
 
 def test_doctor_mends_after_a_backup(known, folder, tmp_path):
     db = apsw.Connection(str(folder / "mnemic.db"))
-    db.execute("DELETE FROM fulltext WHERE rowid = 1; INSERT INTO access VALUES(77, 1, 1)")
+    db.execute("DELETE FROM fulltext WHERE rowid = 1; INSERT INTO access VALUES(1, 77, 1, 1)")
     db.close()
     assert known("doctor", "--deep").code == 1
     run = known("doctor", "--fix", "--json")

@@ -138,9 +138,9 @@ def test_an_export_beside_a_writer_is_whole_or_a_conflict(tmp_path):
 @pytest.mark.parametrize(
     "sql",
     [
-        "UPDATE memories SET version = 9223372036854775000 WHERE id = 'a'",
+        "UPDATE records SET version = 9223372036854775000 WHERE id = 'a'",
         "UPDATE links SET target = 77",
-        "DELETE FROM messages",
+        "DELETE FROM records WHERE kind = 'message'",
     ],
 )
 def test_an_export_of_a_damaged_record_says_so(tmp_path, sql):

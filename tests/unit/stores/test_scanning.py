@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.stores.sqlite.scanning import FEW, KEY, found_in
+from mnemic.stores.sqlite.erasure import FEW, KEY, found_in
 
 BYTES = st.sampled_from(b"\0\0\0\0 ab01")
 

@@ -1,9 +1,12 @@
-"""A connection as the rooms use it."""
+"""A connection with the statements of the common part in PostgreSQL's words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from functools import lru_cache
+from itertools import count
 from typing import TYPE_CHECKING, Any, LiteralString, TypeAlias, TypeVar, cast
 
 import psycopg
@@ -11,16 +14,32 @@ from psycopg import OperationalError, pq
 from psycopg.errors import error_from_result
 
 from mnemic.stores.postgres.dialect import PostgresDialect
-from mnemic.stores.postgres.translation import translated
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Cursor
 
+__all__ = ["Driver", "PostgresConnection", "run", "translated"]
+
+_MARK = re.compile(r"\?(\d*)")
+_LIST = re.compile(r"IN \(SELECT value FROM json_each\((\$\d+)\)\)")
+_GROUPED = re.compile(r"json_group_array\((\w+)\)")
+
+
+@lru_cache(maxsize=2_000)
+def translated(statement: str) -> str:
+    """A statement with numbered values, and arrays in the place of JSON lists.
+
+    Statements are constants, put together from a few: each is translated once.
+    """
+    numbers = count(1)
+    statement = _MARK.sub(lambda mark: f"${mark[1] or next(numbers)}", statement)
+    statement = _LIST.sub(r"= ANY(\1)", statement)
+    return _GROUPED.sub(r"coalesce(json_agg(\1 ORDER BY \1), '[]')::text", statement)
+
+
 T = TypeVar("T")
 
 Driver: TypeAlias = psycopg.Connection[tuple[Any, ...]]
-
-__all__ = ["Driver", "PostgresConnection", "run"]
 
 # Readers of a moment take part in the lock on the vectors before they choose the moment, so that header and vectors always
 # belong together while ``reembed`` puts a new table in the place of the old one.

@@ -15,11 +15,11 @@ import psycopg
 from psycopg import pq
 from psycopg_pool import ConnectionPool
 
-from mnemic.stores.postgres.adapting import adapters
+from mnemic.stores.postgres.adapters import adapters
 from mnemic.stores.postgres.address import Address, address_of
 from mnemic.stores.postgres.connection import PostgresConnection, run
-from mnemic.stores.postgres.failures import BUSY_SECONDS, closed, is_lost, is_passing, translate
-from mnemic.stores.postgres.opening import configure, prepare, quoted, search_path, version_of
+from mnemic.stores.postgres.errors import BUSY_SECONDS, closed, is_lost, is_passing, translate
+from mnemic.stores.postgres.setup import configure, prepare, quoted, search_path, version_of
 from mnemic.stores.postgres.statistics import forget_samples
 
 if TYPE_CHECKING:

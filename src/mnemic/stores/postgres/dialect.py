@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from mnemic.stores.postgres.adapting import Half, Numbers
+from mnemic.stores.postgres.adapters import Half, Numbers
 from mnemic.stores.postgres.migrations import POSTGRES
 from mnemic.stores.schema import VECTORS_NEXT, created
 from mnemic.stores.sql.connection import Connection
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["PostgresDialect", "facets_of", "invalid_indexes"]
 
-_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
-_FACET = "EXISTS (SELECT 1 FROM facets f WHERE f.user_id = {0}.user_id AND f.doc = {0}.doc AND f.facet "
 _SPACIOUS = "SET LOCAL work_mem = '512MB'"  # checks compare all records with each other
 
 
@@ -35,12 +33,13 @@ def _comparable(value: object) -> object:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def facets_of(values: dict[str, Any]) -> set[bytes]:
-    """All that filters look up of one row."""
-    found = {_facet("tag", tag) for tag in json.loads(values.get("tags", "[]"))}
-    for key, value in json.loads(values["metadata"]).items():
-        found |= {_facet("key", key), _facet("value", key, _comparable(value))}
-    return found
+def facets_of(row: Mapping[str, Any]) -> list[bytes]:
+    """All that filters look up of one row; a facet names its user, so that the index is read for one alone."""
+    user = row["user_id"]
+    found = {_facet(user, "tag", tag) for tag in json.loads(row.get("tags") or "[]")}
+    for key, value in json.loads(row["metadata"]).items():
+        found |= {_facet(user, "key", key), _facet(user, "value", key, _comparable(value))}
+    return sorted(found)
 
 
 class PostgresVectors:
@@ -76,26 +75,29 @@ class PostgresVectors:
 
 
 class PostgresFilters:
-    """See ``FilterDialect``."""
+    """See ``FilterDialect``. Tags and metadata stay the JSON that was given, byte for byte, which jsonb would not keep (NUL,
+    half of a surrogate pair, 1e22, -0.0); a GIN index holds hashes of them.
+    """
 
-    def filed(self, db: Connection, user: int, values: dict[str, Any]) -> None:
-        """Tags and metadata as hashes; most records have none."""
-        doc = values["doc"]
-        if facets := facets_of(values):
-            db.execute("INSERT INTO facets SELECT ?1, unnest(?2::bytea[]), ?3", (user, list(facets), doc))
+    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:
+        """The hashes; most records have none."""
+        return {"facets": facets_of(row) or None}
 
-    def tagged(self, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    def tagged(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
         """Any of some hashes."""
-        sql = _FACET.format(table) + "IN (SELECT value FROM json_each(?)))"
-        return sql, [[_facet("tag", tag) for tag in tags]]
+        return _with(table, [_facet(user, "tag", tag) for tag in tags])
 
-    def noted(self, table: str, key: str, value: object) -> tuple[str, list[object]]:
+    def noted(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
         """The hash of key and value."""
-        return _FACET.format(table) + "= ?)", [_facet("value", key, _comparable(value))]
+        return _with(table, [_facet(user, "value", key, _comparable(value))])
 
-    def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
+    def keyed(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
         """The hash of the key."""
-        return _FACET.format(table) + "= ?)", [_facet("key", key)]
+        return _with(table, [_facet(user, "key", key)])
+
+
+def _with(table: str, facets: list[bytes]) -> tuple[str, list[object]]:
+    return f"{table}.doc IN (SELECT doc FROM records WHERE facets && CAST(? AS bytea[]))", [facets]
 
 
 class PostgresDialect:
@@ -105,12 +107,10 @@ class PostgresDialect:
     header = ("fence",)
     filters = PostgresFilters()
     never = {  # noqa: RUF012 - never changed
-        "a record has no full text": f"SELECT doc FROM ({_DOCS}) d WHERE doc NOT IN (SELECT doc FROM postings)",
-        "full text without a record": f"SELECT DISTINCT doc FROM postings WHERE doc NOT IN ({_DOCS})",
+        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM postings)",
+        "full text without a record": "SELECT DISTINCT doc FROM postings WHERE doc NOT IN (SELECT doc FROM records)",
         "full text filed under another user": """SELECT DISTINCT p.doc FROM postings p
-            LEFT JOIN messages m ON m.doc = p.doc LEFT JOIN memories r ON r.doc = p.doc
-            LEFT JOIN episodes e ON e.doc = p.doc WHERE p.user_id != coalesce(m.user_id, r.user_id, e.user_id)""",
-        "a filter entry of a record that is gone": f"SELECT DISTINCT doc FROM facets WHERE doc NOT IN ({_DOCS})",
+            JOIN records r ON r.doc = p.doc WHERE p.user_id != r.user_id""",
         "a vector of another length than the header says": """SELECT doc FROM vectors WHERE vector_dims(vector) !=
             (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')""",
     }
@@ -158,9 +158,8 @@ class PostgresDialect:
         )
 
     def unindex(self, db: Connection, doc: int) -> None:
-        """By the indexes over docs; tags and metadata with them."""
+        """By the index over docs."""
         db.execute("DELETE FROM postings WHERE doc = ?", (doc,))
-        db.execute("DELETE FROM facets WHERE doc = ?", (doc,))
 
     def postings(self, db: Connection, user: int, term: str) -> list[int]:
         """One range of the key."""
@@ -172,6 +171,10 @@ class PostgresDialect:
         sql = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
             WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
         return int(db.execute(sql).fetchone()[0])
+
+    def dangling(self, db: Connection) -> list[str]:  # noqa: ARG002
+        """None: every reference is checked when it is written."""
+        return []
 
     def damage(self, db: Connection) -> list[str]:
         """Indexes that PostgreSQL itself does not trust; it checks its pages when they are read."""

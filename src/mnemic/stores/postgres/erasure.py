@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mnemic.errors import StoreError
+from mnemic.stores import schema
 from mnemic.stores.postgres.database import Database
-from mnemic.stores.postgres.failures import is_locked
-from mnemic.stores.sql.erasing import MARK
-from mnemic.stores.sql.erasure import ErasedRows
+from mnemic.stores.postgres.errors import is_locked
+from mnemic.stores.sql.erasure import MARK, ErasedRows
 from mnemic.types import Purge
 
 __all__ = ["Erasure"]
 
 REWRITTEN = 256 * 1024 * 1024
 """Bytes up to which the tables are rewritten, which locks each of them meanwhile."""
-TABLES = (
-    "messages", "episodes", "memories", "versions", "events", "links", "lineage", "pending", "access", "judged",
-    "consolidations", "vectors", "vectors_next", "postings", "facets", "users", "header",
-)  # fmt: skip
+TABLES = (*(table.name for table in schema.TABLES), "postings", "header")
 
 
 class Erasure(ErasedRows[Database]):

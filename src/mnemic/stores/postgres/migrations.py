@@ -1,6 +1,7 @@
-"""The schema of a record in PostgreSQL: that of ``schema``, with full text as a table of postings and filters as hashes.
+"""The schema of a record in PostgreSQL: that of ``schema``, with full text as a table of postings.
 
-Migrations are numbered functions. Each runs once, in one transaction with the record of its number.
+What filters look up stands as hashes in a column of its own, under a GIN index. Migrations are numbered functions; each runs
+once, in one transaction with the record of its number.
 """
 
 from __future__ import annotations
@@ -36,19 +37,19 @@ _OWN = (
     f"""CREATE TABLE postings(user_id bigint, term {TEXT}, doc bigint, count bigint NOT NULL,
         PRIMARY KEY(user_id, term, doc) INCLUDE (count))""",
     "CREATE INDEX postings_by_doc ON postings(doc)",
-    "CREATE TABLE facets(user_id bigint, facet bytea, doc bigint, PRIMARY KEY(user_id, facet, doc))",
-    "CREATE INDEX facets_by_doc ON facets(doc)",
+    "ALTER TABLE records ADD COLUMN facets bytea[]",
+    "CREATE INDEX records_by_facet ON records USING gin(facets)",
 )
 
 
-def m003_record(db: Connection) -> None:
+def m006_record(db: Connection) -> None:
     """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
     for statement in (*schema.definitions(POSTGRES), *_OWN):
         db.execute(statement)
     db.execute("INSERT INTO header VALUES('fence', ?)", (secrets.token_hex(4),))
 
 
-MIGRATIONS: tuple[Migration, ...] = (m003_record,)
+MIGRATIONS: tuple[Migration, ...] = (m006_record,)
 """From the number ``schema.OLDEST`` on."""
 LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
 """The number of the last one."""

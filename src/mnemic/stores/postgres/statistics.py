@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from mnemic.stores import schema
 from mnemic.stores.postgres.connection import Driver, run
-from mnemic.stores.postgres.opening import quoted
+from mnemic.stores.postgres.setup import quoted
 
 __all__ = ["forget_samples"]
 
-TELLING = ["text", "bytea", "halfvec"]
+TELLING = ["text", "bytea", "_bytea", "halfvec"]
 """Types of columns that tell something of a person: texts, hashes of them, vectors."""
-CLOSED = ["status", "type"]
+CLOSED = ["kind", "status", "type"]
 """Columns with a few words of ours, which plans are made by."""
 
 # The expressions of an index are columns of it, and are sampled too.
@@ -54,12 +55,23 @@ def forget_samples(driver: Driver, table: str) -> None:
         again = [
             f"ALTER {quoted(c.name)} TYPE {c.declared}" for c in columns if c.relation == table and (empty or c.tells)
         ]
-        run(driver, f"ALTER TABLE {table} {', '.join(again)}")
+        _altered(driver, table, f"ALTER TABLE {table} {', '.join(again)}")
         columns = _columns(driver, table)
     for column in columns:
         if column.tells and column.is_sampled:
             kind, name = ("TABLE", quoted(column.name)) if column.relation == table else ("INDEX", str(column.number))
             run(driver, f"ALTER {kind} {quoted(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
+
+
+def _altered(driver: Driver, table: str, sql: str) -> None:
+    """Change columns; a column that a view shows cannot be changed, so that the views are made again."""
+    with driver.transaction():
+        if table == schema.RECORDS.name:
+            run(driver, f"DROP VIEW {', '.join(view.name for view in schema.VIEWS)}")
+        run(driver, sql)
+        if table == schema.RECORDS.name:
+            for statement in schema.views():
+                run(driver, statement)
 
 
 def _columns(driver: Driver, table: str) -> list[_Column]:

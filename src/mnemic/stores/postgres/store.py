@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mnemic.stores.postgres import derived, mending
+from mnemic.stores.postgres import integrity
 from mnemic.stores.postgres.database import Database, looked_up
-from mnemic.stores.postgres.embedding import NearestVectors, PostgresEmbedding
 from mnemic.stores.postgres.erasure import Erasure
-from mnemic.stores.postgres.feeding import Feed
+from mnemic.stores.postgres.feed import Feed
 from mnemic.stores.postgres.migrations import LATEST
+from mnemic.stores.postgres.vectors import NearestVectors, PostgresEmbedding
 from mnemic.stores.sql.store import SqlStore
 from mnemic.types import VerifyReport
 
@@ -40,11 +40,13 @@ class PostgresStore(SqlStore[Database]):
             return report
         with self._db.read() as db, db:
             found = {
-                "full text that is not that of the text": [one.doc for one in derived.unfound(db)],
-                "filters that look up something else than tags and metadata": [one.doc for one in derived.misfiled(db)],
-                "a vector that is none": derived.unusable(db),
+                "full text that is not that of the text": [one.doc for one in integrity.unfound(db)],
+                "filters that look up something else than tags and metadata": [
+                    one.doc for one in integrity.misfiled(db)
+                ],
+                "a vector that is none": integrity.unusable(db),
             }
-            missing = ["the vectors have no index: searches of many records are slow"] * derived.missing_index(db)
+            missing = ["the vectors have no index: searches of many records are slow"] * integrity.missing_index(db)
         more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
         return replace(report, findings=(*report.findings, *more, *missing))
 
@@ -52,7 +54,7 @@ class PostgresStore(SqlStore[Database]):
         """Put right what can be without guessing, while nobody writes; a line for each thing that was done."""
         idle = self._idle()
         with self._db.write() as db:
-            return tuple(mending.mend(db, idle=idle))
+            return tuple(integrity.mend(db, idle=idle))
 
     @staticmethod
     def at(url: str) -> tuple[str, bool]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
@@ -71,19 +71,19 @@ class VectorDialect(Protocol):
 class FilterDialect(Protocol):
     """How an engine looks up tags and metadata."""
 
-    def filed(self, db: Connection, user: int, values: dict[str, Any]) -> None:
-        """A row was written, with these values by column: keep what filters look up."""
+    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:
+        """What is written with a record besides its own columns, so that filters find it."""
         ...
 
-    def tagged(self, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    def tagged(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
         """A condition, with its values, on the rows of a table that have one of some tags."""
         ...
 
-    def noted(self, table: str, key: str, value: object) -> tuple[str, list[object]]:
+    def noted(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
         """A condition on the rows of a table whose metadata has a value under a key."""
         ...
 
-    def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
+    def keyed(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
         """A condition on the rows of a table whose metadata has a key."""
         ...
 
@@ -116,7 +116,7 @@ class Dialect(Protocol):
         ...
 
     def unindex(self, db: Connection, doc: int) -> None:
-        """Forget the terms of a record, and what ``filed`` kept of its row."""
+        """Forget the terms of a record."""
         ...
 
     def postings(self, db: Connection, user: int, term: str) -> list[int]:
@@ -129,6 +129,10 @@ class Dialect(Protocol):
 
     def damage(self, db: Connection) -> list[str]:
         """What the engine itself finds wrong."""
+        ...
+
+    def dangling(self, db: Connection) -> list[str]:
+        """Rows that refer to nothing, where the engine does not make that impossible."""
         ...
 
     @property

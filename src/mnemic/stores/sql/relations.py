@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mnemic.errors import NotFound
-from mnemic.stores.sql import reading
+from mnemic.stores.schema import LIVE
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Database
 from mnemic.types import Emotion, Episode, Filters, Graph, Link, LinkType, MemoryRecord
 
 __all__ = ["Relations"]
 
 # One step along a link, in either direction, to a memory that is not archived; UNION ends walks in circles.
-_WALK = """WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
+_WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
     UNION SELECT m.doc, w.depth + 1 FROM walk w JOIN links l ON l.source = w.doc OR l.target = w.doc
         JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
-        WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.status != 'archived')
+        WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
     SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
 _LINKS = """SELECT a.id, b.id, l.type, l.strength, l.reason, l.source, l.target FROM links l
     JOIN memories a ON a.doc = l.source JOIN memories b ON b.doc = l.target"""
@@ -31,18 +32,18 @@ class Relations:
     def stories(self, user: str, docs: Sequence[int]) -> dict[int, Episode]:
         """Episodes by doc."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            found = {} if number is None or not docs else reading.fetch(db, number, docs)
+            number = queries.user_number(db, user)
+            found = {} if number is None or not docs else queries.fetch(db, number, docs)
             return {doc: s.value for doc, s in found.items() if isinstance(s.value, Episode)}
 
     def replaced_by(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
         """What memories took the place of, by their id."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            docs = {} if number is None else reading.docs_of(db, number, ids, "memory")
+            number = queries.user_number(db, user)
+            docs = {} if number is None else queries.docs_of(db, number, ids, "memory")
             sql = f"SELECT source, target FROM links WHERE type = 'supersedes' AND source IN {_AMONG} ORDER BY target"
             pairs = db.execute(sql, (db.dialect.many(list(docs.values())),)).fetchall()
-            old = {} if number is None else reading.fetch(db, number, [target for _, target in pairs])
+            old = {} if number is None else queries.fetch(db, number, [target for _, target in pairs])
             by_doc = {doc: id_ for id_, doc in docs.items()}
             found: dict[str, list[MemoryRecord]] = {}
             for source, target in pairs:
@@ -54,25 +55,21 @@ class Relations:
         """What messages and memories feel like, by doc; those nobody has judged yet are missing."""
         with self._db.read() as db, db:
             named = db.dialect.many(docs)
-            columns = "doc, valence, arousal, emotion_confidence"
-            sql = f"SELECT {columns} FROM {{}} WHERE user_id = ? AND valence IS NOT NULL AND doc IN "
-            found = [
-                row
-                for table in ("messages", "memories")
-                for row in db.execute(sql.format(table) + _AMONG, (user, named)).fetchall()
-            ]
+            sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
+                WHERE user_id = ? AND valence IS NOT NULL AND doc IN {_AMONG}"""
+            found = db.execute(sql, (user, named))
             return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
 
     def with_key(self, user: str, key: str, filters: Filters) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            return [] if number is None else reading.memories_with_key(db, number, key, filters)
+            number = queries.user_number(db, user)
+            return [] if number is None else queries.memories_with_key(db, number, key, filters)
 
     def made_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
         """The memories made of messages, archived ones too, by the id of the message; those with a lifetime left out."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
+            number = queries.user_number(db, user)
             sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
                 WHERE m.user_id = ? AND m.id IN {_AMONG} AND r.delete_after IS NULL
                 ORDER BY +m.doc, r.doc"""  # the plus: found by their ids, not by walking all in order
@@ -84,7 +81,7 @@ class Relations:
     def told_by(self, user: str, ids: Sequence[str]) -> list[int]:
         """Docs of the episodes that tell of messages, archived ones too, ascending."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
+            number = queries.user_number(db, user)
             sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
                 JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {_AMONG} ORDER BY e.doc"""
             return [row[0] for row in db.execute(sql, (number, db.dialect.many(ids))).fetchall()]
@@ -92,17 +89,14 @@ class Relations:
     def stored_after(self, user: int, moment: int) -> list[int]:
         """Docs of the messages and episodes that were stored after a moment (microseconds since 1970)."""
         with self._db.read() as db:
-            sql = "SELECT doc FROM {} WHERE user_id = ? AND created_at > ?"
-            tables = ("messages", "episodes")
-            return sorted(row[0] for table in tables for row in db.execute(sql.format(table), (user, moment)))
+            sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
+            return [doc for (doc,) in db.execute(sql, (user, moment))]
 
     def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
         """The ids of memories and episodes, by doc; archived ones are left out."""
         with self._db.read() as db:
-            named = db.dialect.many(docs)
-            sql = "SELECT doc, id FROM {} WHERE user_id = ? AND status != 'archived' AND doc IN " + _AMONG
-            found = [db.execute(sql.format(table), (user, named)).fetchall() for table in ("memories", "episodes")]
-            return dict(found[0] + found[1])
+            sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {_AMONG}"
+            return dict(db.execute(sql, (user, db.dialect.many(docs))).fetchall())
 
     def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, float]]:
         """The links that begin or end at memories, as (source doc, target doc, strength)."""
@@ -131,13 +125,13 @@ class Relations:
             NotFound: this user has no such memory.
         """
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
-            start = None if number is None else reading.docs_of(db, number, [id], "memory").get(id)
+            number = queries.user_number(db, user)
+            start = None if number is None else queries.docs_of(db, number, [id], "memory").get(id)
             if number is None or start is None:
                 raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
             named = db.dialect.many(types)
             depths = dict(db.execute(_WALK, (start, depth, named, most)).fetchall())
-            found = reading.fetch(db, number, list(depths))
+            found = queries.fetch(db, number, list(depths))
             inside = db.dialect.many(list(depths))
             sql = (
                 f"{_LINKS} WHERE l.source IN {_AMONG} AND l.target IN {_AMONG} AND l.type IN {_AMONG} ORDER BY 6, 7, 3"

@@ -5,21 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from mnemic.stores.schema import EPISODES, MEMORIES, MESSAGES, Table
+from mnemic.stores.schema import RECORDS, Table, View
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
+    "MESSAGE",
     "Row",
     "content_hash",
+    "counted",
+    "earlier",
     "episode_from",
     "episode_row",
+    "kept",
     "memory_from",
     "memory_row",
     "message_from",
@@ -27,15 +32,25 @@ __all__ = [
     "message_row",
     "record_from",
     "select",
+    "shown",
 ]
 
 Row = Mapping[str, Any]
 
 
-def select(db: Connection, table: Table, rest: str, values: Sequence[object] = ()) -> list[dict[str, Any]]:
-    """All columns of the rows of a table that ``rest`` (WHERE ... ORDER BY ...) chooses."""
-    sql = f"SELECT {table.listed} FROM {table.name} {rest}"
-    return [dict(zip(table.names, row, strict=True)) for row in db.execute(sql, values)]
+MESSAGE = (
+    "doc", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source", "trust",
+)  # fmt: skip
+"""What of a row a message is made of: thousands are listed at once."""
+
+
+def select(
+    db: Connection, table: Table | View, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
+) -> list[dict[str, Any]]:
+    """The rows of a table or view that ``rest`` (WHERE ... ORDER BY ...) chooses, with some columns or all."""
+    names = names or table.names
+    sql = f"SELECT {', '.join(names)} FROM {table.name} {rest}"
+    return [dict(zip(names, row, strict=True)) for row in db.execute(sql, values)]
 
 
 def content_hash(content: str) -> bytes:
@@ -57,6 +72,29 @@ def _time(value: int | None, offset: int) -> datetime | None:
     return None if value is None else from_micros(value, offset)
 
 
+def kept(row: Row) -> str:
+    """A row as an earlier version is kept."""
+    return to_json({name: value for name, value in row.items() if value is not None and name != "hash"})
+
+
+def earlier(text: str) -> Row:
+    """The row of an earlier version."""
+    return dict.fromkeys(RECORDS.names) | json.loads(text)
+
+
+def shown(status: str) -> Any:
+    """The status of a record for callers: what is in quarantine is archived for them."""
+    return "archived" if status == "quarantined" else status
+
+
+def counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts by status, as callers know it."""
+    counts: Counter[str] = Counter()
+    for status, count in found:
+        counts[shown(status)] += count
+    return dict(counts)
+
+
 def _found_by(indexing: Indexing) -> dict[str, Any]:
     return {
         "length": indexing.length,
@@ -73,7 +111,8 @@ def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dic
         "doc": doc, "user_id": user, "id": m.id, "session": m.session, "project": change.project,
         "content": m.content, "hash": message_hash(m.content), "metadata": to_json(dict(m.metadata)),
         "source": m.source, "trust": m.trust, "utc_offset": offset_minutes(m.sent_at), "created_at": created_at,
-        "role": m.role, "name": m.name, "sent_at": to_micros(m.sent_at), "status": "short_term",
+        "kind": "message", "role": m.role, "speaker": m.name, "said_at": to_micros(m.sent_at), "status": "short_term",
+        "waits": 1,
         **_found_by(change.indexing),
     }  # fmt: skip
 
@@ -81,8 +120,8 @@ def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dic
 def message_from(row: Row) -> Message:
     """The message of a row."""
     return Message(
-        role=row["role"], name=row["name"], content=row["content"], id=row["id"], session=row["session"],
-        sent_at=from_micros(row["sent_at"], row["utc_offset"]), metadata=json.loads(row["metadata"]),
+        role=row["role"], name=row["speaker"], content=row["content"], id=row["id"], session=row["session"],
+        sent_at=from_micros(row["said_at"], row["utc_offset"]), metadata=json.loads(row["metadata"]),
         source=row["source"], trust=row["trust"],
     )  # fmt: skip
 
@@ -94,7 +133,7 @@ def episode_row(change: AddEpisode, doc: int, user: int) -> dict[str, Any]:
         "doc": doc, "user_id": user, "id": e.id, "session": e.session, "project": e.project,
         "content": e.content, "hash": content_hash(e.content), "metadata": to_json(dict(e.metadata)),
         "source": e.source, "trust": e.trust, "version": e.version, "utc_offset": offset_minutes(e.started_at),
-        "created_at": to_micros(e.created_at), "title": e.title, "started_at": to_micros(e.started_at),
+        "created_at": to_micros(e.created_at), "kind": "episode", "title": e.title, "said_at": to_micros(e.started_at),
         "ended_at": to_micros(e.ended_at), "status": e.status, **_found_by(change.indexing),
     }  # fmt: skip
 
@@ -106,8 +145,8 @@ def episode_from(row: Row, message_ids: Sequence[str] = (), source_ids: Sequence
         id=row["id"], session=row["session"], project=row["project"], content=row["content"],
         metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
         created_at=from_micros(row["created_at"], offset), title=row["title"],
-        started_at=from_micros(row["started_at"], offset), ended_at=from_micros(row["ended_at"], offset),
-        status=row["status"], message_ids=tuple(message_ids), source_ids=tuple(source_ids),
+        started_at=from_micros(row["said_at"], offset), ended_at=from_micros(row["ended_at"], offset),
+        status=shown(row["status"]), message_ids=tuple(message_ids), source_ids=tuple(source_ids),
     )  # fmt: skip
 
 
@@ -115,7 +154,7 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
     """A memory as a row."""
     r, e = record, record.emotion
     return {
-        "doc": doc, "user_id": user, "id": r.id, "session": r.session, "project": r.project,
+        "doc": doc, "user_id": user, "kind": "memory", "id": r.id, "session": r.session, "project": r.project,
         "content": r.content, "hash": content_hash(r.spoken), "metadata": to_json(dict(r.metadata)),
         "source": r.source, "trust": r.trust, "version": r.version, "utc_offset": offset_minutes(r.created_at),
         "created_at": to_micros(r.created_at), "updated_at": to_micros(r.updated_at),
@@ -143,7 +182,7 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
         metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
         created_at=from_micros(row["created_at"], offset), updated_at=from_micros(row["updated_at"], offset),
         delete_after=_time(row["delete_after"], offset), emotion=emotion, type=row["type"],
-        category=row["category"], key=row["key"], speaker=row["speaker"], status=row["status"],
+        category=row["category"], key=row["key"], speaker=row["speaker"], status=shown(row["status"]),
         importance=row["importance"], salience=row["salience"], confidence=row["confidence"],
         pinned=bool(row["pinned"]), summary=row["summary"], context=row["context"],
         keywords=tuple(json.loads(row["keywords"])), tags=tuple(json.loads(row["tags"])),
@@ -154,7 +193,7 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
     )  # fmt: skip
 
 
-def record_from(table: Table, row: Row) -> Message | Episode | MemoryRecord:
+def record_from(row: Row) -> Message | Episode | MemoryRecord:
     """The record of a row without its lineage."""
-    read = {MESSAGES.name: message_from, EPISODES.name: episode_from, MEMORIES.name: memory_from}
-    return read[table.name](row)
+    read = {"message": message_from, "episode": episode_from, "memory": memory_from}
+    return read[row["kind"]](row)

@@ -2,29 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Generic, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from mnemic import errors
-from mnemic.stores.sql import applying, checking, reading, reporting
+from mnemic.stores.sql import changes, consolidation, erasure, integrity, quarantine, queries
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.embedding import Embedding
 from mnemic.stores.sql.knowledge import Knowledge
 from mnemic.stores.sql.lifecycle import Lifecycle
-from mnemic.stores.sql.moving import Moving
 from mnemic.stores.sql.relations import Relations
+from mnemic.stores.sql.transaction import Transaction
+from mnemic.stores.sql.transfer import Transfer
+from mnemic.stores.sql.vectors import Embedding
 from mnemic.types import (
+    AddEpisode,
+    AddMemory,
+    AddMessage,
+    Archive,
     CatalogDelta,
     Change,
+    Consolidate,
+    DropLink,
+    Erase,
+    EraseUser,
     Event,
+    Feel,
     Filters,
     Kind,
     MemoryRecord,
     Message,
+    PutLink,
+    Quarantine,
     Receipt,
+    Release,
+    Restore,
+    Revise,
+    Settle,
     Stats,
     Stored,
+    Supersede,
+    Touch,
+    Undo,
     VerifyReport,
+    Work,
 )
 
 __all__ = ["SqlStore"]
@@ -34,11 +54,48 @@ D = TypeVar("D", bound=Database)
 
 def _located(db: Connection, user: str, id: str) -> tuple[int, int]:
     """The number of a user and the doc of one of its ids."""
-    number = reading.user_number(db, user)
-    doc = None if number is None else reading.find(db, number, id)
+    number = queries.user_number(db, user)
+    doc = None if number is None else queries.find(db, number, id)
     if number is None or doc is None:
         raise errors.NotFound(f"This user has no record with the id {id!r}.")
     return number, doc
+
+
+_APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
+    AddMessage: changes.add_message,
+    AddMemory: changes.add_memory,
+    AddEpisode: changes.add_episode,
+    Settle: changes.settle,
+    Revise: changes.revise,
+    Supersede: changes.supersede,
+    PutLink: changes.put_link,
+    DropLink: changes.drop_link,
+    Archive: changes.archive,
+    Restore: changes.restore,
+    Consolidate: consolidation.consolidate,
+    Work: consolidation.work,
+    Undo: consolidation.undo,
+    Touch: consolidation.touch,
+    Feel: changes.feel,
+    Quarantine: quarantine.quarantine,
+    Release: quarantine.release,
+    Erase: erasure.erased,
+    EraseUser: erasure.erased_user,
+}
+
+_OF_WHAT_IS_THERE = (Touch, Erase, EraseUser)
+"""Changes that mean nothing for a user who has nothing: they must not write the name of one who was erased."""
+
+
+def _apply(db: Connection, user: str, wanted: Sequence[Change], model: str) -> tuple[Receipt, ...]:
+    """Apply changes in order; the caller's transaction makes them all or nothing."""
+    number = db.dialect.known(db, user)
+    if number is None:
+        if all(isinstance(change, _OF_WHAT_IS_THERE) for change in wanted):
+            return tuple(Receipt(id="", outcome="duplicate", reason="this user has nothing") for _ in wanted)
+        number = db.dialect.begin(db, user)
+    transaction = Transaction(db, number, model)
+    return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
 
 
 class SqlStore(Generic[D]):
@@ -62,42 +119,42 @@ class SqlStore(Generic[D]):
             EmbeddingMismatch: the record holds vectors of another model.
             StoreError: the disk or the file refuses. In every case nothing was written.
         """
-        return self._db.apply(lambda db: applying.apply(db, user, changes, model))
+        return self._db.apply(lambda db: _apply(db, user, changes, model))
 
     @property
     def fence(self) -> str:
         """The word that fences recalled text in prompts: random, made with the record, the same ever after."""
         with self._db.read() as db:
-            return str(reading.header(db)["fence"])
+            return str(queries.header(db)["fence"])
 
     def user(self, name: str) -> int | None:
         """The number of a user, or None when nothing is stored for it."""
         with self._db.read() as db:
-            return reading.user_number(db, name)
+            return queries.user_number(db, name)
 
     def last_event(self, user: int) -> int:
         """The newest event that concerns a user: a cache with this number is up to date."""
         with self._db.read() as db:
-            return reading.last_event(db, user)
+            return queries.last_event(db, user)
 
     def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> CatalogDelta:
         """What a cache must learn that knows docs up to ``after`` and events up to ``event`` (-1: nothing at all)."""
         with self._db.read() as db, db:  # one snapshot for all of it
-            last, touched, kept, reembedded = reading.last_event(db, user), [], set[int](), False
+            last, touched, kept, reembedded = queries.last_event(db, user), [], set[int](), False
             if event >= 0:
-                last, docs, kept, reembedded = reading.changed(db, user, event)
+                last, docs, kept, reembedded = queries.changed(db, user, event)
                 touched = [doc for doc in docs if doc <= after]
             moved = [doc for doc in touched if doc not in kept]
-            header = reading.header(db)
-            rows = reading.catalog(db, user, after=after, docs=touched)
+            header = queries.header(db)
+            rows = queries.catalog(db, user, after=after, docs=touched)
             found = None
             if vectors:
                 beyond, most = -1 if reembedded else after, len(rows) if rows else 0
-                found = reading.vectors(db, user, after=beyond, docs=moved, most=most)
+                found = queries.vectors(db, user, after=beyond, docs=moved, most=most)
             return CatalogDelta(
                 event=last,
                 rows=rows,
-                beliefs=reading.beliefs(db, user, after=after, docs=touched),
+                beliefs=queries.beliefs(db, user, after=after, docs=touched),
                 vectors=found,
                 touched=touched,
                 kept=kept,
@@ -109,23 +166,23 @@ class SqlStore(Generic[D]):
     def postings(self, user: int, term: str) -> list[int]:
         """Docs of a user with a term, ascending, each as often as the term occurs in it."""
         with self._db.read() as db:
-            return reading.postings(db, user, term)
+            return queries.postings(db, user, term)
 
     def matching(self, user: int, filters: Filters) -> list[int]:
         """Docs whose tags and metadata match the filters."""
         with self._db.read() as db:
-            return reading.matching(db, user, filters)
+            return queries.matching(db, user, filters)
 
     def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
         """The records behind docs, by doc; docs that are gone are missing."""
         with self._db.read() as db:
-            return reading.fetch(db, user, docs)
+            return queries.fetch(db, user, docs)
 
     def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
         """The docs of those ids that this user has, of one kind or of any."""
         with self._db.read() as db:
-            number = reading.user_number(db, user)
-            return {} if number is None else reading.docs_of(db, number, ids, kind)
+            number = queries.user_number(db, user)
+            return {} if number is None else queries.docs_of(db, number, ids, kind)
 
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.
@@ -135,26 +192,26 @@ class SqlStore(Generic[D]):
         """
         with self._db.read() as db, db:
             number, doc = _located(db, user, id)
-            return reading.fetch(db, number, [doc])[doc]
+            return queries.fetch(db, number, [doc])[doc]
 
     def list_memories(
         self, user: str, filters: Filters, *, order: str, limit: int | None, offset: int
     ) -> tuple[MemoryRecord, ...]:
         """Memories of a user in order."""
         with self._db.read() as db, db:
-            number = reading.user_number(db, user)
+            number = queries.user_number(db, user)
             found = (
                 []
                 if number is None
-                else reading.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
+                else queries.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
             )
             return tuple(found)
 
     def list_messages(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> tuple[Message, ...]:
         """Messages of a user in the order they were said."""
         with self._db.read() as db:
-            number = reading.user_number(db, user)
-            found = [] if number is None else reading.list_messages(db, number, filters, limit=limit, newest=newest)
+            number = queries.user_number(db, user)
+            found = [] if number is None else queries.list_messages(db, number, filters, limit=limit, newest=newest)
             return tuple(found)
 
     def history(self, user: str, id: str) -> tuple[Event, ...]:
@@ -165,17 +222,17 @@ class SqlStore(Generic[D]):
         """
         with self._db.read() as db, db:
             number, doc = _located(db, user, id)
-            return tuple(reading.events(db, number, doc))
+            return tuple(queries.events(db, number, doc))
 
     def stats(self, user: str) -> Stats:
         """Counts of a user's records and of the work still pending."""
         with self._db.read() as db, db:
-            return reporting.stats(db, user, self.location, self._schema_version)
+            return queries.stats(db, user, self.location, self._schema_version)
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record."""
         with self._db.read() as db, db:
-            return checking.verify(db, deep=deep, idle=self._idle)
+            return integrity.verify(db, deep=deep, idle=self._idle)
 
     def _idle(self) -> bool:
         """Whether no consolidation is under way that left memories on the workbench, as they are now."""
@@ -183,7 +240,7 @@ class SqlStore(Generic[D]):
             if not free:
                 return False
             with self._db.read() as db:  # what was read before may have been put back since
-                return bool(db.execute("SELECT 1 FROM memories WHERE status = 'consolidating' LIMIT 1").fetchall())
+                return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
 
     @property
     def embedding(self) -> Embedding:
@@ -206,9 +263,9 @@ class SqlStore(Generic[D]):
         return Lifecycle(self._db)
 
     @property
-    def moving(self) -> Moving:
+    def transfer(self) -> Transfer:
         """The side of the record that users are moved from and to, as they are."""
-        return Moving(self._db)
+        return Transfer(self._db)
 
     def close(self) -> None:
         """Close every connection."""

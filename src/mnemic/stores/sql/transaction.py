@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mnemic.errors import EmbeddingMismatch, NotFound
-from mnemic.stores.schema import Table
-from mnemic.stores.sql import reading
+from mnemic.stores.schema import RECORDS
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.rows import Row, select
+from mnemic.stores.sql.rows import kept, select
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Indexing
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Transaction", "check_header", "kept", "put_vector", "set_header"]
+__all__ = ["Transaction", "check_header", "put_vector", "set_header"]
 
 Found = tuple[str, int, str, int]
-"""Table, doc, status and version of a record."""
+"""Kind, doc, status and version of a record."""
 
 
 def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> None:
@@ -39,7 +39,7 @@ def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> 
 
 def _held(db: Connection) -> tuple[str, int] | None:
     """Model and dimension of the vectors, once there are any."""
-    held = reading.header(db)
+    held = queries.header(db)
     return (held["model"], held["dimension"]) if "model" in held or "dimension" in held else None
 
 
@@ -57,11 +57,6 @@ def put_vector(
     sql = f"""INSERT INTO {table}(user_id, doc, vector) VALUES(?, ?, ?)
         ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector"""
     db.execute(sql, (user, doc, None if vector is None else db.dialect.vectors.bind(vector)))
-
-
-def kept(row: Row) -> str:
-    """A row as an earlier version is kept."""
-    return to_json({**row, "hash": None})
 
 
 class Transaction:
@@ -113,39 +108,34 @@ class Transaction:
             DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
         self.db.execute(sql, (task, doc, self.user, self.at))
 
-    def insert(self, table: Table, row: dict[str, Any]) -> bool:
-        """Insert a row unless its id is taken; whether it was inserted."""
+    def insert(self, row: dict[str, Any]) -> bool:
+        """Insert a record unless its id is taken; whether it was inserted."""
+        row = row | self.db.dialect.filters.columns(row)
         marks = ", ".join("?" * len(row))
-        sql = f"INSERT INTO {table.name}({', '.join(row)}) VALUES({marks}) ON CONFLICT(user_id, id) DO NOTHING RETURNING 1"
-        stored = bool(self.db.execute(sql, tuple(row.values())).fetchall())
-        if stored:
-            self.db.dialect.filters.filed(self.db, self.user, row)
-        return stored
+        sql = f"INSERT INTO records({', '.join(row)}) VALUES({marks}) ON CONFLICT(user_id, id) DO NOTHING RETURNING 1"
+        return bool(self.db.execute(sql, tuple(row.values())).fetchall())
 
-    def rewrite(self, table: Table, row: dict[str, Any], version: int) -> None:
-        """Replace a row by its next version and keep the one before."""
+    def rewrite(self, row: dict[str, Any], version: int) -> None:
+        """Replace a record by its next version and keep the one before."""
         doc = row["doc"]
-        (old,) = select(self.db, table, "WHERE doc = ?", (doc,))
-        self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?)", (doc, version, self.at, kept(old)))
+        (old,) = select(self.db, RECORDS, "WHERE doc = ?", (doc,))
+        self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", (self.user, doc, version, self.at, kept(old)))
+        row = row | self.db.dialect.filters.columns(row)
         assignments = ", ".join(f"{name} = ?" for name in row)
-        self.db.execute(f"UPDATE {table.name} SET {assignments} WHERE doc = ?", (*row.values(), doc))
-        self.db.dialect.filters.filed(self.db, self.user, row)
+        self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*row.values(), doc))
 
     def is_told_by(self, id: str, twin: str) -> None:
         """A memory of this transaction that was not stored, because another says the same: later changes mean that one."""
         self._twins[id] = twin
 
     def find(self, id: str) -> Found | None:
-        """Table, doc, status and version of an id of this user, or of the memory that says the same in its place."""
+        """Kind, doc, status and version of an id of this user, or of the memory that says the same in its place."""
         return self.held(self._twins.get(id, id))
 
     def held(self, id: str) -> Found | None:
         """The same of what is stored under this very id."""
-        for table in ("memories", "messages", "episodes"):
-            sql = f"SELECT doc, status, version FROM {table} WHERE user_id = ? AND id = ?"
-            if row := self.db.execute(sql, (self.user, id)).fetchone():
-                return table, *row
-        return None
+        sql = "SELECT kind, doc, status, version FROM records WHERE user_id = ? AND id = ?"
+        return self.db.execute(sql, (self.user, id)).fetchone()
 
     def required(self, id: str) -> Found:
         """The same for an id that must exist.
@@ -168,4 +158,9 @@ class Transaction:
             parent = self.find(source)
             if parent is None:
                 raise NotFound(f"The source {source!r} of a memory does not exist for this user; nothing was stored.")
-            self.db.execute("INSERT INTO lineage(child, parent) VALUES(?, ?) ON CONFLICT DO NOTHING", (doc, parent[1]))
+            self.descend(doc, parent[1])
+
+    def descend(self, child: int, parent: int) -> bool:
+        """Note that a record was made from another, unless that is known; whether it was new."""
+        sql = "INSERT INTO lineage VALUES(?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
+        return bool(self.db.execute(sql, (self.user, child, parent)).fetchall())

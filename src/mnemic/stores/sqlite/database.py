@@ -21,8 +21,8 @@ from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection
 from mnemic.stores.sqlite.dialect import SqliteDialect
+from mnemic.stores.sqlite.file import Place, ReadOnlyFile, number
 from mnemic.stores.sqlite.migrations import APPLICATION_ID, LATEST, MIGRATIONS
-from mnemic.stores.sqlite.place import Place, ReadOnlyFile, number
 
 __all__ = ["Database", "translate"]
 

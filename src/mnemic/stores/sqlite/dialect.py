@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 import apsw
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from mnemic.stores.sqlite.connection import SqliteConnection
 
 __all__ = ["SqliteDialect"]
-
-_DOCS = "SELECT doc FROM messages UNION ALL SELECT doc FROM episodes UNION ALL SELECT doc FROM memories"
 
 
 class SqliteVectors:
@@ -47,15 +46,16 @@ class SqliteVectors:
 class SqliteFilters:
     """See ``FilterDialect``."""
 
-    def filed(self, db: Connection, user: int, values: dict[str, Any]) -> None:
-        """Filters read the JSON of the row itself."""
+    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002
+        """None: filters read the JSON of the row itself."""
+        return {}
 
-    def tagged(self, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+    def tagged(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
         """Keys and values are always bound, never spliced."""
         sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
         return sql, [json.dumps(list(tags))]
 
-    def noted(self, table: str, key: str, value: object) -> tuple[str, list[object]]:
+    def noted(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
         """Equal values of one type; 1 and 1.0 are equal."""
         sql = (
             f"EXISTS (SELECT 1 FROM json_each({table}.metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
@@ -63,7 +63,7 @@ class SqliteFilters:
         )
         return sql, [to_json([value]), key]
 
-    def keyed(self, table: str, key: str) -> tuple[str, list[object]]:
+    def keyed(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
         """Whatever its value; few records have any metadata, and an index knows which."""
         return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
 
@@ -75,10 +75,10 @@ class SqliteDialect:
     filters = SqliteFilters()
     header = ("fence", "next_doc")
     never = {  # noqa: RUF012 - never changed
-        "a record has no full text": f"SELECT doc FROM ({_DOCS}) WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
-        "a record with a number that was not given yet": f"""SELECT doc FROM ({_DOCS}) WHERE doc >=
+        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
+        "a record with a number that was not given yet": """SELECT doc FROM records WHERE doc >=
             (SELECT value FROM header WHERE key = 'next_doc')""",
-        "full text without a record": f"SELECT id FROM fulltext_docsize WHERE id NOT IN ({_DOCS})",
+        "full text without a record": "SELECT id FROM fulltext_docsize WHERE id NOT IN (SELECT doc FROM records)",
         "a vector of another length than the header says": """SELECT doc FROM vectors WHERE length(vector) !=
             2 * (SELECT value FROM header WHERE key = 'dimension')""",
     }
@@ -144,7 +144,12 @@ class SqliteDialect:
         except apsw.CorruptError as error:
             found.append(f"the file is damaged: {error}")
         found += [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        from mnemic.stores.sqlite.numbers import mistyped  # NumPy is loaded when it is first needed
+        from mnemic.stores.sqlite.integrity import mistyped  # NumPy is loaded when it is first needed
 
         found += [f"the file is damaged: {what}" for what in ([] if found else mistyped(cast("SqliteConnection", db)))]
-        return found + [f"a reference to nothing in {row[0]}" for row in db.execute("PRAGMA foreign_key_check")]
+        return found
+
+    def dangling(self, db: Connection) -> list[str]:
+        """References that a damaged page, or another program, has broken."""
+        broken = Counter(row[0] for row in db.execute("PRAGMA foreign_key_check"))
+        return [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]

@@ -39,7 +39,7 @@ FULLTEXT = (
 """The full text: derived from the texts, and rebuilt where it is wrong."""
 
 
-def m003_record(db: SqliteConnection) -> None:
+def m006_record(db: SqliteConnection) -> None:
     """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
     db.execute("CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID")
     db.execute("INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))")
@@ -47,7 +47,7 @@ def m003_record(db: SqliteConnection) -> None:
         db.execute(statement)
 
 
-MIGRATIONS: tuple[Migration, ...] = (m003_record,)
+MIGRATIONS: tuple[Migration, ...] = (m006_record,)
 """From the number ``schema.OLDEST`` on."""
 LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
 """The number of the last one."""

@@ -12,10 +12,10 @@ from pathlib import Path
 from mnemic import errors
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.store import SqlStore
-from mnemic.stores.sqlite import backing, fulltext, mending, numbers
+from mnemic.stores.sqlite import backup, integrity
 from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.erasure import Erasure
-from mnemic.stores.sqlite.feeding import Feed
+from mnemic.stores.sqlite.feed import Feed
 from mnemic.stores.sqlite.migrations import LATEST
 from mnemic.types import VerifyReport
 
@@ -70,7 +70,7 @@ class SqliteStore(SqlStore[Database]):
 
     @staticmethod
     def _file(folder: Path) -> Path:
-        if backing.unfinished(folder):
+        if backup.unfinished(folder):
             raise errors.StoreUnavailable(
                 f"{folder} is an unfinished copy: its backup is under way, or was interrupted. Nothing was changed. Make the "
                 "backup again, which removes what an interrupted one to the same place left."
@@ -91,8 +91,8 @@ class SqliteStore(SqlStore[Database]):
             return report
         with self._db.read() as db, db:
             found = {
-                "full text that is not that of the text": fulltext.wrong(db),
-                "a vector that is none": numbers.unusable(db),
+                "full text that is not that of the text": integrity.wrong(db),
+                "a vector that is none": integrity.unusable(db),
             }
         more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
         return replace(report, findings=(*report.findings, *more))
@@ -101,7 +101,7 @@ class SqliteStore(SqlStore[Database]):
         """Put right what can be without guessing; a line for each thing that was done."""
         idle = self._idle()
         with self._db.write() as db:
-            return tuple(mending.mend(db, idle=idle))
+            return tuple(integrity.mend(db, idle=idle))
 
     @staticmethod
     def at(folder: Path) -> bool:
@@ -137,7 +137,7 @@ class SqliteStore(SqlStore[Database]):
                     "record with mnemic doctor --deep."
                 )
 
-        backing.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
+        backup.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
         return reports[0]
 
     @property

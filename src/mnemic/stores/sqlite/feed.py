@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mnemic.errors import ConfigurationError
 from mnemic.services.owning import FileLock
-from mnemic.stores.sql.feeding import SqlFeed
+from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sqlite.database import Database
 
 __all__ = ["Feed"]

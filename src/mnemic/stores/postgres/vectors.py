@@ -6,10 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mnemic.stores.postgres.adapting import Half
+from mnemic.stores.postgres.adapters import Half
 from mnemic.stores.postgres.database import Counted, Database
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.embedding import Embedding
+from mnemic.stores.sql.vectors import Embedding
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,22 +7,16 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
-from mnemic.stores.sql import reading
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.rows import shown
 from mnemic.vectors import unpacked
 
 __all__ = ["SqlFeed"]
 
-_TABLES = ("messages", "episodes", "memories")
 _AMONG = "IN (SELECT value FROM json_each(?))"
-_PLACES = " UNION ALL ".join(
-    f"SELECT doc, user_id, status, tier_before FROM {table} WHERE doc {_AMONG}" for table in _TABLES
-)
-_EACH = " UNION ALL ".join(
-    f"SELECT doc, user_id FROM (SELECT doc, user_id FROM {table} WHERE doc > ? ORDER BY doc LIMIT ?) {table}_next"
-    for table in _TABLES
-)
-_NEXT = f"SELECT doc, user_id FROM ({_EACH}) n ORDER BY doc LIMIT ?"
+_PLACES = f"SELECT doc, user_id, status, tier_before FROM records WHERE doc {_AMONG}"
+_NEXT = "SELECT doc, user_id FROM records WHERE doc > ? ORDER BY doc LIMIT ?"
 _HELD = f"SELECT doc FROM vectors WHERE user_id = ? AND doc {_AMONG}"
 _SINCE = (
     "SELECT sequence, at, operation, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
@@ -32,7 +26,7 @@ D = TypeVar("D", bound=Database)
 
 
 def _model(db: Connection) -> Model | None:
-    header = reading.header(db)
+    header = queries.header(db)
     return Model(str(header["model"]), int(header["dimension"])) if "model" in header else None
 
 
@@ -47,7 +41,7 @@ class SqlFeed(Generic[D]):
         def work(db: Connection) -> str:
             sql = "INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING"
             db.execute(sql, (secrets.token_hex(8),))
-            return str(reading.header(db)["record"])
+            return str(queries.header(db)["record"])
 
         return self._db.apply(work)
 
@@ -99,7 +93,7 @@ class SqlFeed(Generic[D]):
     def docs(self, after: int, limit: int) -> list[int]:
         """The next docs with a vector."""
         with self._db.read() as db, db:
-            while page := db.execute(_NEXT, (*(after, limit) * 3, limit)).fetchall():
+            while page := db.execute(_NEXT, (after, limit)).fetchall():
                 found: list[int] = []
                 for user in {user for _, user in page}:
                     docs = db.dialect.many([doc for doc, owner in page if owner == user])
@@ -113,7 +107,7 @@ class SqlFeed(Generic[D]):
         """Those records, in one snapshot."""
         with self._db.read() as db, db:
             named = db.dialect.many(list(docs))
-            places = {doc: row for doc, *row in db.execute(_PLACES, (named, named, named))}
+            places = {doc: row for doc, *row in db.execute(_PLACES, (named,))}
             found: list[Entry] = []
             for user in sorted({row[0] for row in places.values()}):
                 found += _entries(db, user, {doc: row for doc, row in places.items() if row[0] == user})
@@ -127,9 +121,9 @@ class SqlFeed(Generic[D]):
 
     def gone(self, after: int) -> list[int]:
         """The docs that later events speak of and that no longer exist."""
-        nowhere = " AND ".join(f"NOT EXISTS (SELECT 1 FROM {table} t WHERE t.doc = e.doc)" for table in _TABLES)
         with self._db.read() as db:
-            sql = f"SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL AND {nowhere}"
+            sql = """SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM records r WHERE r.doc = e.doc)"""
             return [doc for (doc,) in db.execute(sql, (after,))]
 
     def waiting(self, user: int, after: int) -> list[int]:
@@ -146,14 +140,14 @@ class SqlFeed(Generic[D]):
 
 
 def _tier(_: int, status: str, before: str | None) -> str:
-    return (before or "") if status == "archived" else status
+    return (before or "") if shown(status) == "archived" else status
 
 
 def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
     """The records of one user that have a vector; ``places`` holds user, status and tier before archiving by doc."""
     held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc {_AMONG}"
     vectors = dict(db.execute(held, (user, db.dialect.many(list(places)))).fetchall())
-    stored = reading.fetch(db, user, list(vectors))
+    stored = queries.fetch(db, user, list(vectors))
     return [
         Entry(
             doc=doc,

@@ -1,4 +1,4 @@
-"""Questions to the record. Every one names the user: that is the wall."""
+"""Questions to the record. Every one names the user, so that no tenant sees another's."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mnemic.errors import StoreCorrupt
-from mnemic.stores.schema import EPISODES, MEMORIES, MESSAGES
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
+from mnemic.stores.sql.rows import counted
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
-from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stored
+from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stats, Stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -33,19 +34,17 @@ __all__ = [
     "matching",
     "memories_with_key",
     "postings",
+    "stats",
     "user_number",
 ]
 
 ALL = 2**62
 """More rows than there are."""
 
-CATALOG_MESSAGES = """SELECT doc, 'message', status, session, project, sent_at, role, name, length, 0.5,
-    traits, sent_at, utc_offset, told FROM messages WHERE user_id = ?"""
-CATALOG_EPISODES = """SELECT doc, 'episode', status, session, project, started_at, 'episode', NULL, length, 0.5,
-    traits, started_at, utc_offset, told FROM episodes WHERE user_id = ?"""
-CATALOG_MEMORIES = """SELECT doc, 'memory', status, session, project, coalesce(said_at, created_at), type, speaker, length,
-    importance, traits, coalesce(valid_at, said_at, created_at), utc_offset, told FROM memories WHERE user_id = ?"""
-_CATALOG = (CATALOG_MESSAGES, CATALOG_EPISODES, CATALOG_MEMORIES)
+_CATALOG = """SELECT doc, kind, CASE status WHEN 'quarantined' THEN 'archived' ELSE status END, session, project,
+    coalesce(said_at, created_at), CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END, speaker,
+    length, coalesce(importance, 0.5), traits, coalesce(valid_at, said_at, created_at), utc_offset, told
+    FROM records WHERE user_id = ?"""
 _BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
@@ -61,9 +60,9 @@ def user_number(db: Connection, name: str) -> int | None:
 
 def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> CatalogRows | None:
     """The searchable side of a user's records: those with a number above ``after``, and the ones named."""
-    from mnemic.stores.sql.packing import packed
+    from mnemic.stores.sql.columns import packed
 
-    return packed(part for select in _CATALOG for part in _after_or_among(db, select, user, after, docs))
+    return packed(_after_or_among(db, _CATALOG, user, after, docs))
 
 
 def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
@@ -125,7 +124,7 @@ def last_event(db: Connection, user: int) -> int:
 
 def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = (), most: int = 0) -> CatalogVectors | None:
     """Stored vectors, selected as in ``catalog``; ``most`` is how many there are likely to be at most."""
-    from mnemic.stores.sql.packing import stacked
+    from mnemic.stores.sql.columns import stacked
 
     select = "SELECT doc, vector FROM vectors WHERE user_id = ?"
     return stacked(_after_or_among(db, select, user, after, docs), most)
@@ -138,76 +137,63 @@ def postings(db: Connection, user: int, term: str) -> list[int]:
 
 def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
     """Kind and id of what each doc was made from, messages in the order they were said."""
-    sql = """SELECT l.child, CASE WHEN m.id IS NOT NULL THEN 'message' WHEN e.id IS NOT NULL THEN 'episode'
-        ELSE 'memory' END, coalesce(m.id, e.id, r.id) FROM lineage l LEFT JOIN messages m ON m.doc = l.parent
-        LEFT JOIN episodes e ON e.doc = l.parent LEFT JOIN memories r ON r.doc = l.parent
-        WHERE l.child IN (SELECT value FROM json_each(?)) ORDER BY l.child, m.sent_at, l.parent"""
+    sql = """SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent
+        WHERE l.child IN (SELECT value FROM json_each(?))
+        ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
     found: dict[int, list[tuple[str, str]]] = {}
     for child, kind, parent in db.execute(sql, (db.dialect.many(docs),)):
         found.setdefault(child, []).append((kind, parent))
     return found
 
 
-def _episodes(db: Connection, found: Sequence[rows.Row]) -> list[Episode]:
-    sources = _sources(db, [row["doc"] for row in found])
-
-    def ids(doc: int, kind: str) -> list[str]:
-        return [id_ for kind_, id_ in sources.get(doc, ()) if kind_ == kind]
-
-    return [rows.episode_from(row, ids(row["doc"], "message"), ids(row["doc"], "episode")) for row in found]
+def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
+    """The records of rows, with their lineage."""
+    sources = _sources(db, [row["doc"] for row in found if row["kind"] != "message"])
+    return [_value(row, sources.get(row["doc"], ())) for row in found]
 
 
-def _memories(db: Connection, found: Sequence[rows.Row]) -> list[MemoryRecord]:
-    sources = _sources(db, [row["doc"] for row in found])
-    return [rows.memory_from(row, [id_ for _, id_ in sources.get(row["doc"], ())]) for row in found]
+def _value(row: rows.Row, sources: Sequence[tuple[str, str]]) -> Message | Episode | MemoryRecord:
+    if row["kind"] == "message":
+        return rows.message_from(row)
+    if row["kind"] == "memory":
+        return rows.memory_from(row, [id_ for _, id_ in sources])
+    messages = [id_ for kind, id_ in sources if kind == "message"]
+    return rows.episode_from(row, messages, [id_ for kind, id_ in sources if kind == "episode"])
 
 
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
-    wanted = (user, db.dialect.many([int(doc) for doc in docs]))
     where = "WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
-    found = {row["doc"]: _message(row) for row in rows.select(db, MESSAGES, where, wanted)}
-    if len(found) == len(docs):
-        return found
-    memories = rows.select(db, MEMORIES, where, wanted)
-    for row, record in zip(memories, _memories(db, memories), strict=True):
-        found[row["doc"]] = Stored(kind="memory", value=record, status=record.status, project=record.project)
-    if len(found) == len(docs):
-        return found
-    episodes = rows.select(db, EPISODES, where, wanted)
-    for row, episode in zip(episodes, _episodes(db, episodes), strict=True):
-        found[row["doc"]] = Stored(kind="episode", value=episode, status=episode.status, project=episode.project)
-    return found
+    found = rows.select(db, RECORDS, where, (user, db.dialect.many([int(doc) for doc in docs])))
+    return {row["doc"]: _stored(row, value) for row, value in zip(found, _values(db, found), strict=True)}
 
 
-def _message(row: rows.Row) -> Stored:
-    value = rows.message_from(row)
-    return Stored(kind="message", value=value, status=row["status"], project=row["project"], episode=row["episode"])
+def _stored(row: rows.Row, value: Message | Episode | MemoryRecord) -> Stored:
+    episode = 0 if row["waits"] == 0 and row["episode"] is None else row["episode"]
+    return Stored(
+        kind=row["kind"], value=value, status=rows.shown(row["status"]), project=row["project"], episode=episode
+    )
 
 
 def find(db: Connection, user: int, id: str) -> int | None:
     """The doc of an id of this user."""
-    for table in ("memories", "messages", "episodes"):
-        if row := db.execute(f"SELECT doc FROM {table} WHERE user_id = ? AND id = ?", (user, id)).fetchone():
-            return row[0]
-    return None
+    row = db.execute("SELECT doc FROM records WHERE user_id = ? AND id = ?", (user, id)).fetchone()
+    return row[0] if row else None
 
 
 def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> dict[str, int]:
     """The docs of those ids that this user has."""
-    tables = {"message": "messages", "memory": "memories", "episode": "episodes"}
-    found: dict[str, int] = {}
-    for table in [tables[kind]] if kind else tables.values():
-        sql = f"SELECT id, doc FROM {table} WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
-        found |= dict(db.execute(sql, (user, db.dialect.many(ids))).fetchall())
-    return found
+    sql = "SELECT id, doc FROM records WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
+    values = (user, db.dialect.many(ids))
+    found = db.execute(f"{sql} AND kind = ?", (*values, kind)) if kind else db.execute(sql, values)
+    return dict(found.fetchall())
 
 
-def _marks(dialect: Dialect, table: str, filters: Filters) -> tuple[list[str], list[object]]:
+def _marks(dialect: Dialect, user: int, table: str, filters: Filters) -> tuple[list[str], list[object]]:
     """Tags and metadata as conditions on the rows of a table; keys and values are always bound, never spliced."""
-    found = [dialect.filters.noted(table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
+    found = [dialect.filters.noted(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
     if filters.tags is not None:
-        found.insert(0, dialect.filters.tagged(table, filters.tags))
+        found.insert(0, dialect.filters.tagged(user, table, filters.tags))
     if filters.min_trust is not None:
         found.append(("trust >= ?", [filters.min_trust]))
     return [clause for clause, _ in found], [value for _, bound in found for value in bound]
@@ -215,14 +201,9 @@ def _marks(dialect: Dialect, table: str, filters: Filters) -> tuple[list[str], l
 
 def matching(db: Connection, user: int, filters: Filters) -> list[int]:
     """The docs of a user whose tags and metadata match; the other filters are columns of the catalog."""
-    found: list[int] = []
-    for table in (
-        ("memories",) if filters.tags is not None else ("messages", "episodes", "memories")
-    ):  # others have no tags
-        clauses, values = _marks(db.dialect, table, filters)
-        sql = f"SELECT doc FROM {table} WHERE " + " AND ".join(["user_id = ?", *clauses])
-        found += [row[0] for row in db.execute(sql, (user, *values))]
-    return found
+    clauses, values = _marks(db.dialect, user, "records", filters)
+    sql = f"SELECT doc FROM records WHERE {' AND '.join(['user_id = ?', *clauses])} ORDER BY doc"
+    return [doc for (doc,) in db.execute(sql, (user, *values))]
 
 
 def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]]:
@@ -246,21 +227,17 @@ def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]
     return clauses, values
 
 
-_STATUS = "status IN (SELECT value FROM json_each(?))"
-_IN_QUARANTINE = f"""({_STATUS} OR (status = 'archived' AND EXISTS (SELECT 1 FROM events e WHERE e.doc = {{table}}.doc
-    AND e.operation = 'archive' AND e.detail LIKE '%"quarantine":%' AND e.sequence = (SELECT max(f.sequence) FROM events f
-    WHERE f.doc = e.doc AND f.operation IN ('absorb', 'archive', 'restore', 'undo')))))"""
-
-
-def _where(dialect: Dialect, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
+def _where(dialect: Dialect, user: int, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
     memories = table == "memories"
     clauses, values = _reach(filters, memories=memories)
-    more, bound = _marks(dialect, table, filters)
+    more, bound = _marks(dialect, user, table, filters)
     clauses += more
     values += bound
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
+    if "archived" in statuses:
+        statuses = (*statuses, "quarantined")
     for clause, value in (
-        (_STATUS if "quarantined" not in statuses else _IN_QUARANTINE.format(table=table), dialect.many(statuses)),
+        ("status IN (SELECT value FROM json_each(?))", dialect.many(statuses)),
         (
             "type IN (SELECT value FROM json_each(?))",
             dialect.many(filters.types) if filters.types is not None else None,
@@ -305,7 +282,7 @@ def list_memories(
     db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories in order: ``newest``, ``oldest`` or ``importance``."""
-    where, values = _where(db.dialect, "memories", filters, "created_at")
+    where, values = _where(db.dialect, user, "memories", filters, "created_at")
     clock, moments = _clock(filters)
     where, values = f"{where} AND {clock}", [*values, *moments]
     by = {
@@ -315,45 +292,45 @@ def list_memories(
     }[order]
     rest = f"WHERE user_id = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
     most = ALL if limit is None else limit
-    return _memories(db, rows.select(db, MEMORIES, rest, (user, *values, most, offset)))
+    return _values(db, rows.select(db, MEMORIES, rest, (user, *values, most, offset)))
 
 
 def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
     """Live memories whose metadata has a key."""
-    where, values = _where(db.dialect, "memories", filters, "created_at")
+    where, values = _where(db.dialect, user, "memories", filters, "created_at")
     clock, moments = _clock(filters)
-    has_key, keys = db.dialect.filters.keyed("memories", key)
+    has_key, keys = db.dialect.filters.keyed(user, "memories", key)
     rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
-    return _memories(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
+    return _values(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
 
 
 def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
     """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, "episodes", filters, "started_at")
+    where, values = _where(db.dialect, user, "episodes", filters, "said_at")
     direction = "DESC" if newest else "ASC"
-    rest = f"WHERE user_id = ? AND {where} ORDER BY started_at {direction}, doc {direction} LIMIT ?"
+    rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
     found = rows.select(db, EPISODES, rest, (user, *values, ALL if limit is None else limit))
-    return _episodes(db, found[::-1] if newest else found)
+    return _values(db, found[::-1] if newest else found)
 
 
 def latest_episodes(
     db: Connection, user: int | None, where: str, values: Sequence[object], limit: int
 ) -> list[Episode]:
     """The last episodes of a level that are not archived, the latest first."""
-    rest = f"WHERE user_id = ? AND {where} AND status != 'archived' ORDER BY ended_at DESC, doc DESC LIMIT ?"
-    return _episodes(db, rows.select(db, EPISODES, rest, (user, *values, limit)))
+    rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
+    return _values(db, rows.select(db, EPISODES, rest, (user, *values, limit)))
 
 
 def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
     """Messages in the order they were said; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, "messages", filters, "sent_at")
+    where, values = _where(db.dialect, user, "messages", filters, "said_at")
     direction = "DESC" if newest else "ASC"
-    rest = f"WHERE user_id = ? AND {where} ORDER BY sent_at {direction}, doc {direction} LIMIT ?"
-    found = rows.select(db, MESSAGES, rest, (user, *values, ALL if limit is None else limit))
+    rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
+    most = ALL if limit is None else limit
+    found = rows.select(db, MESSAGES, rest, (user, *values, most), names=rows.MESSAGE)
     return [rows.message_from(row) for row in (reversed(found) if newest else found)]
 
 
-_TABLES = {"message": "messages", "episode": "episodes", "memory": "memories"}
 _EVENT = "sequence, at, operation, id, version, detail, doc"
 
 
@@ -365,18 +342,17 @@ def events(db: Connection, user: int, doc: int) -> list[Event]:
 
 def log(db: Connection, user: int, kinds: Sequence[str], limit: int | None) -> list[Event]:
     """The audit trail of all records of some kinds, the newest first."""
-    among = " OR ".join(f"EXISTS (SELECT 1 FROM {_TABLES[kind]} r WHERE r.doc = events.doc)" for kind in kinds)
-    sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND ({among}) ORDER BY sequence DESC LIMIT ?"
-    return _told(db, db.execute(sql, (user, ALL if limit is None else limit)).fetchall())
+    among = "EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN (SELECT value FROM json_each(?)))"
+    sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND {among} ORDER BY sequence DESC LIMIT ?"
+    return _told(db, db.execute(sql, (user, db.dialect.many(kinds), ALL if limit is None else limit)).fetchall())
 
 
 def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
     docs = db.dialect.many(sorted({row[-1] for row in found}))
     among = "doc IN (SELECT value FROM json_each(?))"
     content: dict[tuple[int, int], str] = {}
-    for table in _TABLES.values():
-        for doc, version, text in db.execute(f"SELECT doc, version, content FROM {table} WHERE {among}", (docs,)):
-            content[doc, version] = text
+    for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE {among}", (docs,)):
+        content[doc, version] = text
     for doc, version, row in db.execute(f"SELECT doc, version, row FROM versions WHERE {among}", (docs,)):
         content[doc, version] = json.loads(row)["content"]
     return [
@@ -386,3 +362,36 @@ def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
         )
         for sequence, at, operation, id_, version, detail, doc in found
     ]  # fmt: skip
+
+
+def stats(db: Connection, user: str, location: str, schema_version: int) -> Stats:
+    """Counts of one user; size, model and schema are the whole record's."""
+    number = user_number(db, user)
+
+    def count(sql: str) -> dict[Any, int]:
+        return dict(db.execute(sql, (number,)).fetchall())
+
+    messages = count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1")
+    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")
+    projects = count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")
+    held = header(db)
+    return Stats(
+        messages=messages.get("short_term", 0),
+        episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
+        memories=counted(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
+        links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
+        sessions=sessions[1],
+        projects=projects[1],
+        pending={
+            **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
+                AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
+            **count(
+                f"SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE} HAVING count(*) > 0"
+            ),
+        },
+        embedding_model=held.get("model"),
+        dimension=held.get("dimension"),
+        schema_version=schema_version,
+        bytes_on_disk=db.dialect.size(db),
+        location=location,
+    )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.stores.sql import reading, transaction
+from mnemic.stores.sql import queries, transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
@@ -20,9 +20,7 @@ __all__ = ["Embedding"]
 Waiting = tuple[int, int, str]
 """User, doc and text of a record that needs a vector."""
 
-_DOCS = """(SELECT user_id, doc FROM messages UNION ALL SELECT user_id, doc FROM episodes
-    UNION ALL SELECT user_id, doc FROM memories) d"""
-_MISSING = f"SELECT user_id, doc FROM {_DOCS} WHERE doc NOT IN (SELECT doc FROM vectors_next)"
+_MISSING = "SELECT user_id, doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
 
 class Embedding:
@@ -35,7 +33,7 @@ class Embedding:
         texts: list[Waiting] = []
         for user in sorted({user for user, _ in found}):
             docs = [doc for owner, doc in found if owner == user]
-            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(reading.fetch(db, user, docs).items())]
+            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(queries.fetch(db, user, docs).items())]
         return texts
 
     def pending(self, limit: int) -> list[Waiting]:
@@ -74,13 +72,12 @@ class Embedding:
     def model(self) -> str | None:
         """Whose vectors the record holds; None while it has none."""
         with self._db.read() as db:
-            return reading.header(db).get("model")
+            return queries.header(db).get("model")
 
     def size(self, user: int) -> int:
-        """How many messages and memories a user has."""
+        """How many records a user has."""
         with self._db.read() as db:
-            counts = (f"SELECT count(*) FROM {table} WHERE user_id = ?" for table in ("messages", "memories"))
-            return sum(db.execute(sql, (user,)).fetchone()[0] for sql in counts)
+            return db.execute("SELECT count(*) FROM records WHERE user_id = ?", (user,)).fetchone()[0]
 
     def held(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are missing."""
@@ -91,7 +88,7 @@ class Embedding:
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns how many records still need a vector."""
         with self._db.write() as db:
-            if reading.header(db).get("reembedding") != model:
+            if queries.header(db).get("reembedding") != model:
                 db.dialect.vectors.start(db)
                 transaction.set_header(db, reembedding=model)
             return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
@@ -123,7 +120,7 @@ class Embedding:
         transaction.put_vector(db, user, doc, vector, table="vectors_next")
 
     def _own(self, db: Connection, model: str) -> None:
-        if reading.header(db).get("reembedding") != model:
+        if queries.header(db).get("reembedding") != model:
             raise StoreError(
                 "Another reembed of this record has begun or ended meanwhile. Call reembed() again when it is done."
             )
@@ -136,7 +133,6 @@ class Embedding:
                 return False
             at = to_micros(now())
             db.execute("DELETE FROM pending WHERE task = 'embed'")
-            db.execute(f"DELETE FROM vectors_next WHERE doc NOT IN (SELECT doc FROM {_DOCS})")
             refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
             db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
             db.dialect.vectors.replace(db)

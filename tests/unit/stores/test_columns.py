@@ -5,13 +5,13 @@ import random
 import numpy as np
 import pytest
 
-from mnemic.stores.sql import packing
-from mnemic.stores.sql.packing import packed, stacked
+from mnemic.stores.sql import columns
+from mnemic.stores.sql.columns import packed, stacked
 
 
 @pytest.fixture(params=[1, 3, 500])
 def page(request, monkeypatch):
-    monkeypatch.setattr(packing, "PAGE", request.param)
+    monkeypatch.setattr(columns, "PAGE", request.param)
 
 
 def made(doc, chance):

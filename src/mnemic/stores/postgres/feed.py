@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 from mnemic.errors import StoreUnavailable
 from mnemic.stores.postgres.database import Database
-from mnemic.stores.postgres.owning import SessionLock
+from mnemic.stores.postgres.locks import SessionLock
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.feeding import SqlFeed
+from mnemic.stores.sql.feed import SqlFeed
 
 __all__ = ["Feed"]
 
