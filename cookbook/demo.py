@@ -33,7 +33,7 @@ from typing import Any
 
 from mnemic import EmbedderUnavailable, Hit, Memory, Message, MnemicError, OnnxEmbedder
 from mnemic.cli.doctor import weights_of
-from mnemic.cli.importing import detect, parse, read_messages
+from mnemic.transfer.importers import detect, parse, read_messages
 
 HERE = Path(__file__).resolve().parent
 OURS = HERE / "conversation.json"

@@ -21,14 +21,14 @@ Values      src/mnemic/types                 Message Receipt Receipts Hit Search
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
 Choices     src/mnemic/types                 Kind Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
 Projects    src/mnemic                       Project project new_session
-Settings    src/mnemic/flows                 Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
+Settings    src/mnemic                       Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
 Chroma      src/mnemic/indexes/vector/chroma  Chroma
 Secrets     src/mnemic/safety/secrets        SecretPolicy SecretAction pieces
 Models      src/mnemic/llm                   LanguageModel key_for store_key
 Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
 Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossEncoderReranker
-Signals     src/mnemic/retrieval/signals.py  *
+Signals     src/mnemic/recall/signals.py     *
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter Store VectorWork KnowledgeWork RelationWork LifecycleWork VectorIndex RecordFeed Turn
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite StoreSuite VectorIndexSuite message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicIndex MnemicChatMessageHistory MnemicMemory mnemic_tools IdleConsolidation

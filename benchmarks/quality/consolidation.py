@@ -33,7 +33,7 @@ from benchmarks.vectors import PreparedEmbedder, default_embedder
 from mnemic import Memory
 from mnemic.testing import memory_record
 from mnemic.text.cues import traits
-from mnemic.text.differs import differs
+from mnemic.text.differences import differs
 from mnemic.text.terms import analysed
 from mnemic.types import AddMemory, Filters, Indexing
 
@@ -108,13 +108,13 @@ def store(memory: Memory, texts: Sequence[str], importance: Sequence[float], vec
             terms, length = analysed(record.content)
             indexing = Indexing(terms=terms, length=length, traits=traits(record.content), vector=vectors[place])
             changes.append(AddMemory(record=record, indexing=indexing))
-        receipts = memory._engine.store.apply(memory.scope.user, changes, model=model)
+        receipts = memory._runtime.store.apply(memory.scope.user, changes, model=model)
         assert all(receipt.outcome == "stored" for receipt in receipts)
 
 
 def rows(memory: Memory) -> dict[str, set[tuple[Any, ...]]]:
     """The rows of a record, without the moments of the workbench."""
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         return {table: {tuple(row) for row in db.execute(f"SELECT * FROM {table}")} for table in TABLES}
 
 
@@ -144,7 +144,7 @@ def planted_figures(embedder: Any, *, groups: int, pairs: int, filler: int, seed
         ids, seconds = consolidated(memory)
         tiers = memory.stats().memories
         statuses = [[memory.get(f"x{place}").status for place in pair] for pair in made.pairs]
-        with memory._engine.store._db.read() as db:
+        with memory._runtime.store._db.read() as db:
             linked = {frozenset(pair) for pair in db.execute(CONTRADICTING)}
         apart = sum(frozenset((f"x{a}", f"x{b}")) in linked for group in made.groups for a, b in combinations(group, 2))
         found = {
@@ -210,7 +210,7 @@ def cost_figures(size: int, *, cycles: int, seed: int) -> dict[str, Any]:
             advised.append(middle - began)
             spent.append(time.process_time() - middle)
         figures = {
-            "memories": size, "seeds": memory._engine.consolidator.max_batch_size,
+            "memories": size, "seeds": memory._runtime.settings.consolidator.max_batch_size,
             "cycle_cpu_ms": percentile(spent[1:], 50), "advice_cpu_ms": percentile(advised[1:], 50),
             "first_cycle_cpu_ms": percentile(spent[:1], 50), "first_advice_cpu_ms": percentile(advised[:1], 50),
         }  # fmt: skip
@@ -237,7 +237,7 @@ def recall_figures(file: Path, embedder: Any) -> dict[str, Any]:
             recall("before")
             recall("without_emotion", emotion_weight=0.0)
             memories += len(
-                memory._engine.store.list_memories("default", Filters(), order="oldest", limit=None, offset=0)
+                memory._runtime.store.list_memories("default", Filters(), order="oldest", limit=None, offset=0)
             )
             for _ in range(3):
                 report = memory.consolidate(min_age_hours=0)

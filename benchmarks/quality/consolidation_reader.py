@@ -85,7 +85,7 @@ def _in_process(memory: Memory) -> Iterator[tuple[Callable[[], None], Callable[[
 
 
 def _cycles(memory: Memory) -> int:
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         return db.execute("SELECT count(*) FROM consolidations").fetchone()[0]
 
 

@@ -22,7 +22,7 @@ from benchmarks.conversations import Conversation, load
 from benchmarks.quality.evidence import DEFINITIONS, Graded, exchanged, figures, graded, speakers
 from benchmarks.vectors import default_embedder
 from mnemic import Memory
-from mnemic.retrieval import evidence
+from mnemic.recall import evidence
 
 SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 SHOWN = ("auroc", "answerable_graded_none", "graded_none", "none_with_evidence", "strong_with_evidence")

@@ -26,7 +26,7 @@ from benchmarks import reporting
 from benchmarks.conversations import load
 from benchmarks.vectors import default_embedder
 from mnemic import LanguageModel, Memory, MemoryRecord, Message
-from mnemic.llm import extracting, linking
+from mnemic.llm import extraction, links
 from mnemic.llm.schema import json_schema
 from mnemic.testing import memory_record
 from mnemic.testing.language_models import ScriptedModel, ScriptedRequest
@@ -117,12 +117,12 @@ def described(number: int) -> dict[str, Any]:
 def plain(messages: Sequence[Message]) -> Iterator[int]:
     """Tokens of a question about each message alone."""
     for message in messages:
-        yield extraction([message])
+        yield extracted([message])
 
 
-def extraction(messages: Sequence[Message]) -> int:
+def extracted(messages: Sequence[Message]) -> int:
     """Tokens of a question about messages alone, with a statement of each."""
-    task = extracting.task([("", messages)])
+    task = extraction.task([("", messages)])
     found = [statement((str(number), str(m.name), m.content)) for number, m in enumerate(messages, 1)]
     answer = {"prediction": "", "statements": found}
     return tokens(undescribed(task.instructions), task.prompt, bare(task.schema), json.dumps(answer))
@@ -139,9 +139,9 @@ def exchanges(messages: Sequence[Message]) -> Iterator[int]:
     for start in range(0, len(messages), 2):
         exchange = messages[start : start + 2]
         new = [memory_record(f"{m.name} said: {m.content[:120]}") for m in exchange]
-        spent = extraction(exchange)
+        spent = extracted(exchange)
         if known:
-            task = linking.task([(record, known[-10:]) for record in new])
+            task = links.task([(record, known[-10:]) for record in new])
             link = {"candidate": 101, "type": "extends", "strength": 0.5, "reason": "the same"}
             answer = {"links": [{"memory": number, **link} for number, _ in enumerate(new, 1)]}
             schema = json.dumps(json_schema(task.schema))

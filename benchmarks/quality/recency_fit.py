@@ -1,4 +1,4 @@
-"""Fits the weights of ``mnemic.retrieval.recency`` and prints them as the module has them, with how they do on what is held out.
+"""Fits the weights of ``mnemic.recall.recency`` and prints them as the module has them, with how they do on what is held out.
 
     python -m benchmarks.quality.recency_fit --stories FILE [FILE ...] --locomo FILE --agents FILE
 
@@ -31,8 +31,8 @@ from benchmarks.conversations import lines, load
 from benchmarks.quality import talk, updates
 from benchmarks.quality.updating import between
 from benchmarks.vectors import default_embedder
-from mnemic import Memory, retrieval
-from mnemic.retrieval import recency
+from mnemic import Memory
+from mnemic.recall import recency
 
 FAMILIES = ("tuned", "held_out", "third", "fourth")
 SEQUENCES = 2
@@ -65,9 +65,7 @@ def seen(
     memory: Any, question: str, source: tuple[str, str], label: Label, wanted: Any, others: Any, **when: Any
 ) -> list[Asked]:
     """The pairs of one search, if it has any; ``wanted`` and ``others`` are ids of messages."""
-    with mock.patch.object(
-        retrieval, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]
-    ) as spy:
+    with mock.patch.object(recency, "latest_first", side_effect=lambda _, said, **__: [*range(len(said.texts))]) as spy:
         hits = memory.search(question, k=20, **when)
     if not spy.called:
         return []

@@ -47,7 +47,7 @@ def filled(memory: Memory, held: np.ndarray, share: float, seed: int) -> np.ndar
     """Store the vectors, a share of them as the user's and the others as those of others; which are the user's."""
     own = np.random.default_rng(seed).random(len(held)) < share
     others = round(1 / share) - 1 if share < 1 else 1
-    store = memory._engine.store
+    store = memory._runtime.store
     for start in range(0, len(held), 2000):
         by_user: dict[str, list[Any]] = {}
         for n in range(start, min(start + 2000, len(held))):
@@ -61,17 +61,17 @@ def filled(memory: Memory, held: np.ndarray, share: float, seed: int) -> np.ndar
 
 def paths(memory: Memory) -> dict[str, Callable[[np.ndarray], list[str]]]:
     """The ways to the nearest of a user's, each from a query to ids."""
-    engine = memory._engine
-    number = engine.store.user("ana")
-    assert isinstance(engine.index, ChromaIndex)
-    collection = engine.index._outbox().collections.tiers["short_term"]
+    runtime = memory._runtime
+    number = runtime.store.user("ana")
+    assert isinstance(runtime.index, ChromaIndex)
+    collection = runtime.index._outbox().collections.tiers["short_term"]
 
     def named(docs: Sequence[int]) -> list[str]:
-        stored = engine.store.fetch(number, list(docs))
+        stored = runtime.store.fetch(number, list(docs))
         return [str(stored[doc].value.id) for doc in docs]
 
     def chosen(query: np.ndarray) -> list[int]:
-        view = engine.view("ana")
+        view = runtime.views.of("ana")
         cosines = view.vectors.cosines([query])
         cosines.settle(np.ones(len(view.columns), np.bool_))
         best = np.argpartition(-cosines.values, NEAREST)[:NEAREST]

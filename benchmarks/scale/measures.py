@@ -45,7 +45,7 @@ def opened(engine: Engine, embedder: Any) -> Memory:
 
 def filled(memory: Memory, rows: int, *, shared: bool, server_cpu: Callable[[], float]) -> tuple[dict[str, Any], Any]:
     """Store all rows, 2,000 in a transaction for each user; returns what it took, and texts and vectors of the user."""
-    store, mine = memory._engine.store, ([], [])
+    store, mine = memory._runtime.store, ([], [])
     began = time.monotonic(), time.process_time(), server_cpu()
     making = 0.0
     source = made.batches(made.Made(rows))
@@ -120,13 +120,13 @@ def _added(memory: Memory, engine: Engine, embedder: Prepared, calls: int) -> di
 
 def _recall(memory: Memory, engine: Engine, own: np.ndarray, queries: Sequence[np.ndarray]) -> dict[str, Any]:
     """Of the nearest 10 as float16 vectors in exact order, how many are found: by the engine's way, by its index alone."""
-    view = memory._engine.view("user0")
+    view = memory._runtime.views.of("user0")
     assert view is not None
     held, docs = own.astype("<f2").astype(np.float32), np.sort(view.columns.doc)
-    index, ways, mine = memory._engine.index, {}, set(docs.tolist())
+    index, ways, mine = memory._runtime.index, {}, set(docs.tolist())
 
     def chosen(query: np.ndarray) -> Sequence[int]:
-        seen = memory._engine.view("user0")
+        seen = memory._runtime.views.of("user0")
         assert seen is not None
         cosines = seen.vectors.cosines([query])
         cosines.settle(np.ones(len(seen.columns), np.bool_))

@@ -9,9 +9,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mnemic.adapters.binding import ScopeSource, bound, checked_options
     from mnemic.aio import AsyncMemory
-    from mnemic.binding import ScopeSource, bound, checked_options
-    from mnemic.context import quoted
     from mnemic.embedders import (
         CachedEmbedder,
         HashingEmbedder,
@@ -42,19 +41,19 @@ if TYPE_CHECKING:
         TooManyHits,
         UnknownArgument,
     )
-    from mnemic.flows.idle import Idle, IdleTrigger
-    from mnemic.flows.preferences import Preferences
-    from mnemic.flows.retaining import RetentionPolicy
-    from mnemic.flows.settings import Consolidator, Processing
     from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.lifecycle.idle import IdleTrigger
+    from mnemic.lifecycle.preferences import Preferences
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
-    from mnemic.projects import Project, project
     from mnemic.protocols import Embedder, Reranker, TokenCounter
+    from mnemic.recall import Recipe
+    from mnemic.recall.context import quoted
     from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
-    from mnemic.retrieval import Recipe
+    from mnemic.runtime.projects import Project, project
+    from mnemic.runtime.scopes import new_session
+    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
     from mnemic.safety.secrets import SecretPolicy, pieces
-    from mnemic.scopes import new_session
     from mnemic.types import (
         UNSET,
         ClusterSummary,
@@ -86,8 +85,8 @@ if TYPE_CHECKING:
 
 _HOME = {
     "mnemic.aio": ("AsyncMemory",),
-    "mnemic.binding": ("ScopeSource", "bound", "checked_options"),
-    "mnemic.context": ("quoted",),
+    "mnemic.adapters.binding": ("ScopeSource", "bound", "checked_options"),
+    "mnemic.recall.context": ("quoted",),
     "mnemic.embedders": (
         "CachedEmbedder",
         "HashingEmbedder",
@@ -118,22 +117,18 @@ _HOME = {
         "TooManyHits",
         "UnknownArgument",
     ),
-    "mnemic.flows.idle": ("Idle", "IdleTrigger"),
-    "mnemic.flows.preferences": ("Preferences",),
-    "mnemic.flows.retaining": ("RetentionPolicy",),
-    "mnemic.flows.settings": (
-        "Consolidator",
-        "Processing",
-    ),
+    "mnemic.lifecycle.idle": ("IdleTrigger",),
+    "mnemic.lifecycle.preferences": ("Preferences",),
+    "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy"),
     "mnemic.indexes.vector.chroma": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
     "mnemic.memory": ("Memory",),
-    "mnemic.projects": ("Project", "project"),
+    "mnemic.runtime.projects": ("Project", "project"),
     "mnemic.protocols": ("Embedder", "Reranker", "TokenCounter"),
     "mnemic.rerankers": ("CrossEncoderReranker", "OnnxReranker"),
-    "mnemic.retrieval": ("Recipe",),
+    "mnemic.recall": ("Recipe",),
     "mnemic.safety.secrets": ("SecretPolicy", "pieces"),
-    "mnemic.scopes": ("new_session",),
+    "mnemic.runtime.scopes": ("new_session",),
     "mnemic.types": (
         "UNSET",
         "ClusterSummary",

@@ -16,9 +16,9 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 
 from mnemic.memory import Memory
-from mnemic.projects import Project
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
-from mnemic.services.calls import explaining, method_hint
+from mnemic.runtime.projects import Project
+from mnemic.services.call_hints import explaining, method_hint
 from mnemic.services.threads import Limits, Work
 from mnemic.types import (
     UNSET,
@@ -53,13 +53,12 @@ from mnemic.types import (
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from mnemic.flows.idle import Idle, IdleTrigger
-    from mnemic.flows.preferences import Preferences
-    from mnemic.flows.retaining import RetentionPolicy
-    from mnemic.flows.settings import Consolidator, Processing
     from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.lifecycle.idle import IdleTrigger
+    from mnemic.lifecycle.preferences import Preferences
     from mnemic.llm import LanguageModel
-    from mnemic.retrieval import Recipe
+    from mnemic.recall import Recipe
+    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
     from mnemic.safety.secrets import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 

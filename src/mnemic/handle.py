@@ -1,34 +1,37 @@
-"""What a handle is, whatever it is used for: a place on an engine, with a session, preferences, and work that keeps it."""
+"""What a handle is, whatever it is used for: a place on a runtime, with a session, preferences, and work that keeps it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Never, Self
 
 from mnemic.errors import ConfigurationError
-from mnemic.flows import asking, knowing, maintaining, opening
-from mnemic.flows.guarding import discreet
+from mnemic.lifecycle import maintenance
 from mnemic.protocols import Embedder
+from mnemic.recall import validation
+from mnemic.runtime import factory
+from mnemic.runtime.redaction import discreet
 from mnemic.safety.fences import without_recalled
-from mnemic.services.calls import method_hint
+from mnemic.services.call_hints import method_hint
 from mnemic.types import ProcessReport, Receipt, Scope, SessionView, Stats, VerifyReport
 
 if TYPE_CHECKING:
-    from mnemic.flows.engine import Engine
-    from mnemic.flows.idle import IdleTrigger
-    from mnemic.flows.preferences import Preferences
+    from mnemic.lifecycle.idle import IdleTrigger
+    from mnemic.lifecycle.preferences import Preferences
+    from mnemic.runtime.runtime import Runtime
 
 __all__ = ["Handle"]
 
 
 @discreet
 class Handle:
-    """A user, project and session on an engine; ``Memory`` is one."""
+    """A user, project and session on a runtime; ``Memory`` is one."""
 
-    _engine: Engine
+    _runtime: Runtime
     _scope: Scope
     _zone: tzinfo
 
@@ -51,40 +54,40 @@ class Handle:
         The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with the
         schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or whoever opens it.
         """
-        place = self._engine.store.location
-        return place if place == opening.IN_MEMORY or opening.is_address(place) else str(Path(place).parent)
+        place = self._runtime.store.location
+        return place if place == factory.IN_MEMORY or factory.is_address(place) else str(Path(place).parent)
 
     @property
     def idle(self) -> IdleTrigger:
         """What does ``process`` and ``consolidate`` for this user in quiet moments, once it is armed."""
-        from mnemic.flows.idle import IdleTrigger
+        from mnemic.lifecycle.idle import IdleTrigger
 
-        engine, zone = self._engine, self._zone
+        runtime, zone = self._runtime, self._zone
         owner = Scope(user=self._scope.user)
-        return engine.trigger(owner.user, lambda: IdleTrigger(engine, owner, zone, engine.idle))
+        return runtime.triggers.of(owner.user, lambda: IdleTrigger(runtime, owner, zone, runtime.settings.idle))
 
     @property
     def preferences(self) -> Preferences:
         """Exact keys and values: ``memory.preferences["theme"] = "dark"``; earlier values stay in the record."""
-        from mnemic.flows.preferences import Preferences
+        from mnemic.lifecycle.preferences import Preferences
 
-        return Preferences(self._engine, self._scope, self._zone)
+        return Preferences(self._runtime, self._scope, self._zone)
 
     def retire(self) -> int:
         """Archive what has had its time by ``retention`` and ``delete_after``; returns how many records.
 
         Idle work does this too. Nothing goes that a live memory was made from.
         """
-        from mnemic.flows import retaining
+        from mnemic.lifecycle import retention
 
-        return retaining.retire(self._engine, self._scope, self._engine.retention)
+        return retention.retire(self._runtime, self._scope, self._runtime.settings.retention)
 
     @property
     def session(self) -> SessionView:
         """The conversation of this handle as it stands: messages, tools, preferences, and what contexts gave in it."""
-        from mnemic.flows import sessions
+        from mnemic.lifecycle import sessions
 
-        return sessions.look(self._engine, self._scope, self._zone)
+        return sessions.look(self._runtime, self._scope, self._zone)
 
     def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
         """Make knowledge of the messages that wait: episodes, and memories of what was not known before.
@@ -100,38 +103,39 @@ class Handle:
         Raises:
             StoreError: the disk or the file refuses; what was done before is stored.
         """
-        from mnemic.flows import processing
+        from mnemic.knowledge import pipeline
 
-        most = None if limit is None else asking.whole("limit", limit, 1, 2**53)
-        return processing.process(self._engine, self._scope, self._zone, limit=most, progress=progress)
+        most = None if limit is None else validation.whole("limit", limit, 1, 2**53)
+        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=progress)
 
     def end_session(self) -> Receipt | None:
         """Process the handle's conversation and keep a summary of it for a week; None when nothing was said in it.
 
         The summary is offered when a new session starts: ``get_memory_context()`` without a query.
         """
-        from mnemic.flows import sessions
+        from mnemic.lifecycle import sessions
 
         self.process()
-        return sessions.summarise(self._engine, self._scope, self._zone)
+        return sessions.summarise(self._runtime, self._scope, self._zone)
 
     def flush(self, *, process: bool = True) -> int:
         """Do the work that is pending: embed what has no vector, and ``process`` what waits; returns how many were done.
 
         What an index over the vectors has not taken in yet is taken in.
         """
-        from mnemic.flows import erasing
+        from mnemic.lifecycle import erasure
 
-        erasing.finish(self._engine)
-        embedded = maintaining.embed_pending(self._engine)
+        erasure.finish(self._runtime)
+        embedded = maintenance.embed_pending(self._runtime)
         done = embedded + self.process().messages if process else embedded
-        if self._engine.index is not None:
-            self._engine.index.drain()
+        if self._runtime.index is not None:
+            self._runtime.index.drain()
         return done
 
     def stats(self) -> Stats:
         """Counts of this user's records, the work pending, and the size of the store."""
-        return knowing.stats(self._engine, self._scope)
+        found, llm = self._runtime.store.stats(self._scope.user), self._runtime.llm
+        return found if llm is None else replace(found, llm=llm.stats())
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and of an index made from it; ``deep`` also reads every page and every text.
@@ -140,7 +144,7 @@ class Handle:
         names their kind and the records, never the secret, and nothing is changed. An index that differs from the record is
         told among the findings, and made anew.
         """
-        return maintaining.verify(self._engine, deep=deep)
+        return maintenance.verify(self._runtime, deep=deep)
 
     def reembed(
         self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
@@ -156,8 +160,8 @@ class Handle:
         Returns:
             How many vectors were made.
         """
-        chosen = opening.embedder_from(embedder) if embedder is not None else self._engine.embedder
-        return maintaining.reembed(self._engine, chosen, progress)
+        chosen = factory.embedder_from(embedder) if embedder is not None else self._runtime.indexer.embedder
+        return maintenance.reembed(self._runtime, chosen, progress)
 
     def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
         """Copy the whole record, all its users, into a new folder while it is in use; the copy is verified.
@@ -175,9 +179,9 @@ class Handle:
             StoreError: it cannot be written.
             ConfigurationError: the record is kept by a server, which has tools of its own for this.
         """
-        from mnemic.flows import backing
+        from mnemic.transfer import backup
 
-        return backing.backup(self._engine, folder, progress)
+        return backup.backup(self._runtime, folder, progress)
 
     def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
         """Write all that this user has, at every level, into a JSONL file that ``import_from`` reads back.
@@ -193,9 +197,9 @@ class Handle:
             Conflict: others kept changing the record.
             StoreUnavailable: the file cannot be written.
         """
-        from mnemic.flows import exporting
+        from mnemic.transfer import export
 
-        return exporting.export(self._engine, self._scope, file, vectors=vectors)
+        return export.export(self._runtime, self._scope, file, vectors=vectors)
 
     def import_from(
         self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
@@ -205,9 +209,9 @@ class Handle:
         Raises:
             InvalidInput: the file is damaged or no export, or this user has records.
         """
-        from mnemic.flows import exporting
+        from mnemic.transfer import export
 
-        return exporting.restore_from(self._engine, self._scope, file, progress=progress)
+        return export.restore_from(self._runtime, self._scope, file, progress=progress)
 
     def without_recalled(self, text: str) -> str:
         """A text without what contexts of this record put into it; as it is where there is nothing of that.
@@ -217,12 +221,12 @@ class Handle:
         Raises:
             InvalidInput: the text is not a string.
         """
-        rest = without_recalled(asking.identifier(text), self._engine.fence)
+        rest = without_recalled(validation.identifier(text), self._runtime.fence)
         return text if rest is None else rest
 
     def close(self) -> None:
         """Close the record for this handle and all handles made from it. Closing twice is harmless."""
-        self._engine.close()
+        self._runtime.close()
 
     def __enter__(self) -> Self:
         return self

@@ -10,14 +10,16 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, overload
 
-from mnemic import scopes
 from mnemic.errors import InvalidInput
-from mnemic.flows import asking, contexts, knowing, opening, recalling, writing
-from mnemic.flows.guarding import discreet, named, policy_from
 from mnemic.handle import Handle
-from mnemic.projects import Project, project_id
+from mnemic.ingest import add, fields
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
-from mnemic.text.showing import shown
+from mnemic.recall import search, validation
+from mnemic.recall.context import assembly
+from mnemic.runtime import factory, scopes
+from mnemic.runtime.projects import Project, project_id
+from mnemic.runtime.redaction import discreet, named, policy_from
+from mnemic.text.display import shown
 from mnemic.types import (
     UNSET,
     ConsolidationAdvice,
@@ -46,13 +48,11 @@ from mnemic.types import (
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
-    from mnemic.flows.engine import Engine
-    from mnemic.flows.idle import Idle
-    from mnemic.flows.retaining import RetentionPolicy
-    from mnemic.flows.settings import Consolidator, Processing
     from mnemic.indexes.vector.chroma import Chroma
     from mnemic.llm import LanguageModel
-    from mnemic.retrieval import Recipe
+    from mnemic.recall import Recipe
+    from mnemic.runtime.runtime import Runtime
+    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
     from mnemic.safety.secrets import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
@@ -129,8 +129,8 @@ class Memory(Handle):
     ) -> None:
         policy = policy_from(secrets)
         self._scope = named(policy, scopes.scope(user, project_id(project), session))
-        self._zone = opening.time_zone(timezone)
-        self._engine: Engine = opening.open_engine(
+        self._zone = factory.time_zone(timezone)
+        self._runtime: Runtime = factory.open_runtime(
             location, embedder=embedder, tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing,
             consolidator=consolidator, idle=idle, retention=retention, secrets=policy,
             vectors=vectors, durability=durability,
@@ -152,14 +152,14 @@ class Memory(Handle):
         project = (here.project if same else None) if project is UNSET else project_id(project)
         session = (here.session if same else None) if session is UNSET else session
         other = Memory.__new__(Memory)
-        other._engine, other._zone = self._engine, self._zone  # noqa: SLF001 - our own class
+        other._runtime, other._zone = self._runtime, self._zone  # noqa: SLF001 - our own class
         scope = scopes.scope(here.user if user is UNSET else user, project, session)
-        other._scope = named(self._engine.secrets, scope)  # noqa: SLF001 - our own class
+        other._scope = named(self._runtime.secrets, scope)  # noqa: SLF001 - our own class
         return other
 
     def _named(self, session: str | None) -> str | None:
         """A session under the name it is kept by."""
-        return self._engine.secrets.name(session) if isinstance(session, str) else session
+        return self._runtime.secrets.name(session) if isinstance(session, str) else session
 
     # Writing
 
@@ -179,8 +179,8 @@ class Memory(Handle):
             InvalidInput: one of them cannot be used; then none of them was stored.
             StoreError: the disk or the file refuses; batches of 256 before the failing one are stored.
         """
-        receipts = writing.add(self._engine, self._scope, messages, session, self._zone)
-        threshold = self._engine.settings.batch_threshold
+        receipts = add.add(self._runtime, self._scope, messages, session, self._zone)
+        threshold = self._runtime.settings.processing.batch_threshold
         if threshold is not None:
             self.idle.stored(self._scope, len(receipts), threshold)
         return receipts
@@ -255,7 +255,9 @@ class Memory(Handle):
             "source_ids": source_ids, "valid_at": valid_at, "delete_after": delete_after,
             "source": source, "level": level, "id": id,
         }  # fmt: skip
-        return writing.remember(self._engine, self._scope, content, options, self._zone)
+        from mnemic.knowledge import remember
+
+        return remember.remember(self._runtime, self._scope, content, options, self._zone)
 
     def update(
         self,
@@ -299,7 +301,9 @@ class Memory(Handle):
             "importance": importance, "valid_at": valid_at, "invalid_at": invalid_at,
             "delete_after": delete_after, "source": source,
         }  # fmt: skip
-        return writing.update(self._engine, self._scope, id, values, self._zone)
+        from mnemic.lifecycle import edits
+
+        return edits.update(self._runtime, self._scope, id, values, self._zone)
 
     @overload
     def forget(
@@ -346,24 +350,24 @@ class Memory(Handle):
             raise InvalidInput("reason must be a string.")
         if ids is not None and dry_run:
             raise InvalidInput("dry_run shows what a description takes; ids take what they name.")
-        from mnemic.flows import forgetting
+        from mnemic.lifecycle import edits, forgetting
 
         if dry_run:
-            return forgetting.previewed(self._engine, self._scope, description, self._zone, archived=hard)
+            return forgetting.previewed(self._runtime, self._scope, description, self._zone, archived=hard)
         if hard:
             return self._erase(description, ids)
         if ids is not None:
-            return writing.archive(self._engine, self._scope, ids, reason, self._zone)
-        return forgetting.forget_described(self._engine, self._scope, description, self._zone, reason)
+            return edits.archive(self._runtime, self._scope, ids, reason, self._zone)
+        return forgetting.forget_described(self._runtime, self._scope, description, self._zone, reason)
 
     def _erase(self, description: str | None, ids: Iterable[str] | None) -> Erasure:
-        from mnemic.flows import erasing, forgetting
+        from mnemic.lifecycle import erasure, forgetting
 
         if ids is not None:
-            return erasing.erase(self._engine, self._scope, writing.identifiers(ids), self._zone)
-        meant = forgetting.to_erase(self._engine, self._scope, description, self._zone)
+            return erasure.erase(self._runtime, self._scope, fields.words("ids", ids), self._zone)
+        meant = forgetting.to_erase(self._runtime, self._scope, description, self._zone)
         named = [receipt.id for receipt in meant.clear]
-        return erasing.erase(self._engine, self._scope, named, self._zone, spared=meant.spared)
+        return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
 
     def erase_user(self) -> Erasure:
         """Erase everything that the handle's user has, at every level, and the user's name: nothing brings it back.
@@ -371,13 +375,15 @@ class Memory(Handle):
         No byte is left in the files of the memory. Backups and exports are files of their own. Handles of this user stay
         usable: what they store from now on begins anew.
         """
-        from mnemic.flows import erasing
+        from mnemic.lifecycle import erasure
 
-        return erasing.erase_user(self._engine, self._scope)
+        return erasure.erase_user(self._runtime, self._scope)
 
     def restore(self, *ids: str) -> Receipts:
         """Bring forgotten records back."""
-        return writing.restore(self._engine, self._scope, ids, self._zone)
+        from mnemic.lifecycle import edits
+
+        return edits.restore(self._runtime, self._scope, ids, self._zone)
 
     def quarantine(
         self,
@@ -405,9 +411,9 @@ class Memory(Handle):
             InvalidInput: nothing is named, or ids and something else.
             NotFound: there is no such record.
         """
-        from mnemic.flows import quarantining
+        from mnemic.lifecycle import quarantine
 
-        return quarantining.quarantine(self._engine, self._scope, ids, source, self._named(session), reason)
+        return quarantine.quarantine(self._runtime, self._scope, ids, source, self._named(session), reason)
 
     def release(self, ids: Iterable[str]) -> Receipts:
         """Bring quarantined records back with what was made from them, unless something else in quarantine had a part in it.
@@ -418,9 +424,9 @@ class Memory(Handle):
         Raises:
             NotFound: there is no such record.
         """
-        from mnemic.flows import quarantining
+        from mnemic.lifecycle import quarantine
 
-        return quarantining.release(self._engine, self._scope, ids)
+        return quarantine.release(self._runtime, self._scope, ids)
 
     def link(self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = "") -> Receipt:
         """Link one memory to another; the same link again takes the new strength and reason.
@@ -438,7 +444,9 @@ class Memory(Handle):
             NotFound: one of them does not exist.
             InvalidInput: one of them is no memory, both are the same, or a value cannot be used.
         """
-        return knowing.link(self._engine, self._scope, source, target, type, strength, reason)
+        from mnemic.lifecycle import links
+
+        return links.link(self._runtime, self._scope, source, target, type, strength, reason)
 
     def unlink(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
         """Remove the links from one memory to another, of one type or of all.
@@ -446,15 +454,17 @@ class Memory(Handle):
         Raises:
             NotFound: one of them does not exist.
         """
-        return knowing.unlink(self._engine, self._scope, source, target, type)
+        from mnemic.lifecycle import links
+
+        return links.unlink(self._runtime, self._scope, source, target, type)
 
     # Knowledge
 
     def should_consolidate(self) -> ConsolidationAdvice:
         """Whether consolidation has enough to do: the short-term tier is full, and something in it is old and important."""
-        from mnemic.flows import consolidating
+        from mnemic.lifecycle import consolidation
 
-        return consolidating.advise(self._engine, self._scope, self._engine.consolidator)
+        return consolidation.advise(self._runtime, self._scope, self._runtime.settings.consolidator)
 
     def consolidate(
         self,
@@ -482,14 +492,14 @@ class Memory(Handle):
             ConfigurationError: a setting lies outside its range.
             Conflict: the user's memories changed meanwhile, three times over; nothing was stored.
         """
-        from mnemic.flows import consolidating
+        from mnemic.lifecycle import consolidation
 
         given = {
             "importance_threshold": importance_threshold, "similarity_threshold": similarity_threshold,
             "min_age_hours": min_age_hours,
         }  # fmt: skip
-        settings = replace(self._engine.consolidator, **{k: v for k, v in given.items() if v is not None})
-        return consolidating.consolidate(self._engine, self._scope, settings, dry_run=dry_run)
+        settings = replace(self._runtime.settings.consolidator, **{k: v for k, v in given.items() if v is not None})
+        return consolidation.consolidate(self._runtime, self._scope, settings, dry_run=dry_run)
 
     def undo(self, consolidation_id: str) -> Receipt:
         """Take back what a consolidation promoted, archived and linked.
@@ -497,9 +507,9 @@ class Memory(Handle):
         Raises:
             NotFound: this user has no such consolidation.
         """
-        from mnemic.flows import consolidating
+        from mnemic.lifecycle import consolidation
 
-        return consolidating.undo(self._engine, self._scope, asking.identifier(consolidation_id))
+        return consolidation.undo(self._runtime, self._scope, validation.identifier(consolidation_id))
 
     def episodes(
         self,
@@ -511,7 +521,7 @@ class Memory(Handle):
         limit: int | None = None,
     ) -> builtins.list[Episode]:
         """The episodes in the order they began; ``limit`` keeps the latest."""
-        filters = asking.filters(
+        filters = validation.filters(
             self._scope,
             self._zone,
             kinds=("episode",),
@@ -520,8 +530,8 @@ class Memory(Handle):
             until=until,
             in_session=self._named(session),
         )
-        most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
-        knowledge = self._engine.store.knowledge
+        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
+        knowledge = self._runtime.store.knowledge
         return knowledge.episodes(self._scope.user, filters, limit=most, newest=most is not None)
 
     def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
@@ -535,7 +545,9 @@ class Memory(Handle):
         Raises:
             NotFound: no such memory.
         """
-        return knowing.graph(self._engine, self._scope, asking.identifier(id), depth, types)
+        from mnemic.lifecycle import links
+
+        return links.graph(self._runtime, self._scope, validation.identifier(id), depth, types)
 
     # Reading
 
@@ -614,18 +626,18 @@ class Memory(Handle):
             InvalidInput: an argument cannot be used.
             EmbeddingMismatch: the record holds vectors of another model.
         """
-        filters = asking.filters(
+        filters = validation.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, status=status,
             since=since, until=until, in_session=self._named(session), role=role, at=at, known_at=known_at,
             expired=include_expired, exclude=exclude, min_trust=min_trust,
         )  # fmt: skip
-        asked = asking.query(
+        asked = validation.query(
             query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
             min_similarity=min_similarity, min_evidence=min_evidence, expand_links=expand_links,
             expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
             untrusted_share=untrusted_share,
         )  # fmt: skip
-        return recalling.search(self._engine, self._scope, asked)
+        return search.search(self._runtime, self._scope, asked)
 
     def get_memory_context(
         self,
@@ -660,20 +672,20 @@ class Memory(Handle):
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        filters = asking.filters(
+        filters = validation.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, since=since,
             until=until, at=at, known_at=known_at, in_session=self._named(session), exclude=exclude,
             min_trust=min_trust,
         )  # fmt: skip
-        budget = asking.whole("max_tokens", max_tokens, 1, asking.MAX_TOKENS)
+        budget = validation.whole("max_tokens", max_tokens, 1, validation.MAX_TOKENS)
         asked = None
         if query is not None:
-            k = contexts.hits_for(budget)
-            asked = asking.query(
+            k = assembly.hits_for(budget)
+            asked = validation.query(
                 query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, recent=recent,
                 min_evidence=min_evidence,
             )  # fmt: skip
-        return contexts.recall(self._engine, self._scope, asked, filters=filters, max_tokens=budget)
+        return assembly.recall(self._runtime, self._scope, asked, filters=filters, max_tokens=budget)
 
     def list(
         self,
@@ -694,16 +706,16 @@ class Memory(Handle):
         min_trust: float | None = None,
     ) -> builtins.list[MemoryRecord]:
         """Memories in order, not ranked. ``since`` and ``until`` are about when they were made; see ``search`` for the rest."""
-        filters = asking.filters(
+        filters = validation.filters(
             self._scope, self._zone, kinds=("memory",), reach=reach, types=types, tags=tags, metadata=metadata,
             status=status, since=since, until=until, at=at, known_at=known_at, expired=include_expired,
             min_trust=min_trust, searched=False,
         )  # fmt: skip
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
-        most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
-        skip = asking.whole("offset", offset, 0, 2**53)
-        return [*self._engine.store.list_memories(self._scope.user, filters, order=order, limit=most, offset=skip)]
+        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
+        skip = validation.whole("offset", offset, 0, 2**53)
+        return [*self._runtime.store.list_memories(self._scope.user, filters, order=order, limit=most, offset=skip)]
 
     def messages(
         self,
@@ -716,7 +728,7 @@ class Memory(Handle):
         limit: int | None = None,
     ) -> builtins.list[Message]:
         """The verbatim messages in the order they were said; ``limit`` keeps the latest."""
-        filters = asking.filters(
+        filters = validation.filters(
             self._scope,
             self._zone,
             kinds=("message",),
@@ -726,8 +738,8 @@ class Memory(Handle):
             in_session=self._named(session),
             role=role,
         )
-        most = None if limit is None else asking.whole("limit", limit, 0, 2**53)
-        return [*self._engine.store.list_messages(self._scope.user, filters, limit=most, newest=most is not None)]
+        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
+        return [*self._runtime.store.list_messages(self._scope.user, filters, limit=most, newest=most is not None)]
 
     def get(self, id: str) -> Message | Episode | MemoryRecord:
         """One record by id, forgotten or not.
@@ -735,7 +747,7 @@ class Memory(Handle):
         Raises:
             NotFound: this user has no such record.
         """
-        return self._engine.store.get(self._scope.user, asking.identifier(id)).value
+        return self._runtime.store.get(self._scope.user, validation.identifier(id)).value
 
     def history(self, id: str) -> builtins.list[Event]:
         """What happened to a record, oldest first, with the content each version had.
@@ -743,7 +755,7 @@ class Memory(Handle):
         Raises:
             NotFound: this user has no such record.
         """
-        return [*self._engine.store.history(self._scope.user, asking.identifier(id))]
+        return [*self._runtime.store.history(self._scope.user, validation.identifier(id))]
 
     def log(
         self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
@@ -757,7 +769,9 @@ class Memory(Handle):
         Raises:
             InvalidInput: an argument cannot be used.
         """
-        return knowing.log(self._engine, self._scope, kinds, limit)
+        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
+        log = self._runtime.store.lifecycle.log
+        return [*log(self._scope.user, kinds=validation.kinds(kinds), limit=most)]
 
     def redacted(self, text: str) -> str:
         """A text as it would be stored: with a mark in the place of every secret; as it is where they are allowed.
@@ -767,7 +781,7 @@ class Memory(Handle):
         Raises:
             InvalidInput: the text is not a string.
         """
-        return self._engine.secrets.redacted(asking.identifier(text))[0]
+        return self._runtime.secrets.redacted(validation.identifier(text))[0]
 
     def emotion(self, text: str) -> Emotion:
         """The mood that a text speaks of or speaks in: valence and arousal, and how sure that is.
@@ -777,8 +791,8 @@ class Memory(Handle):
         Raises:
             InvalidInput: the text is not a string.
         """
-        from mnemic.flows import feeling
+        from mnemic.recall import mood
 
-        embedder = self._engine.embedder
-        said = asking.identifier(text)
-        return feeling.felt([said], self._engine.embed_documents([said], embedder), embedder.id)[0]
+        embedder = self._runtime.indexer.embedder
+        said = validation.identifier(text)
+        return mood.felt([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]

@@ -7,8 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["NEAR", "among", "base_cosine", "dot", "eased", "highest", "unit", "unpacked"]
+__all__ = ["CALIBRATED_FOR", "NEAR", "among", "base_cosine", "dot", "eased", "highest", "unit", "unpacked"]
 
+CALIBRATED_FOR = "all-MiniLM-L6-v2"
+"""The embedder for whose cosines thresholds are made; those of others are brought to its scale."""
 NEAR = 0.1
 """How far from one the length of a stored vector may be."""
 

@@ -13,7 +13,7 @@ from mnemic import Memory
 
 def main(folder: str, last: int, starter: str) -> None:
     memory = Memory(folder, user="ana", embedder="hashing", durability="NORMAL")
-    store = memory._engine.store
+    store = memory._runtime.store
     real, count = store.apply, 0
 
     def apply(*arguments, **options):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mnemic import Memory, Message, StoreFull
-from mnemic.flows import processing
+from mnemic.knowledge import pipeline
 from mnemic.stores.sql.knowledge import Knowledge
 
 PROCESSOR = Path(__file__).with_name("process_until.py")
@@ -71,7 +71,7 @@ def sound(memory):
 
 @pytest.fixture(autouse=True)
 def small_steps(monkeypatch):
-    monkeypatch.setattr(processing, "STEP", 16)
+    monkeypatch.setattr(pipeline, "STEP", 16)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def undisturbed():
 
 def failing_at(memory, number):
     """The store refuses the n-th write from now on, before or after it reached the disk."""
-    store = memory._engine.store
+    store = memory._runtime.store
     real, count = store.apply, 0
 
     def apply(*arguments, **options):
@@ -135,7 +135,7 @@ def test_a_failure_after_the_write_was_stored(undisturbed):
     """The store wrote and the answer was lost: nothing is made twice."""
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         fill(memory)
-        store = memory._engine.store
+        store = memory._runtime.store
         real = store.apply
         for _ in range(3):
 
@@ -236,7 +236,7 @@ def test_something_is_remembered_between_reading_and_writing(seed):
     """What a run was about to store is stored by somebody else first: the run goes on, and nothing is lost or doubled."""
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.add(talk("s", 60, seed))
-        store = memory._engine.store
+        store = memory._runtime.store
         real = store.apply
         busy = False
 
@@ -262,7 +262,7 @@ def test_something_is_remembered_between_reading_and_writing(seed):
 def test_two_remember_the_same_news_at_once():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.remember("I live in Lisbon.")
-        store = memory._engine.store
+        store = memory._runtime.store
         real = store.apply
 
         def apply(user, changes, **options):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mnemic import InvalidInput, Message, NotFound
-from mnemic.flows.settings import Processing
+from mnemic.runtime.settings import Processing
 from mnemic.testing import FailingEmbedder
 
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)

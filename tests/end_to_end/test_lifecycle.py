@@ -38,7 +38,7 @@ def memory(opened):
 def engine(memory):
     while hasattr(memory, "_memory"):
         memory = memory._memory
-    return memory._engine
+    return memory._runtime
 
 
 def rows(memory):

@@ -7,8 +7,8 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from mnemic import InvalidInput, Message, NotFound, StoreClosed
-from mnemic.flows import contexts
-from mnemic.retrieval import RECIPES, Recipe
+from mnemic.recall import RECIPES, Recipe
+from mnemic.recall.context import assembly
 from mnemic.testing import FailingEmbedder
 
 DAY = datetime(2024, 5, 8, 13, 56, tzinfo=UTC)
@@ -371,7 +371,7 @@ class TestContext:
     def test_short_messages_fill_a_budget_as_long_ones_do(self, memory):
         conversation(memory, *(f"Ana: tea {n}" for n in range(80)))
         context = memory.get_memory_context("tea", max_tokens=480)
-        assert len(context.hits) > contexts.hits_for(480) == 30
+        assert len(context.hits) > assembly.hits_for(480) == 30
         assert context.token_count <= 480
 
     def test_what_was_said_at_the_same_moment_stays_in_its_order(self, memory):

@@ -129,7 +129,7 @@ class TestConsolidation:
             self._fill(memory)
             holder = self._worker(postgres_url, "0", "hold")
             assert holder.stdout.readline() == "held\n"
-            lifecycle = memory._engine.store.lifecycle
+            lifecycle = memory._runtime.store.lifecycle
             with lifecycle.alone() as alone:
                 assert not alone
             holder.send_signal(signal.SIGKILL)

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mnemic import Memory, Message
-from mnemic.flows.settings import Processing
 from mnemic.llm import LanguageModel
+from mnemic.runtime.settings import Processing
 from mnemic.testing.language_models import FAULTS, FaultyModel, ScriptedModel, UndeclaredCall
 
 pytestmark = pytest.mark.filterwarnings("ignore:Without the language model for now:RuntimeWarning")

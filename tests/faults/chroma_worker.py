@@ -22,7 +22,9 @@ def opened(folder):
 
 def write(memory, name):
     print(memory.add_message(f"Message {name} is the first").id, flush=True)
-    memory._engine.index.drain(60)  # whoever owns the index has loaded it: what follows is taken in while it is written
+    memory._runtime.index.drain(
+        60
+    )  # whoever owns the index has loaded it: what follows is taken in while it is written
     for n in range(100_000):
         if n % 3:
             text = f"Message {name}x{n} tells of {'garden river cellar'.split()[n % 3]} {name}y{n}"
@@ -34,7 +36,7 @@ def write(memory, name):
 
 
 def consolidate(memory, _):
-    memory._engine.index.drain(60)
+    memory._runtime.index.drain(60)
     print("ready", flush=True)
     while True:
         try:
@@ -55,8 +57,8 @@ def check(memory, _):
     if first:  # told once, and made anew
         memory.flush(process=False)
         report = memory.verify()
-    index = memory._engine.index
-    ready = index.serves(memory._engine.store.embedding.model())
+    index = memory._runtime.index
+    ready = index.serves(memory._runtime.store.embedding.model())
     lost += missing(memory, stored)
     print(f"lost {len(lost)} of {len(stored)} {lost[:3]}, ready {ready}, findings {report.findings}, at first {first}")
     return 0 if not lost and ready and report.ok else 1
@@ -76,7 +78,7 @@ def missing(memory, stored):
 
 def hold(memory, _):
     """Own the index until told otherwise; then says whether it does by now."""
-    index = memory._engine.index
+    index = memory._runtime.index
     print("owner" if index._outbox().owner else "reader", flush=True)
     sys.stdin.readline()
     end = time.monotonic() + 30

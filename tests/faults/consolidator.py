@@ -12,7 +12,7 @@ from mnemic import Consolidator, Memory
 def main(folder: str, last: int, hold: str = "") -> None:
     settings = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
     memory = Memory(folder, user="ana", embedder="hashing", consolidator=settings, durability="NORMAL")
-    store = memory._engine.store
+    store = memory._runtime.store
     if hold:
         with store.lifecycle.alone() as alone:
             print("held" if alone else "refused", flush=True)

@@ -165,11 +165,11 @@ def _group(memory, item, n):
     memory.remember(item.content, id=item.id, tags=[item.canaries[2]], metadata=item.metadata)
     memory.remember(f"It is the {n}-th that stays", id=f"twin-{n}")
     head, member = (item.id, f"twin-{n}") if item.state == "successor" else (f"twin-{n}", item.id)
-    embedder, store, revised = memory._engine.embedder, memory._engine.store, None
+    embedder, store, revised = memory._runtime.indexer.embedder, memory._runtime.store, None
     if n // len(STATES) % 4 >= 2:
         record = memory.get(head)
         record = replace(record, content=f"{record.content}; {memory.get(member).content}", version=record.version + 1)
-        (index,) = memory._engine.indexing([record], embedder)
+        (index,) = memory._runtime.indexer.indexing([record], embedder)
         revised = Revise(record=record, indexing=index)
     promotion = Promotion(id=head, importance=0.9, absorbed=(member,), revised=revised)
     change = Consolidate(id=f"con-{n}", promotions=(promotion,), contradictions=(), weighed={})
@@ -189,7 +189,7 @@ def forms(canary):
 
 def vectors_of(memory, items):
     """The bytes of the vectors of items, as they are stored and as they are in memory; whole and both halves."""
-    held = memory._engine.store.knowledge.vectors("ana", [item.id for item in items])
+    held = memory._runtime.store.knowledge.vectors("ana", [item.id for item in items])
     found = {}
     for id_, vector in held.items():
         blobs = [vector.astype("<f2").tobytes(), vector.astype("<f4").tobytes()]

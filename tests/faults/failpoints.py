@@ -63,7 +63,7 @@ def statements(memory=None, at=0, mode="exception"):
     steps = Steps(at, mode)
     held = []
     if memory is not None:
-        database = memory._engine.store._db
+        database = memory._runtime.store._db
         held = [database._writer, *database._readers]
     for connection in held:
         steps.attach(connection)

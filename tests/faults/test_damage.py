@@ -270,7 +270,7 @@ def test_one_vector_that_is_none_changes_no_score_but_its_own(tmp_path, kind):
         assert memory.search("needs water")[0].id == "0"
         assert memory.verify().findings == (f"a vector that is none: 1 (number {doc})",)
         memory.process()
-        assert "removed, to be made anew" in memory._engine.store.mend()[0]
+        assert "removed, to be made anew" in memory._runtime.store.mend()[0]
         memory.flush()
         assert memory.verify().ok
         assert {hit.id: hit.score for hit in memory.search("garden flowers and the sea")} == pytest.approx(before)

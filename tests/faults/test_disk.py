@@ -21,8 +21,8 @@ from mnemic import (
     StoreFull,
     StoreUnavailable,
 )
-from mnemic.flows import backing
-from mnemic.services.owning import FileLock
+from mnemic.services.file_lock import FileLock
+from mnemic.transfer import backup
 
 from .failpoints import answer_of, chosen, files
 
@@ -97,7 +97,7 @@ def test_writes_to_files_fail_one_after_the_other(tmp_path, folder, name, mode):
             assert {m.id for m in memory.messages()} >= {f"m{n}" for n in range(50)} - {"m3"}
             WORK[name](memory)
             assert memory.verify().ok
-            assert not memory._engine.store.erasure.unfinished()
+            assert not memory._runtime.store.erasure.unfinished()
         shutil.rmtree(place)
     assert landed >= 0.8 * len(chosen(total, POINTS))
     assert mode == "crash" or typed
@@ -151,7 +151,7 @@ def test_a_copy_that_was_killed_is_no_memory(tmp_path, folder, at, monkeypatch):
     answer_of(work)
     (left,) = tmp_path.glob("copy.*.part")
     before = {path.name: path.read_bytes() for path in left.iterdir()}
-    for refused in (lambda: opened(left), lambda: backing.restore_backup(left, tmp_path / "new")):
+    for refused in (lambda: opened(left), lambda: backup.restore_backup(left, tmp_path / "new")):
         with pytest.raises((StoreUnavailable, InvalidInput), match=r"unfinished copy|no backup"):
             refused()
     with pytest.raises(StoreUnavailable, match="unfinished copy"):
@@ -214,7 +214,7 @@ def test_a_record_in_ram_can_be_kept(tmp_path):
 
 def test_a_damaged_record_makes_no_backup(tmp_path, folder):
     with opened(folder) as memory:
-        with memory._engine.store._db.whole() as db:
+        with memory._runtime.store._db.whole() as db:
             db.execute("UPDATE records SET content = 'another' WHERE id = 'm1'")
         with pytest.raises(StoreCorrupt, match="does not verify"):
             memory.backup(tmp_path / "copy")
@@ -225,14 +225,14 @@ def test_a_backup_becomes_a_memory_again(tmp_path, folder):
     with opened(folder) as memory:
         memory.backup(tmp_path / "copy")
     shutil.rmtree(folder)
-    assert backing.restore_backup(tmp_path / "copy", folder).ok
+    assert backup.restore_backup(tmp_path / "copy", folder).ok
     with opened(folder) as memory:
         assert len(memory.messages()) == 50
         assert memory.verify().ok
     with pytest.raises(InvalidInput, match="overwrites nothing"):
-        backing.restore_backup(tmp_path / "copy", folder)
+        backup.restore_backup(tmp_path / "copy", folder)
     with pytest.raises(InvalidInput, match="no backup"):
-        backing.restore_backup(tmp_path / "nothing", tmp_path / "new")
+        backup.restore_backup(tmp_path / "nothing", tmp_path / "new")
     assert not (tmp_path / "new").exists()
     assert not (tmp_path / "nothing").exists()
 
@@ -370,7 +370,7 @@ def test_a_log_that_another_process_removes_rightly_is_no_loss(folder):
 
             assert answer_of(closed) == "stored"
             assert memory.add_message("mine", id=f"a{n}").outcome == "stored"
-            assert memory._engine.store._db.checkpoint(5.0)
+            assert memory._runtime.store._db.checkpoint(5.0)
         assert memory.verify().ok
     with opened(folder) as memory:
         assert len(memory.messages(limit=None)) == 59

@@ -70,17 +70,17 @@ class History:
         if len(live) < 2:
             return
         head, *members = self.draw.sample(live, self.draw.randint(2, min(3, len(live))))
-        engine, revised = self.memory._engine, None
+        runtime, revised = self.memory._runtime, None
         if self.draw.random() < 0.5:
             held = self.memory.get(head)
             text = "; ".join([held.content, *(self.memory.get(name).content for name in members)])
             record = replace(held, content=text, version=held.version + 1)
-            (index,) = engine.indexing([record], engine.embedder)
+            (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
             revised = Revise(record=record, indexing=index)
         self.consolidations += 1
         promotion = Promotion(id=head, importance=0.9, absorbed=tuple(members), revised=revised)
         change = Consolidate(id=f"c{self.consolidations}", promotions=(promotion,), contradictions=(), weighed={})
-        engine.store.apply("ana", [change], model=engine.embedder.id)
+        runtime.store.apply("ana", [change], model=runtime.indexer.embedder.id)
         self.done.append(("consolidate", head, members, revised is not None))
 
     def undo(self):
@@ -116,7 +116,7 @@ class History:
 
 def rows(memory):
     """Every value of every table, and the words that are filed."""
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'fulltext%' AND name != 'postings'"
         for (table,) in db.execute(sql).fetchall():
             yield table, str(db.execute(f"SELECT * FROM {table}").fetchall())
@@ -151,7 +151,7 @@ def test_a_link_that_was_moved_twice_goes_with_its_reason(tmp_path):
         for number, (head, *members) in enumerate([("first", "goes", "stays"), ("second", "first")]):
             promotion = Promotion(id=head, importance=0.9, absorbed=tuple(members))
             change = Consolidate(id=f"c{number}", promotions=(promotion,), contradictions=(), weighed={})
-            memory._engine.store.apply("ana", [change], model=memory._engine.embedder.id)
+            memory._runtime.store.apply("ana", [change], model=memory._runtime.indexer.embedder.id)
         assert "SECRET" in str(memory.graph("second"))
         assert memory.forget(ids=["goes"], hard=True).clean
         links = {(link.source, link.target, link.reason) for link in memory.graph("second").links}

@@ -9,6 +9,7 @@ import pytest
 from tests.battery import note
 
 from mnemic import Conflict, Memory, Message, NotFound
+from mnemic.runtime.redaction import unguarded
 from mnemic.text.terms import index_terms
 from mnemic.types import Consolidate, Erase, Promotion, Purge, Revise
 
@@ -26,7 +27,7 @@ def needles_of(items):
 
 
 def ids(memory):
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         return {
             id_ for table in ("messages", "episodes", "memories") for (id_,) in db.execute(f"SELECT id FROM {table}")
         }
@@ -83,12 +84,12 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
                 assert twin.status != "archived"
                 assert twin.content == f"It is the {n}-th that stays"
         number, docs = (
-            memory._engine.store.user("ana"),
-            memory._engine.store.docs_of("ana", [item.id for item in others]),
+            memory._runtime.store.user("ana"),
+            memory._runtime.store.docs_of("ana", [item.id for item in others]),
         )
         for item in others:
             (term,) = index_terms(item.canaries[0])
-            assert docs[item.id] in memory._engine.store.postings(number, term), item.state
+            assert docs[item.id] in memory._runtime.store.postings(number, term), item.state
         alive = next(item for item in others if item.state == "message")
         assert alive.id in {hit.id for hit in memory.search(alive.content, k=3, kinds=["message"])}
         assert set(scan(folder, side, kept_bytes)) == kept_bytes
@@ -99,7 +100,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
     assert not left
     with opened(folder, embedder) as memory:
         assert memory.verify().ok
-        assert not memory._engine.store.erasure.unfinished()
+        assert not memory._runtime.store.erasure.unfinished()
     note("erasure", victims=len(victims), survivors=len(others), needles=len(needles) + len(blobs), found=0)
 
 
@@ -141,7 +142,7 @@ def test_another_process_that_counted_uses_does_not_write_the_name_again(tmp_pat
         assert other.search("Where does Ana live?")
         memory.erase_user()
         other.close()  # writes down what it counted
-        assert memory._engine.store.user("ana") is None
+        assert memory._runtime.store.user("ana") is None
 
 
 def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
@@ -183,10 +184,10 @@ def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
 def test_the_next_user_never_gets_the_number_of_an_erased_one(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.add_message("mine")
-        number = memory._engine.store.user("ana")
+        number = memory._runtime.store.user("ana")
         memory.erase_user()
         memory.scoped(user="bob").add_message("his")
-        assert memory._engine.store.user("bob") > number
+        assert memory._runtime.store.user("bob") > number
 
 
 def told(memory, *texts):
@@ -237,19 +238,19 @@ def test_the_trail_of_others_does_not_name_what_is_gone(tmp_path):
         memory.remember("Another thing", id="secret-id")
         memory.link("old", "secret-id", "references", reason="secret reason")
         memory.forget(ids=["secret-id"], hard=True)
-        with memory._engine.store._db.read() as db:
+        with memory._runtime.store._db.read() as db:
             trail = db.execute("SELECT detail FROM events").fetchall()
         assert not any("secret" in detail for (detail,) in trail)
         assert [event.operation for event in memory.history("old")] == ["remember", "link"]
 
 
 def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch):
-    monkeypatch.setattr("mnemic.flows.erasing.PATIENCE", 0.05)
+    monkeypatch.setattr("mnemic.lifecycle.erasure.PATIENCE", 0.05)
     folder, side = tmp_path / "memory", tmp_path / "needles"
     item = Item("V" * 20, "message")
     with Memory(folder, user="ana", embedder="hashing") as memory, Memory(folder, embedder="hashing") as reader:
         memory.add([Message(role="user", content=item.content, id=item.id)])
-        with reader._engine.store._db.read() as db, db:
+        with reader._runtime.store._db.read() as db, db:
             assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)]
             erasure = memory.forget(ids=[item.id], hard=True)
             assert "reader" in erasure.purge.pending
@@ -258,7 +259,7 @@ def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch)
             assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)], "a snapshot is a snapshot"
         assert scan(folder, side, needles_of([item]))
         memory.flush()
-        assert not memory._engine.store.erasure.unfinished()
+        assert not memory._runtime.store.erasure.unfinished()
         assert not scan(folder, side, needles_of([item]))
 
 
@@ -266,7 +267,8 @@ def test_what_is_made_of_it_meanwhile_is_not_overlooked(tmp_path):
     """Another process makes something of a record between the decision and the erasing: it is decided again."""
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.remember("The first thing", id="first")
-        store, real = memory._engine.store, type(memory._engine.store).erasure
+        store = unguarded(memory._runtime.store)
+        real = type(store).erasure
         meanwhile = iter(["second", "third"])
 
         class Slow:
@@ -334,7 +336,7 @@ def test_killed_before_every_statement_it_finishes_at_the_next_opening(tmp_path)
             assert report.ok, report.findings
             there = [m.id for m in memory.messages()]
             assert there in (["victim", "kept"], ["kept"])
-            assert not memory._engine.store.erasure.unfinished()
+            assert not memory._runtime.store.erasure.unfinished()
             if there == ["kept"]:
                 gone += 1
                 assert not scan(folder, side, needles), last
@@ -350,18 +352,18 @@ def reworded(memory):
     for id_, text in (("best", "The box is red"), ("goes", "The box holds SECRET"), ("stays", "The box is heavy")):
         memory.remember(text, id=id_)
     record = replace(memory.get("best"), content="The red heavy box holds SECRET", version=2)
-    (index,) = memory._engine.indexing([record], memory._engine.embedder)
+    (index,) = memory._runtime.indexer.indexing([record], memory._runtime.indexer.embedder)
     promotion = Promotion(
         id="best", importance=0.9, absorbed=("goes", "stays"), revised=Revise(record=record, indexing=index)
     )
     change = Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})
-    memory._engine.store.apply("ana", [change], model=memory._engine.embedder.id)
+    memory._runtime.store.apply("ana", [change], model=memory._runtime.indexer.embedder.id)
     assert memory.get("stays").status == "archived"
 
 
 def nothing_tells(memory):
     assert "SECRET" not in str([memory.get("stays"), memory.history("stays"), memory.log()])
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         assert "SECRET" not in str(db.execute("SELECT row FROM versions").fetchall())
     assert memory.verify().ok, memory.verify().findings
 

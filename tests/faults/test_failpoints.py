@@ -10,11 +10,11 @@ import pytest
 from tests.battery import note
 
 from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message
-from mnemic.flows.migrating import migrate
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
 from mnemic.stores.sqlite.database import Database
 from mnemic.testing.language_models import ScriptedModel
+from mnemic.transfer.migrate import migrate
 
 from .failpoints import MODES, statements, trial
 
@@ -108,7 +108,7 @@ def consolidate(memory):
 
 
 def undo(memory):
-    while id_ := memory._engine.store.lifecycle.last_consolidation("ana"):
+    while id_ := memory._runtime.store.lifecycle.last_consolidation("ana"):
         memory.undo(id_)
 
 
@@ -150,7 +150,7 @@ def releases(memory):
 
 
 def backup_of(memory):
-    return Path(f"{memory._engine.store.location}.backup")
+    return Path(f"{memory._runtime.store.location}.backup")
 
 
 def backs_up(memory):
@@ -159,14 +159,14 @@ def backs_up(memory):
 
 
 def imports(memory):
-    file = memory._engine.store.location + ".jsonl"
+    file = memory._runtime.store.location + ".jsonl"
     with suppress(FileNotFoundError), suppress(InvalidInput):  # it is all there
         memory.scoped(user="bob").import_from(file)
 
 
 def exported(memory):
     known(memory)
-    memory.export(memory._engine.store.location + ".jsonl", vectors=True)
+    memory.export(memory._runtime.store.location + ".jsonl", vectors=True)
 
 
 PATHS = {
@@ -191,7 +191,7 @@ ERASED = {"erase": b"Miso", "erase a user": b"Miso"}
 
 def state(memory):
     """What a path decides, without numbers, moments and names that chance gives."""
-    with memory._engine.store._db.read() as db, db:
+    with memory._runtime.store._db.read() as db, db:
         tables = ("messages", "episodes", "memories")
         names = {doc: id_ for table in tables for doc, id_ in db.execute(f"SELECT doc, id FROM {table}")}
         names = {doc: "pref" if id_.startswith("pref_") else id_ for doc, id_ in names.items()}
@@ -214,7 +214,7 @@ def state(memory):
 def sound(memory):
     report = memory.verify()
     assert report.ok, report.findings
-    assert not memory._engine.store.erasure.unfinished()
+    assert not memory._runtime.store.erasure.unfinished()
 
 
 def described(request):
@@ -258,7 +258,7 @@ def after(path, folder, before, end):
         sound(memory)
         if path in KEEPS:
             assert {m.id for m in memory.messages()} >= {row[0] for row in before["messages"]}
-            with memory._engine.store._db.read() as db:
+            with memory._runtime.store._db.read() as db:
                 assert {row[0] for row in db.execute("SELECT id FROM memories")} >= {
                     row[0] for row in before["memories"] if row[0] != "pref"
                 }

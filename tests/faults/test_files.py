@@ -275,7 +275,7 @@ def test_a_reader_without_write_permission_follows_the_owner(theirs, first):
                 count += 20
                 assert reader.counts() == [count] * 3
                 if turn == 2:
-                    assert owner._engine.store._db.checkpoint(5.0)
+                    assert owner._runtime.store._db.checkpoint(5.0)
         assert reader.counts() == [count] * 3
     reader.close()
 

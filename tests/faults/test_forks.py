@@ -102,7 +102,7 @@ def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
     inside, leave = threading.Event(), threading.Event()
 
     def long():
-        with memory._engine.store._db.write() as db:
+        with memory._runtime.store._db.write() as db:
             db.execute("INSERT OR REPLACE INTO header (key, value) VALUES ('test', 'x')")
             inside.set()
             leave.wait()
@@ -134,8 +134,8 @@ def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
 def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
-    monkeypatch.setattr("mnemic.services.forking.PATIENCE", 0.0)
-    monkeypatch.setattr(type(memory._engine.store._db), "rest", lambda self, until: None)
+    monkeypatch.setattr("mnemic.services.forks.PATIENCE", 0.0)
+    monkeypatch.setattr(type(memory._runtime.store._db), "rest", lambda self, until: None)
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):
@@ -195,7 +195,7 @@ def test_grandchildren_and_many_handles_on_one_file(folder):
 def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatch):
     memory = opened(folder)
     memory.add_message("before", id="before")
-    database = memory._engine.store._db
+    database = memory._runtime.store._db
 
     def interrupted(until):
         raise KeyboardInterrupt
@@ -215,7 +215,7 @@ def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatc
 def test_two_threads_fork_at_once(folder, monkeypatch):
     memory = opened(folder)
     memory.add_message("before", id="before")
-    database, codes = memory._engine.store._db, []
+    database, codes = memory._runtime.store._db, []
     real = database._quiet
     monkeypatch.setattr(database, "_quiet", lambda until: (time.sleep(0.3), real(until))[1])
 
@@ -233,7 +233,7 @@ def test_two_threads_fork_at_once(folder, monkeypatch):
 
 
 def test_a_fork_while_another_thread_opens_is_refused_in_the_child(folder, monkeypatch):
-    monkeypatch.setattr("mnemic.services.forking.PATIENCE", 0.1)
+    monkeypatch.setattr("mnemic.services.forks.PATIENCE", 0.1)
     opened(folder).close()
     opening, go, held = threading.Event(), threading.Event(), []
     real = Database._migrate

@@ -20,7 +20,7 @@ import pytest
 from tests.battery import count, long, note
 
 from mnemic import AsyncMemory, Consolidator, Memory, Message
-from mnemic.flows import engine as engines
+from mnemic.runtime import views
 from mnemic.stores.sqlite.database import Database
 from mnemic.text import terms
 
@@ -340,7 +340,7 @@ def test_many_users(tmp_path, monkeypatch):
     """Everybody recalls what is theirs, and what is kept in RAM for them has a bound."""
     users, each, bound = count(200, 10_000), count(3, 10), count(60, 20_000)
     before = own("VmRSS") if long() else 0
-    monkeypatch.setattr(engines, "MAX_CACHED_ROWS", bound)
+    monkeypatch.setattr(views, "MAX_CACHED_ROWS", bound)
     took: list[float] = []
     with Memory(tmp_path, embedder="hashing", durability="NORMAL") as memory:
         for user in range(users):
@@ -348,7 +348,7 @@ def test_many_users(tmp_path, monkeypatch):
             mine.add(Message(role="user", content=fact(user * each + n), id=f"m{n}") for n in range(each))
         order = list(range(users))
         random.Random(3).shuffle(order)
-        engine = memory._engine
+        runtime = memory._runtime
         for user in order:
             wanted = user * each + user % each
             began = time.perf_counter()
@@ -358,8 +358,8 @@ def test_many_users(tmp_path, monkeypatch):
             took.append(time.perf_counter() - began)
             assert {hit.text for hit in hits} <= {fact(user * each + n) for n in range(each)}
             assert hits[0].text == fact(wanted), user
-            assert sum(cache.catalog.size for cache in engine._caches.values()) <= bound
-        assert len(engine._caches) <= bound // each
+            assert sum(cache.catalog.size for cache in runtime.views._caches.values()) <= bound
+        assert len(runtime.views._caches) <= bound // each
         assert memory.verify(deep=long()).ok
     after = own("VmRSS") if long() else 0
     note("load: many users", users=users, memories_each=each, wrong=0, rows_in_ram=bound, rss_grew_mb=round((after - before) / 1024),

@@ -14,9 +14,9 @@ from tests.battery import count, note
 from mnemic import Conflict, Consolidator, EmbeddingMismatch, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.cli import main
 from mnemic.errors import ConfigurationError
-from mnemic.flows.migrating import migrate
 from mnemic.stores import SqliteStore, schema
 from mnemic.stores.sql import transfer
+from mnemic.transfer.migrate import migrate
 
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.5, importance_threshold=0.05)
@@ -218,7 +218,7 @@ class TestSame:
 
     def test_what_has_no_vector_waits_for_one(self, tmp_path):
         with opened(tmp_path / "a") as memory:
-            memory._engine.store.apply("ana", [_bare("no vector yet")])
+            memory._runtime.store.apply("ana", [_bare("no vector yet")])
             assert memory.stats().pending["embed"] == 1
         assert migrate(tmp_path / "a", tmp_path / "b").ok
         with opened(tmp_path / "b") as memory:

@@ -644,7 +644,7 @@ class Walk(RuleBasedStateMachine):
             self.process(USERS[0])
         self.touched.add(USERS[0])
         self.memory.flush(process=False)
-        assert not self.memory._engine.store.embedding.pending(1)
+        assert not self.memory._runtime.store.embedding.pending(1)
 
     @precondition(lambda self: self.durable)
     @rule()

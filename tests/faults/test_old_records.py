@@ -22,7 +22,7 @@ def folder(request, tmp_path):
 
 
 def schema(memory):
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         return db.execute(
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
         ).fetchall()

@@ -13,13 +13,15 @@ from hypothesis.stateful import run_state_machine_as_test
 from tests.battery import note
 
 from mnemic import EmbeddingMismatch
-from mnemic.flows import exporting, recalling, writing
-from mnemic.flows.engine import Engine
 from mnemic.indexes.catalog import Catalog, Columns
+from mnemic.knowledge import remember
+from mnemic.recall import search
+from mnemic.runtime.indexer import Indexer
 from mnemic.stores.sql import consolidation, transaction
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.stores.sqlite import database
 from mnemic.stores.sqlite.dialect import SqliteDialect
+from mnemic.transfer import export
 
 from .test_model import FolderWalk, Walk, limits
 
@@ -138,13 +140,13 @@ BUGS = {
     ),
     "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
     "undoing a consolidation forgets the links": (Walk, replaced(consolidation, "demote", without_links)),
-    "what is made of a doubtful source is trusted": (Walk, replaced(writing, "least", lambda _: lambda trusts: 1.0)),
+    "what is made of a doubtful source is trusted": (Walk, replaced(remember, "least", lambda _: lambda trusts: 1.0)),
     # A question that is answered wrongly
     "> for >= in the time of a message": (Walk, rewritten("said_at >= ?", "said_at > ?")),
-    "a search gives one hit more": (Walk, replaced(recalling, "_searched", one_more)),
-    "a search shows what was to be left out": (Walk, replaced(recalling, "_allowed", without_exclude)),
-    "an export leaves out the links": (Walk, replaced(exporting, "_edges", lambda _: lambda *given: ([], 0))),
-    "vectors of two models are compared": (FolderWalk, replaced(Engine, "check_model", lenient)),
+    "a search gives one hit more": (Walk, replaced(search, "_searched", one_more)),
+    "a search shows what was to be left out": (Walk, replaced(search, "_allowed", without_exclude)),
+    "an export leaves out the links": (Walk, replaced(export, "_edges", lambda _: lambda *given: ([], 0))),
+    "vectors of two models are compared": (FolderWalk, replaced(Indexer, "check_model", lenient)),
 }
 
 

@@ -27,7 +27,7 @@ def fill(memory):
         contradictions=(),
         weighed={"port": 0.5},
     )
-    memory._engine.store.apply("ana", [change])
+    memory._runtime.store.apply("ana", [change])
     memory.remember("Forgotten", id="gone")
     memory.forget(ids=["gone"])
     memory.scoped(user="bob").add_message("His own words", id="his")
@@ -190,7 +190,7 @@ PLANTED = {
 
 
 def plant(memory, sql):
-    with memory._engine.store._db.whole() as db:
+    with memory._runtime.store._db.whole() as db:
         db.pragma("foreign_keys", 0)
         db.pragma("ignore_check_constraints", 1)
         db.execute(sql)
@@ -205,12 +205,12 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     found = memory.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
-    done = memory._engine.store.mend()
+    done = memory._runtime.store.mend()
     left = [finding for finding in memory.verify().findings if said in finding]
     if safe:
         assert done
         assert not left
-        assert memory._engine.store.mend() == ()
+        assert memory._runtime.store.mend() == ()
     else:
         assert left
     assert everything(memory) == texts, "evidence is never touched"
@@ -221,7 +221,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
 
 def everything(memory):
     """All that people said and were told, and how it hangs together."""
-    with memory._engine.store._db.read() as db, db:
+    with memory._runtime.store._db.read() as db, db:
         tables = (
             "SELECT id, content FROM messages",
             "SELECT id, content FROM memories",
@@ -236,10 +236,10 @@ def everything(memory):
 
 def test_a_consolidation_under_way_is_no_finding(memory):
     plant(memory, "UPDATE records SET status = 'consolidating' WHERE id = 'port'")
-    with memory._engine.store.lifecycle.alone() as alone:
+    with memory._runtime.store.lifecycle.alone() as alone:
         assert alone
         assert memory.verify().ok
-        assert memory._engine.store.mend() == ()
+        assert memory._runtime.store.mend() == ()
     assert not memory.verify().ok
 
 
@@ -248,7 +248,7 @@ def test_a_new_record_is_whole():
         report = memory.verify()
         assert report.ok
         assert report.checks["invariants"] > 20
-        assert memory._engine.store.mend() == ()
+        assert memory._runtime.store.mend() == ()
 
 
 def test_what_others_wrote_meanwhile_is_no_damage(tmp_path):

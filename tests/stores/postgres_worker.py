@@ -65,7 +65,7 @@ def main(url, name, operations, stop=None):
 
 def hold_before(memory, write):
     """Hold still before the n-th write from now on."""
-    real, count = memory._engine.store.apply, 0
+    real, count = memory._runtime.store.apply, 0
 
     def apply(*arguments, **options):
         nonlocal count
@@ -75,7 +75,7 @@ def hold_before(memory, write):
             sys.stdin.read()
         return real(*arguments, **options)
 
-    memory._engine.store.apply = apply
+    memory._runtime.store.apply = apply
     return real
 
 
@@ -87,7 +87,7 @@ def work_and_stop(memory, name):
             print(f"stored {stored.id}", flush=True)
         real = hold_before(memory, 2)
         memory.consolidate()
-        memory._engine.store.apply = real
+        memory._runtime.store.apply = real
 
 
 def stop_in_the_middle(url, write):

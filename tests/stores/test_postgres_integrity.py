@@ -75,7 +75,7 @@ def memory(postgres_url):
 
 
 def plant(memory, statements):
-    with memory._engine.store._db.write() as db:
+    with memory._runtime.store._db.write() as db:
         db.execute("SET LOCAL session_replication_role = replica")  # references are not looked at
         for sql in statements.split("; "):
             db.execute(sql)
@@ -88,7 +88,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     found = memory.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
-    done = memory._engine.store.mend()
+    done = memory._runtime.store.mend()
     left = [finding for finding in memory.verify().findings if said in finding]
     assert everything(memory) == texts, "evidence is never touched"
     if not safe:
@@ -96,7 +96,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
         return
     assert done
     assert not left
-    assert memory._engine.store.mend() == ()
+    assert memory._runtime.store.mend() == ()
     memory.flush(process=False)
     assert memory.verify().ok, memory.verify().findings
     assert memory.search("port 8080", tags=["network"], k=1)[0].id == "port"
@@ -110,7 +110,7 @@ def test_an_index_that_postgres_does_not_use_is_made_anew(memory, postgres_serve
             (f"{schema}.vectors_hnsw",),
         )
     assert memory.verify().findings == ("the index vectors_hnsw is not valid: rebuild it with REINDEX",)
-    assert memory._engine.store.mend() == ("the index vectors_hnsw made anew",)
+    assert memory._runtime.store.mend() == ("the index vectors_hnsw made anew",)
     assert memory.verify().ok
 
 

@@ -28,17 +28,17 @@ def everything(exchanges):
     return [text for exchange in exchanges for text in exchange]
 
 
-async def chat(engine, exchanges):
+async def chat(runtime, exchanges):
     for question, _ in exchanges:
-        await engine.achat(question)
+        await runtime.achat(question)
 
 
 async def test_a_short_chat_is_remembered_after_a_restart(folder, history, scripted, said):
     with Memory(folder, user="ana", embedder="hashing") as memory:
         block = MnemicMemoryBlock(memory=memory)
         stock = history(session_id="now", memory_blocks=[block])
-        engine = SimpleChatEngine.from_defaults(llm=scripted(*[a for _, a in EXCHANGES]), memory=stock)
-        await chat(engine, EXCHANGES)
+        runtime = SimpleChatEngine.from_defaults(llm=scripted(*[a for _, a in EXCHANGES]), memory=stock)
+        await chat(runtime, EXCHANGES)
         assert said(memory, session="now") == everything(EXCHANGES)[:-1]  # the last answer was not shown to the block
         await block.aflush(stock)
         await block.aflush(stock)
@@ -129,7 +129,7 @@ async def test_what_is_forgotten_is_not_learned_again_from_the_queue(memory, his
     assert said(memory) == ["Hi.", "Hello.", "Noted.", "And now?"]
 
 
-@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")  # of the workflow engine
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")  # of the workflow runtime
 async def test_an_agent_stores_all_of_it_by_itself(memory, history, scripted, said):
     selection = ToolSelection(tool_id="1", tool_name="age", tool_kwargs={})
     llm = scripted(ChatMessage(role="assistant", content="", additional_kwargs={"tool_calls": [selection]}), "Three.")
@@ -146,8 +146,8 @@ async def test_an_agent_stores_all_of_it_by_itself(memory, history, scripted, sa
 async def test_an_engine_that_asks_before_it_puts(memory, history, scripted, said):
     memory.add_message("I have a cat.", session="old")
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
-    engine = ContextChatEngine.from_defaults(retriever=MnemicRetriever(memory), llm=scripted("Cute."), memory=stock)
-    await chat(engine, EXCHANGES[:2])
+    runtime = ContextChatEngine.from_defaults(retriever=MnemicRetriever(memory), llm=scripted("Cute."), memory=stock)
+    await chat(runtime, EXCHANGES[:2])
     assert said(memory, session="now") == ["My cat is called Mia.", "Cute.", "She is three."]
 
 

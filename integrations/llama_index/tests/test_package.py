@@ -57,7 +57,7 @@ def test_only_public_names_of_the_core_are_used():
             assert not [m for m in modules if m.startswith("mnemic.")], path
 
 
-@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")  # of the workflow engine
+@pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")  # of the workflow runtime
 async def test_readme(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     scope = {}

@@ -69,9 +69,9 @@ def test_a_folder_serves_as_well(folder):
 
 @pytest.mark.parametrize("method", ["query", "aquery"])
 async def test_query_engine(known, method):
-    engine = RetrieverQueryEngine.from_args(MnemicRetriever(known, k=2), llm=MockLLM())
+    runtime = RetrieverQueryEngine.from_args(MnemicRetriever(known, k=2), llm=MockLLM())
     asked = "Who lives in Lisbon?"
-    answer = engine.query(asked) if method == "query" else await engine.aquery(asked)
+    answer = runtime.query(asked) if method == "query" else await runtime.aquery(asked)
     assert "speaker: Ana" in answer.response  # this model repeats its prompt
     assert "message_ids" not in answer.response
     assert {n.node.node_id for n in answer.source_nodes} == {"m1", "f1"}
@@ -107,17 +107,17 @@ async def test_in_a_chat_engine_beside_the_chat_memory(known, scripted, said, wa
     """What the retriever finds is context of the prompt; it does not become something that was said."""
     llm = scripted("In Lisbon.")
     chat = MnemicChatMemory(memory=known, session_id="now", recall_tokens=0)
-    engine = CondensePlusContextChatEngine.from_defaults(MnemicRetriever(known, k=1), llm=llm, memory=chat)
+    runtime = CondensePlusContextChatEngine.from_defaults(MnemicRetriever(known, k=1), llm=llm, memory=chat)
     before = said(known)
     match way:
         case "chat":
-            answer = engine.chat("Where did I move?").response
+            answer = runtime.chat("Where did I move?").response
         case "achat":
-            answer = (await engine.achat("Where did I move?")).response
+            answer = (await runtime.achat("Where did I move?")).response
         case "stream":
-            answer = "".join(engine.stream_chat("Where did I move?").response_gen)
+            answer = "".join(runtime.stream_chat("Where did I move?").response_gen)
         case _:
-            stream = await engine.astream_chat("Where did I move?")
+            stream = await runtime.astream_chat("Where did I move?")
             answer = "".join([token async for token in stream.async_response_gen()])
     assert answer == "In Lisbon."
     assert any("Lisbon" in (m.content or "") for m in llm.shown[0])

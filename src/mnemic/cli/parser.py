@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import get_args
 
 import mnemic
+from mnemic.cli.help import ENDING, HELP, OVERVIEW, SUMMARIES
 from mnemic.cli.keys import add_keys
-from mnemic.cli.texts import ENDING, HELP, OVERVIEW, SUMMARIES
 from mnemic.types import Kind, LinkType, MemoryType, Reach, Source, Status
 
 __all__ = ["FORMATS", "make_parser"]

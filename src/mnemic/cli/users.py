@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
-from mnemic.cli.opening import SERVERS, open_memory, record_file, require_record
+from mnemic.cli.handles import SERVERS, open_memory, record_file, require_record
 from mnemic.cli.output import complain, counted, moment, one_line, say, say_json, table
 from mnemic.errors import MissingExtra
 from mnemic.stores import SqliteStore

@@ -15,8 +15,8 @@ from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import positive, seconds, whole
 from mnemic.services.background import BackgroundLoop
 from mnemic.services.failures import Failure, scrubbed
-from mnemic.services.patience import Patience, persistently
 from mnemic.services.process import PerProcess
+from mnemic.services.retries import Patience, persistently
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

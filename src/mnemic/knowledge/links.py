@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.text.differs import NEGATIONS, differs
+from mnemic.text.differences import NEGATIONS, differs
 from mnemic.text.terms import content_terms
 from mnemic.types import LinkType, MemoryRecord
 

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from mnemic.text.absolute import absolute_dates
 from mnemic.text.dates import MONTHS
 from mnemic.text.names import names
+from mnemic.text.relative_dates import absolute_dates
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Message

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from mnemic.errors import LanguageModelError
-from mnemic.llm.reading import cleaned, found_objects
+from mnemic.llm.answers import cleaned, found_objects
 from mnemic.llm.schema import json_schema, validated
 from mnemic.llm.task import Answer, Task
 

@@ -19,8 +19,8 @@ from mnemic.llm.task import Answer, Task
 from mnemic.services.arguments import positive, seconds, whole
 from mnemic.services.background import BackgroundLoop
 from mnemic.services.failures import scrubbed
-from mnemic.services.patience import Patience, persistently
 from mnemic.services.process import PerProcess
+from mnemic.services.retries import Patience, persistently
 from mnemic.types import LanguageModelStats
 
 if TYPE_CHECKING:

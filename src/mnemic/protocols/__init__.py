@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from mnemic.protocols.feeding import Changed, Entries, Entry, Mark, Model, RecordFeed, Turn
+from mnemic.protocols.feed import Changed, Entries, Entry, Mark, Model, RecordFeed, Turn
 from mnemic.protocols.models import Embedder, InputKind, Reranker, TokenCounter
 from mnemic.protocols.stores import KeywordIndex, Store, VectorIndex
 from mnemic.protocols.work import ErasureWork, KnowledgeWork, LifecycleWork, RelationWork, VectorWork

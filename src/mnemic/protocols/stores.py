@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from mnemic.protocols.feeding import RecordFeed
+from mnemic.protocols.feed import RecordFeed
 from mnemic.protocols.work import ErasureWork, KnowledgeWork, LifecycleWork, RelationWork, VectorWork
 from mnemic.types import (
     CatalogDelta,

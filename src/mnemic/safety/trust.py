@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from mnemic.types import Source
-from mnemic.types.words import UNTRUSTED
+from mnemic.types.literals import UNTRUSTED
 
 __all__ = ["REPEATED", "SHARE", "TRUST_OF_SOURCE", "UNTRUSTED", "Turnstile", "is_trusted", "least"]
 

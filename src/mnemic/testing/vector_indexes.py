@@ -12,11 +12,11 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemic.embedders import HashingEmbedder
-from mnemic.flows.engine import Engine
-from mnemic.flows.settings import Consolidator
 from mnemic.indexes.vector import rows
 from mnemic.memory import Memory
 from mnemic.protocols import InputKind, VectorIndex
+from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.settings import Consolidator
 from mnemic.testing.fakes import FailingEmbedder
 from mnemic.types import MemoryRecord, Message
 
@@ -33,31 +33,31 @@ def said(count: int) -> list[Message]:
     return [Message(role="user", content=text, id=f"m{n}") for n, text in enumerate(texts)]
 
 
-def engine_of(memory: Memory) -> Engine:
+def runtime_of(memory: Memory) -> Runtime:
     """What is behind a handle."""
-    return memory._engine  # pyright: ignore[reportPrivateUsage] - what is promised is said of the index itself
+    return memory._runtime  # pyright: ignore[reportPrivateUsage] - what is promised is said of the index itself
 
 
 def index_of(memory: Memory) -> VectorIndex:
     """The index of a handle."""
-    index = engine_of(memory).index
+    index = runtime_of(memory).index
     assert index is not None
     return index
 
 
 def number_of(memory: Memory, user: str = "ana") -> int:
     """The number of a user."""
-    number = engine_of(memory).store.user(user)
+    number = runtime_of(memory).store.user(user)
     assert number is not None
     return number
 
 
 def named(memory: Memory, text: str, k: int = 5, user: str = "ana") -> list[str]:
     """The ids of what the index says is nearest to a text, as far as it is the user's."""
-    engine, number = engine_of(memory), number_of(memory, user)
-    docs = index_of(memory).nearest(number, engine.embedder.embed([text])[0], k)
+    runtime, number = runtime_of(memory), number_of(memory, user)
+    docs = index_of(memory).nearest(number, runtime.indexer.embedder.embed([text])[0], k)
     assert docs is not None, "the index does not answer"
-    held = engine.store.fetch(number, list(docs))
+    held = runtime.store.fetch(number, list(docs))
     return [str(held[doc].value.id) for doc in docs if doc in held]
 
 
@@ -65,7 +65,7 @@ def settled(memory: Memory, user: str = "ana") -> None:
     """Everything is taken in, and nothing differs."""
     memory.flush(process=False)
     index = index_of(memory)
-    assert index.serves(engine_of(memory).store.embedding.model())
+    assert index.serves(runtime_of(memory).store.embedding.model())
     assert not index.waiting(number_of(memory, user))
     assert not index.findings()
 
@@ -189,13 +189,13 @@ class _Following(_Fixtures):
         messages = said(40)
         memory.add(messages)
         settled(memory)
-        before = engine_of(memory).store.embedding.model()
+        before = runtime_of(memory).store.embedding.model()
 
         def asked(done: int, total: int) -> None:
             assert memory.search(messages[0].content, recipe="vector", k=1)[0].id == "m0", (done, total)
 
         memory.reembed(HashingEmbedder(dimension=64), progress=asked)
-        assert engine_of(memory).store.embedding.model() != before
+        assert runtime_of(memory).store.embedding.model() != before
         assert not index_of(memory).serves(before) or index_of(memory).drain()
         assert memory.search(messages[0].content, recipe="vector", k=1)[0].id == "m0"
         settled(memory)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from mnemic.errors import InvalidInput
-from mnemic.text.showing import described
+from mnemic.text.display import described
 
 __all__ = ["joined"]
 

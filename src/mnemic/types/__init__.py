@@ -3,7 +3,6 @@
 Nothing here imports anything heavy: these classes are what ``import mnemic`` costs.
 """
 
-from mnemic.types.asking import Filters, Query
 from mnemic.types.catalogs import CatalogDelta, CatalogRows, CatalogVectors, Coded
 from mnemic.types.changes import (
     AddEpisode,
@@ -30,6 +29,8 @@ from mnemic.types.changes import (
     Work,
 )
 from mnemic.types.erasure import Absorption, Erasure, Family, Kin, Purge
+from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
+from mnemic.types.query import Filters, Query
 from mnemic.types.records import (
     Candidates,
     Emotion,
@@ -55,7 +56,6 @@ from mnemic.types.reports import (
     VerifyReport,
 )
 from mnemic.types.results import Hit, MemoryContext, MemorySummary, Receipt, Receipts, SearchResult
-from mnemic.types.words import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
 
 __all__ = [
     "UNSET",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from mnemic.types.literals import LinkType
 from mnemic.types.records import Emotion, Episode, Link, MemoryRecord, Message
-from mnemic.types.words import LinkType
 
 if TYPE_CHECKING:
     import numpy as np

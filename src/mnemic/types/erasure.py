@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from mnemic.types.literals import Kind
 from mnemic.types.records import MemoryRecord
 from mnemic.types.results import Receipt
-from mnemic.types.words import Kind
 
 __all__ = ["Absorption", "Erasure", "Family", "Kin", "Purge"]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
-from mnemic.types.words import Kind, LinkType, MemoryType, Source, Status
+from mnemic.types.literals import Kind, LinkType, MemoryType, Source, Status
 
 if TYPE_CHECKING:
     import numpy as np

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from mnemic.types.literals import MemoryType
 from mnemic.types.records import Message
-from mnemic.types.words import MemoryType
 
 __all__ = [
     "ClusterSummary",

@@ -8,7 +8,7 @@ from datetime import datetime
 from textwrap import shorten
 from typing import Any, overload
 
-from mnemic.types.words import Evidence, Kind, Outcome, Source
+from mnemic.types.literals import Evidence, Kind, Outcome, Source
 
 __all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
 

@@ -10,9 +10,9 @@ from pydantic_ai.messages import ModelResponse, TextPart
 from tests.faults.fuzzing.oracle import told
 
 from mnemic import LanguageModelError, MemoryRecord, Message
-from mnemic.llm import deciding, enriching, expanding, extracting, linking, narrating, segmenting
+from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
+from mnemic.llm.answers import cleaned, found_objects, plain
 from mnemic.llm.exchange import read
-from mnemic.llm.reading import cleaned, found_objects, plain
 from mnemic.llm.schema import validated
 
 LIMIT = 100_000
@@ -29,13 +29,13 @@ KNOWN = tuple(
 )
 QUERY = "Where does Ana live since 2026?"
 TASKS = {
-    "extract": extracting.task([("Transfer", TALK[:2]), ("The flat", TALK[2:])], KNOWN),
-    "segment": segmenting.task(TALK),
-    "narrate": narrating.task([TALK[:2], TALK[2:]]),
-    "enrich": enriching.task(KNOWN),
-    "decide": deciding.task(*KNOWN),
-    "link": linking.task([(KNOWN[0], KNOWN)]),
-    "expand": expanding.task(QUERY),
+    "extract": extraction.task([("Transfer", TALK[:2]), ("The flat", TALK[2:])], KNOWN),
+    "segment": segmentation.task(TALK),
+    "narrate": narration.task([TALK[:2], TALK[2:]]),
+    "enrich": enrichment.task(KNOWN),
+    "decide": decision.task(*KNOWN),
+    "link": links.task([(KNOWN[0], KNOWN)]),
+    "expand": expansion.task(QUERY),
 }
 GOOD: dict[str, dict[str, Any]] = {
     "extract": {
@@ -104,8 +104,8 @@ def _form(schema: Any, text: str) -> None:
         assert validated(schema, dumped) == (value, 0)
 
 
-def _extraction(found: extracting.Extraction) -> None:
-    assert len(found.statements) <= extracting.MOST_STATEMENTS
+def _extraction(found: extraction.Extraction) -> None:
+    assert len(found.statements) <= extraction.MOST_STATEMENTS
     assert found.unread <= {0, 1}
     assert not {s.episode for s in found.statements} & found.unread
     keys = [" ".join(s.text.split()).casefold().rstrip(".") for s in found.statements]
@@ -116,64 +116,64 @@ def _extraction(found: extracting.Extraction) -> None:
         assert list(statement.messages) == sorted({*statement.messages})
         assert statement.episode in (0, 1)
         assert set(statement.messages) <= {0, 1}
-        assert len(statement.keywords) <= enriching.MOST_KEYWORDS
-        assert len(statement.tags) <= enriching.MOST_TAGS
-        assert statement.category in (None, *enriching.CATEGORIES)
+        assert len(statement.keywords) <= enrichment.MOST_KEYWORDS
+        assert len(statement.tags) <= enrichment.MOST_TAGS
+        assert statement.category in (None, *enrichment.CATEGORIES)
         assert (statement.known is None) == (statement.change == "new")
         assert statement.known in (None, *range(len(KNOWN)))
         assert 0 <= statement.confidence <= 1
 
 
-def _segmentation(found: segmenting.Segmentation) -> None:
+def _segmentation(found: segmentation.Segmentation) -> None:
     assert [place for group in found.groups for place in group] == list(range(len(TALK)))
     assert len(found.topics) == len(found.groups)
     assert all(found.groups)
 
 
-def _narratives(found: narrating.Narratives) -> None:
+def _narratives(found: narration.Narratives) -> None:
     assert len(found.items) == 2
     assert any(found.items)
     for item in filter(None, found.items):
         assert item.title or item.story
-        assert item.title is None or 0 < len(item.title.split()) <= narrating.LONGEST_TITLE
-        assert item.story is None or 20 <= len(item.story) <= 2 * narrating.LONGEST_STORY
+        assert item.title is None or 0 < len(item.title.split()) <= narration.LONGEST_TITLE
+        assert item.story is None or 20 <= len(item.story) <= 2 * narration.LONGEST_STORY
 
 
-def _enrichments(found: enriching.Enrichments) -> None:
+def _enrichments(found: enrichment.Enrichments) -> None:
     assert len(found.items) == len(KNOWN)
     assert any(found.items)
     for item, record in zip(found.items, KNOWN, strict=True):
         if item is not None:
             assert item.summary or item.keywords
-            assert len(item.summary or "") <= enriching.LONGEST_SUMMARY
+            assert len(item.summary or "") <= enrichment.LONGEST_SUMMARY
             assert len(item.keywords) <= 5
             assert len(item.tags) <= 3
-            assert item.category in (None, *enriching.CATEGORIES)
+            assert item.category in (None, *enrichment.CATEGORIES)
             assert 0 <= item.importance <= 1
             assert 0 <= item.confidence <= 1
             assert all(name.casefold() in record.content.casefold() for name in item.related_entities)
 
 
-def _decision(found: deciding.PairDecision) -> None:
+def _decision(found: decision.PairDecision) -> None:
     match found.action:
-        case deciding.Merge(into=into, content=content):
+        case decision.Merge(into=into, content=content):
             assert into in (0, 1)
             assert "900" in content
             assert "porto" in content.casefold()
-        case deciding.Replace(kept=kept, superseded=other):
+        case decision.Replace(kept=kept, superseded=other):
             assert {kept, other} == {0, 1}
-        case deciding.KeepBoth():
+        case decision.KeepBoth():
             pass
 
 
-def _links(found: linking.ProposedLinks) -> None:
+def _links(found: links.ProposedLinks) -> None:
     distinct = {(link.memory, link.candidate, link.type) for link in found.links}
-    assert len(distinct) == len(found.links) <= linking.MOST_LINKS
+    assert len(distinct) == len(found.links) <= links.MOST_LINKS
     assert all(0 <= link.candidate < len(KNOWN) and 0 <= link.strength <= 1 for link in found.links)
 
 
-def _queries(found: expanding.Expansion) -> None:
-    assert 1 <= len(found.queries) <= expanding.MOST_QUERIES
+def _queries(found: expansion.Expansion) -> None:
+    assert 1 <= len(found.queries) <= expansion.MOST_QUERIES
     assert QUERY not in found.queries
     assert len({query.casefold() for query in found.queries}) == len(found.queries)
 

@@ -12,9 +12,9 @@ from typing import Any
 from tests.faults.fuzzing.oracle import told
 
 from mnemic import InvalidInput, Memory, Project, project
-from mnemic.cli.importing import files, memories
-from mnemic.scopes import scope
+from mnemic.runtime.scopes import scope
 from mnemic.text.front_matter import decoded, front_matter, lead, one_line
+from mnemic.transfer.importers import files, memories
 
 TOKEN = "tok3n-of-ana"
 """Stands as user or password in addresses of repositories; no id may hold it."""
@@ -133,7 +133,7 @@ class Importer:
 
     def _remembered(self, found: list[Any]) -> int:
         mine = self.memory.scoped(user=next(self._users))
-        engine, first, second = mine._engine, memories.Tally(), memories.Tally()
+        engine, first, second = mine._runtime, memories.Tally(), memories.Tally()
         for tally in (first, second):
             memories.store(engine, mine.scope, found, mine._zone, tally=tally, step=int)
         assert first.memories == len(found) == first.stored + first.duplicate + len(first.rejected)

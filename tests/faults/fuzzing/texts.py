@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mnemic import Hit, Message, SecretPolicy
-from mnemic.context import rendering
-from mnemic.llm import fencing
-from mnemic.llm.reading import plain
+from mnemic.llm import fences
+from mnemic.llm.answers import plain
+from mnemic.recall.context import lines
 from mnemic.safety.fences import parsed, without_recalled
 from mnemic.text.markup import unlinked, unmarked, unvoiced, visible
 
@@ -28,15 +28,15 @@ def rendered(title: str, texts: Sequence[str], speaker: str, *, trust: float = 1
         Hit(id=str(n), kind="message", text=text, score=1.0, speaker=speaker, trust=trust)
         for n, text in enumerate(texts)
     ]
-    lines = [f"{rendering.heading_of(title, FENCE)}:", *(rendering.line_of(hit, FENCE) for hit in hits)]
-    context = rendering.fenced(lines, FENCE)
+    shown = [f"{lines.heading_of(title, FENCE)}:", *(lines.line_of(hit, FENCE) for hit in hits)]
+    context = lines.fenced(shown, FENCE)
     assert context.count(FENCE) == 2
     assert not _HIDDEN.search(context)
     items = parsed(context, FENCE)
     assert items is not None
     assert len(items) == len(texts)
-    assert {item.heading for item in items} <= {lines[0][:-1]}
-    assert [f"- {item.text}" for item in items] == [_outdented(line) for line in lines[1:]]
+    assert {item.heading for item in items} <= {shown[0][:-1]}
+    assert [f"- {item.text}" for item in items] == [_outdented(line) for line in shown[1:]]
     assert without_recalled(context, FENCE) == ""
     around = without_recalled(f"before\n{context}\nafter", FENCE)
     assert around is not None
@@ -54,15 +54,15 @@ def prompted(texts: Sequence[str], names: Sequence[str]) -> None:
     messages = [
         Message(role="user", content=text, name=name, sent_at=said) for text, name in zip(texts, names, strict=False)
     ]
-    told, title = fencing.spoken(messages), plain(texts[0]) if texts else ""
+    told, title = fences.spoken(messages), plain(texts[0]) if texts else ""
     assert [int(n) for n in re.findall(r"^\[(\d+)\]", told, re.MULTILINE)] == list(range(1, len(messages) + 1))
-    prompt = fencing.fenced(conversation=told, title=title)
+    prompt = fences.fenced(conversation=told, title=title)
     first, *_, last = prompt.split("\n")
     code = first.split()[-1][:-1]
     assert prompt.count(code) == 4
     assert first == f"<conversation {code}>"
     assert last == f"</title {code}>"
-    assert fencing.fenced(conversation=told, title=title) == prompt
+    assert fences.fenced(conversation=told, title=title) == prompt
 
 
 def plain_once(text: str) -> None:

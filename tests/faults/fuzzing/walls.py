@@ -10,7 +10,7 @@ from typing import Any
 from tests.faults.fuzzing.oracle import told
 
 from mnemic import InvalidInput, Memory
-from mnemic.scopes import scope
+from mnemic.runtime.scopes import scope
 from mnemic.text.terms import index_terms, query_terms
 
 CANARY = "zinnober quokka of somebody else"
@@ -30,7 +30,7 @@ class Searched:
         self.other = self.memory.scoped(user="an")
         self.foreign = {self.other.remember(text).id for text in (CANARY, *TEXTS)}
         self.terms: dict[str, Counter[int]] = defaultdict(Counter)
-        self.store = self.memory._engine.store
+        self.store = self.memory._runtime.store
         self.user = self.store.user("ana")
         for id_, text in self.ids.items():
             for term in index_terms(text):

@@ -6,7 +6,7 @@ from benchmarks.quality import consolidation, consolidation_reader
 from benchmarks.quality.consolidation_texts import conflicting_pair, restatements, reworded, statement
 
 from mnemic import HashingEmbedder, Memory
-from mnemic.text.differs import differs
+from mnemic.text.differences import differs
 
 
 def test_tellings_say_the_same_and_pairs_do_not():

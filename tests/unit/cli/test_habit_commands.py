@@ -7,9 +7,9 @@ import pytest
 from matplotlib import rc_context
 
 from mnemic import Emotion, Event, Memory
-from mnemic.cli import plotting
-from mnemic.flows.picturing import Picture, tiers
+from mnemic.cli import plot
 from mnemic.testing.fakes import MOMENT
+from mnemic.transfer.picture import Picture, tiers
 
 
 @pytest.fixture
@@ -111,7 +111,7 @@ class TestPicture:
         assert any("memories -->" in line for line in text.splitlines())
 
     def test_nothing_is_drawn_where_there_is_nothing(self, tmp_path):
-        plotting.draw(Picture([], {}), str(tmp_path / "empty.svg"))
+        plot.draw(Picture([], {}), str(tmp_path / "empty.svg"))
         assert (tmp_path / "empty.svg").stat().st_size > 1000
 
     def test_a_file_that_cannot_be(self, kept, tmp_path):
@@ -152,10 +152,10 @@ class TestPicture:
         assert tiers(events) == [(MOMENT, {"short_term": 3})]
 
     def test_feelings_are_told_by_kind(self, kept, folder):
-        from mnemic.flows.picturing import picture
+        from mnemic.transfer.picture import picture
 
         with Memory(folder, embedder="hashing") as memory:
-            found = picture(memory._engine, memory.scope)
+            found = picture(memory._runtime, memory.scope)
         assert len(found.moods["message"]) == 2
         assert max(mood.valence for mood in found.moods["message"]) > 0.3
         assert len(found.moods["memory"]) >= 2

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from mnemic.cli import main
+from mnemic.cli.help import HELP, SUMMARIES
 from mnemic.cli.parser import make_parser
-from mnemic.cli.texts import HELP, SUMMARIES
 
 LIGHT = """
 import sys

@@ -5,8 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from mnemic.cli.importing import LEFT_OUT, detect, parse, read_messages
 from mnemic.errors import InvalidInput
+from mnemic.transfer.importers import LEFT_OUT, detect, parse, read_messages
 
 
 def locomo(**changes):

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from mnemic import Memory
-from mnemic.flows import remembering
+from mnemic.knowledge import remember
 
 KAYAK = {
     "id": "a1", "memory": "Ana owns a red kayak.", "hash": "h1", "user_id": "ana", "agent_id": "guide", "run_id": None,
@@ -347,7 +347,7 @@ class TestCommand:
 
     def test_stopped_half_way_says_so_and_goes_on(self, mnemic, write, monkeypatch):
         path = write([{"id": str(n), "memory": f"Letter {n} of the alphabet."} for n in range(5)])
-        real, calls = remembering.store, []
+        real, calls = remember.store, []
 
         def failing(*given):
             calls.append(given)
@@ -356,7 +356,7 @@ class TestCommand:
             return real(*given)
 
         with monkeypatch.context() as patched:
-            patched.setattr(remembering, "store", failing)
+            patched.setattr(remember, "store", failing)
             run = mnemic("import", path)
         assert run.code == 130
         assert "stopped early" in run.err

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
+from mnemic.cli.help import SUMMARIES
 from mnemic.cli.parser import MOMENTS
-from mnemic.cli.texts import SUMMARIES
 
 
 @pytest.fixture

@@ -13,8 +13,9 @@ import pytest
 
 from mnemic import HashingEmbedder, InvalidInput, Memory, Message, Processing
 from mnemic.errors import Conflict, StoreUnavailable
-from mnemic.flows import exporting, opening
-from mnemic.flows.guarding import policy_from
+from mnemic.runtime import factory
+from mnemic.runtime.redaction import policy_from, unguarded
+from mnemic.transfer import export
 from mnemic.types import Scope
 
 EAST = timezone(timedelta(hours=2))
@@ -62,10 +63,10 @@ def fill(memory: Memory) -> None:
 
 
 class Record:
-    """An engine and a user, as the face would hand them over."""
+    """A runtime and a user, as the face would hand them over."""
 
     def __init__(self, folder, user="ana", embedder="hashing"):
-        self.engine = opening.open_engine(
+        self.runtime = factory.open_runtime(
             folder, embedder=embedder, tokenizer=None, reranker=None, llm=None, processing=None, consolidator=None,
             idle=None, retention=None, secrets=policy_from("redact"), durability="NORMAL",
         )  # fmt: skip
@@ -75,15 +76,15 @@ class Record:
         return self
 
     def __exit__(self, *_):
-        self.engine.close()
+        self.runtime.close()
 
     def out(self, **options) -> str:
         file = io.StringIO()
-        exporting.export(self.engine, self.scope, file, **options)
+        export.export(self.runtime, self.scope, file, **options)
         return file.getvalue()
 
     def take(self, text, **options):
-        return exporting.restore_from(self.engine, self.scope, io.StringIO(text), **options)
+        return export.restore_from(self.runtime, self.scope, io.StringIO(text), **options)
 
 
 @pytest.fixture(scope="module")
@@ -129,7 +130,7 @@ class TestRoundTrip:
         with Record(tmp_path / "copy", "bob") as record:
             record.take(first)
             assert record.out(**options) == first
-            assert record.engine.store.verify().findings == ()
+            assert record.runtime.store.verify().findings == ()
         with Record(tmp_path / "again", "ana") as record:
             record.take(first)
             assert record.out(**options) == first
@@ -184,8 +185,8 @@ class TestRoundTrip:
         steps = []
         with Record(tmp_path / "other", embedder=HashingEmbedder(64)) as record:
             record.take(carried, progress=lambda done, total: steps.append((done, total)))
-            assert record.engine.store.stats("ana").dimension == 64
-            assert record.engine.store.verify().findings == ()
+            assert record.runtime.store.stats("ana").dimension == 64
+            assert record.runtime.store.verify().findings == ()
         assert steps[-1][0] == steps[-1][1] > 0
 
     def test_nobody(self, tmp_path):
@@ -201,7 +202,7 @@ class TestRoundTrip:
             memory.link("x", "y", "extends")
             memory.forget(ids=["x", "y"])
         with Record(tmp_path) as record:
-            assert exporting.export(record.engine, record.scope, io.StringIO())["left_out"] == 1
+            assert export.export(record.runtime, record.scope, io.StringIO())["left_out"] == 1
 
     def test_a_chain_longer_than_one_look(self, tmp_path):
         with Memory(tmp_path / "old", user="ana", embedder="hashing", durability="NORMAL") as memory:
@@ -210,7 +211,7 @@ class TestRoundTrip:
                 if n:
                     memory.link(f"n{n - 1:02}", f"n{n:02}", "extends")
         with Record(tmp_path / "old") as record:
-            assert exporting.export(record.engine, record.scope, io.StringIO())["link"] == 29
+            assert export.export(record.runtime, record.scope, io.StringIO())["link"] == 29
 
 
 class TestRefusals:
@@ -244,7 +245,7 @@ class TestRefusals:
         with Record(tmp_path) as record:
             with pytest.raises(InvalidInput, match=what):
                 record.take("\n".join(change(exported.splitlines())))
-            assert record.engine.store.user("ana") is None
+            assert record.runtime.store.user("ana") is None
 
     @pytest.mark.parametrize(
         ("kind", "fields", "what"),
@@ -284,7 +285,7 @@ class TestRefusals:
             with pytest.raises(InvalidInput, match=what) as refused:
                 record.take("\n".join(map(json.dumps, lines)))
             assert len(str(refused.value)) < 500
-            assert record.engine.store.user("ana") is None
+            assert record.runtime.store.user("ana") is None
 
     @pytest.mark.parametrize("vector", ["!", "AHw=", ""])
     def test_damaged_vectors(self, source, tmp_path, vector):
@@ -300,17 +301,17 @@ class TestRefusals:
         with Record(source) as record:
             for path in (tmp_path / "nowhere", tmp_path / "latin", str(tmp_path)):
                 with pytest.raises(InvalidInput):
-                    exporting.restore_from(record.engine, Scope(user="new"), path)
+                    export.restore_from(record.runtime, Scope(user="new"), path)
             with pytest.raises(StoreUnavailable, match="cannot be written"):
-                exporting.export(record.engine, record.scope, tmp_path / "no" / "folder")
+                export.export(record.runtime, record.scope, tmp_path / "no" / "folder")
             with pytest.raises(StoreUnavailable):
-                exporting.export(record.engine, record.scope, tmp_path)
+                export.export(record.runtime, record.scope, tmp_path)
         assert sorted(path.name for path in tmp_path.iterdir()) == ["latin"]
 
     def test_a_record_that_does_not_hold_still(self, source, monkeypatch):
         with Record(source) as record:
             moving = iter(range(1000))
-            monkeypatch.setattr(type(record.engine.store), "last_event", lambda self, user: next(moving))
+            monkeypatch.setattr(type(unguarded(record.runtime.store)), "last_event", lambda self, user: next(moving))
             with pytest.raises(Conflict, match="quiet moment"):
                 record.out()
 

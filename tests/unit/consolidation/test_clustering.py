@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.consolidation.clustering import LARGEST, clusters
 from mnemic.errors import InvalidInput
+from mnemic.lifecycle.clustering import LARGEST, clusters
 
 
 def never(a: int, b: int) -> bool:

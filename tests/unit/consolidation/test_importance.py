@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.consolidation.importance import HALF_LIFE, importance
 from mnemic.errors import InvalidInput
+from mnemic.lifecycle.importance import HALF_LIFE, importance
 from mnemic.types import Emotion
 
 unit = st.floats(0, 1)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory, Message
-from mnemic.context import excerpted, passage
+from mnemic.recall.context import excerpted, passage
 
 FILLER = "The weather was mild and nothing much happened on that day. "
 FACT = "The dashboard answers in 250 milliseconds since the cache was added."

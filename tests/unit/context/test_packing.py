@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic import context
+from mnemic.recall import context
 from mnemic.text.tokens import approximate_tokens
 from mnemic.types import Hit
 

@@ -25,7 +25,7 @@ def main(what: str, folder: str, starter: str) -> None:
         memory.add(
             [{"role": "user", "content": f"Box {n} holds {n * n} things.", "session": str(n)} for n in range(400)]
         )
-        store, working = memory._engine.store, threading.Event()
+        store, working = memory._runtime.store, threading.Event()
         real = store.apply
 
         def apply(*arguments, **options):

@@ -1,4 +1,4 @@
-"""The engine's caches under threads and under eviction, and the arguments of a question."""
+"""The caches of a runtime under threads and under eviction, and the arguments of a question."""
 
 import asyncio
 import itertools
@@ -10,8 +10,9 @@ from datetime import UTC, datetime
 import pytest
 
 from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message
-from mnemic.flows import asking, consolidating, engine
-from mnemic.retrieval import RECIPES
+from mnemic.lifecycle import consolidation
+from mnemic.recall import RECIPES, validation
+from mnemic.runtime import views
 from mnemic.types import Consolidate, Scope
 
 
@@ -84,7 +85,7 @@ def test_changes_by_several_threads_leave_the_last_word(memory):
 
 def test_an_update_leaves_what_consolidation_weighed_meanwhile(memory, monkeypatch):
     id_ = memory.remember("the gate is green").id
-    held, real = memory._engine, memory._engine.indexing
+    held, real = memory._runtime, memory._runtime.indexer.indexing
     cycles = itertools.count()
 
     def weigh_first(records, embedder):
@@ -92,7 +93,7 @@ def test_an_update_leaves_what_consolidation_weighed_meanwhile(memory, monkeypat
         held.store.apply(memory._scope.user, [weighed])
         return real(records, embedder)
 
-    monkeypatch.setattr(held, "indexing", weigh_first)
+    monkeypatch.setattr(held.indexer, "indexing", weigh_first)
     memory.update(id_, tags=["garden"])
     assert (memory.get(id_).tags, memory.get(id_).importance) == (("garden",), 0.25)
     memory.update(id_, importance=0.75)
@@ -117,30 +118,30 @@ def test_two_handles_on_one_folder_follow_each_other(tmp_path):
 
 
 def test_users_that_do_not_fit_are_forgotten_and_read_again(memory, monkeypatch):
-    monkeypatch.setattr(engine, "MAX_CACHED_ROWS", 25)
+    monkeypatch.setattr(views, "MAX_CACHED_ROWS", 25)
     users = [memory.scoped(user=f"u{n}") for n in range(6)]
     for n, user in enumerate(users):
         user.add([Message(role="user", content=f"garden {n} {i}", id=f"{n}-{i}") for i in range(10)])
     before = [[(hit.id, hit.score) for hit in user.search("garden", quality=False)] for user in users]
-    caches = memory._engine._caches
+    caches = memory._runtime.views._caches
     for _ in range(2):
         for n, user in enumerate(users):
             assert [(hit.id, hit.score) for hit in user.search("garden", quality=False)] == before[n]
             assert sum(cache.catalog.size for cache in caches.values()) <= 25
     users[0].add_message("garden late", id="late")
     assert "late" in {hit.id for hit in users[0].search("garden", k=50)}
-    assert list(caches)[-1] == memory._engine.store.user("u0")  # the latest asked about stays
+    assert list(caches)[-1] == memory._runtime.store.user("u0")  # the latest asked about stays
     errors = together(*[lambda user=user: [user.search("garden", k=50) for _ in range(10)] for user in users])
     assert errors == []
-    assert memory._engine._rows == sum(cache.catalog.size + engine.USER_ROWS for cache in caches.values())
+    assert memory._runtime.views._rows == sum(cache.catalog.size + views.USER_ROWS for cache in caches.values())
     for user in users:
         user.erase_user()
         assert not user.search("garden")
-    assert (memory._engine._rows, len(caches)) == (0, 0)
+    assert (memory._runtime.views._rows, len(caches)) == (0, 0)
 
 
 def test_one_user_larger_than_the_limit_is_still_searched(memory, monkeypatch):
-    monkeypatch.setattr(engine, "MAX_CACHED_ROWS", 3)
+    monkeypatch.setattr(views, "MAX_CACHED_ROWS", 3)
     memory.add([Message(role="user", content=f"garden {i}", id=f"{i}") for i in range(10)])
     for _ in range(2):
         assert len(memory.search("garden", k=50)) == 10
@@ -178,18 +179,18 @@ class TestAsking:
     @pytest.mark.parametrize("bad", [0, 11, -1, 1.0, True, "3", None, float("nan")])
     def test_whole_numbers(self, bad):
         with pytest.raises(InvalidInput, match="k must be a whole number from 1 to 10"):
-            asking.whole("k", bad, 1, 10)
-        assert asking.whole("k", 10, 1, 10) == 10
+            validation.whole("k", bad, 1, 10)
+        assert validation.whole("k", 10, 1, 10) == 10
 
     def test_identifiers(self):
-        assert asking.identifier("a\nb\ud800") == "a\nb\ufffd"
+        assert validation.identifier("a\nb\ud800") == "a\nb\ufffd"
         for bad in (None, 7, b"a"):
             with pytest.raises(InvalidInput):
-                asking.identifier(bad)
+                validation.identifier(bad)
 
     def test_no_argument_changes_the_place(self):
         scope = Scope(user="ana", project="p", session="s")
-        made = asking.filters(scope, UTC, kinds=("message",), reach="user", in_session="t", metadata={1: "x"})
+        made = validation.filters(scope, UTC, kinds=("message",), reach="user", in_session="t", metadata={1: "x"})
         assert (made.project, made.session, made.in_session, made.metadata) == ("p", "s", "t", {"1": "x"})
         assert not hasattr(made, "user")
 
@@ -213,7 +214,7 @@ def test_times_out_of_order(memory):
     assert [m.id for m in memory.messages()] == ["1", "2", "3", "4", "5"]
     memory.search("garden")  # the cache is built; later turns take another path
     memory.add_message("turn zero of the garden", sent_at=datetime(2024, 4, 1, tzinfo=UTC), session="s", id="0")
-    columns = memory._engine.view("default").columns
+    columns = memory._runtime.views.of("default").columns
     chain, row = [], int((columns.previous == -1).argmax())
     while row >= 0:
         chain.append(int(columns.time[row]))
@@ -313,7 +314,7 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
 
     def test_consolidation_plans_anew_when_one_changed(self, kept, embedder, monkeypatch):
         ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(3)]
-        plan, tries = consolidating._planned, []
+        plan, tries = consolidation._planned, []
 
         def planned(*arguments, **options):
             found = plan(*arguments, **options)
@@ -322,24 +323,24 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
             tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
             return found
 
-        monkeypatch.setattr(consolidating, "_planned", planned)
+        monkeypatch.setattr(consolidation, "_planned", planned)
         changed = 2
         assert kept.consolidate(min_age_hours=0).memories_promoted == 3
         assert len(tries) == 2
 
     def test_consolidation_gives_up_in_the_end(self, kept, monkeypatch):
         ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(9)]
-        plan, tries = consolidating._planned, []
+        plan, tries = consolidation._planned, []
 
         def planned(*arguments, **options):
             found = plan(*arguments, **options)
             tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
             return found
 
-        monkeypatch.setattr(consolidating, "_planned", planned)
+        monkeypatch.setattr(consolidation, "_planned", planned)
         with pytest.raises(Conflict, match="changed during consolidation"):
             kept.consolidate(min_age_hours=0)
-        assert len(tries) == consolidating.ATTEMPTS
+        assert len(tries) == consolidation.ATTEMPTS
         assert kept.stats().memories == {"short_term": 9}
         assert kept.verify().ok
 

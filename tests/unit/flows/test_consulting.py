@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
-from mnemic.flows.consulting import PATIENCE, QUESTION, Consultant, together
+from mnemic.runtime.consultant import PATIENCE, QUESTION, Consultant, together
 from mnemic.safety.secrets import SecretPolicy
 
 
@@ -26,7 +26,9 @@ class Model:
 
 
 def consultant(model):
-    return Consultant(SimpleNamespace(llm=model, secrets=SecretPolicy(action="allow"), warn=lambda *_: None))
+    return Consultant(
+        SimpleNamespace(llm=model, secrets=SecretPolicy(action="allow"), notices=SimpleNamespace(warn=lambda *_: None))
+    )
 
 
 def asking(*questions):

@@ -52,11 +52,11 @@ def trigger(memory, clock):
 
 def quiet(memory, clock, **options):
     settings = Idle(**{"idle_seconds": 30, "check_interval": 300, "rest_seconds": 0} | options)
-    return Quiet(memory._engine, Scope(user="ana"), memory._zone, settings, clock=clock)
+    return Quiet(memory._runtime, Scope(user="ana"), memory._zone, settings, clock=clock)
 
 
 def consolidations(memory):
-    with memory._engine.store._db.read() as db:
+    with memory._runtime.store._db.read() as db:
         return db.execute("SELECT count(*) FROM consolidations").fetchone()[0]
 
 
@@ -150,14 +150,14 @@ def test_a_run_that_begins_meanwhile_ends_the_work(clock, monkeypatch):
         for n in range(5):
             memory.remember(f"Box {n} holds {n * n} things.", importance=0.9)
         trigger = quiet(memory, clock)
-        real = memory._engine.store.apply
+        real = memory._runtime.store.apply
 
         def apply(user, changes, **options):
             if type(changes[0]).__name__ == "Consolidate":
                 trigger.begin()
             return real(user, changes, **options)
 
-        monkeypatch.setattr(memory._engine.store, "apply", apply)
+        monkeypatch.setattr(memory._runtime.store, "apply", apply)
         trigger.arm()
         clock.now += 30
         trigger.poll()
@@ -201,7 +201,7 @@ def test_so_many_messages_are_processed_at_once_but_not_while_busy(memory, trigg
 def test_the_batch_threshold_of_a_handle():
     done = threading.Event()
     with Memory(":memory:", user="ana", embedder="hashing", processing=Processing(batch_threshold=4)) as memory:
-        real = memory._engine.store.apply
+        real = memory._runtime.store.apply
 
         def apply(user, changes, **options):
             receipts = real(user, changes, **options)
@@ -209,7 +209,7 @@ def test_the_batch_threshold_of_a_handle():
                 done.set()
             return receipts
 
-        memory._engine.store.apply = apply
+        memory._runtime.store.apply = apply
         memory.add_exchange("I live in Lisbon.", "Nice.")
         assert memory.idle.fired == 0
         memory.add_exchange("I work as a nurse.", "Good.")
@@ -224,7 +224,7 @@ def test_an_error_is_told_and_the_next_quiet_time_tries_again(memory, trigger, c
             def fail(*_, error=error, **__):
                 raise error
 
-            patch.setattr(memory._engine.store, "apply", fail)
+            patch.setattr(memory._runtime.store, "apply", fail)
             trigger.arm()
             clock.now += 30
             with pytest.warns(RuntimeWarning, match="left undone"):
@@ -249,7 +249,7 @@ def test_stopped_is_stopped(trigger, clock):
 def test_close_joins_the_thread():
     memory = Memory(":memory:", user="ana", embedder="hashing")
     memory.idle.arm()
-    thread = memory._engine.watch._thread
+    thread = memory._runtime.scheduler._thread
     assert thread.is_alive()
     memory.close()
     assert not thread.is_alive()
@@ -258,7 +258,7 @@ def test_close_joins_the_thread():
 def test_the_thread_ends_with_its_handle():
     memory = Memory(":memory:", user="ana", embedder="hashing")
     memory.idle.arm()
-    thread, trigger = memory._engine.watch._thread, weakref.ref(memory.idle)
+    thread, trigger = memory._runtime.scheduler._thread, weakref.ref(memory.idle)
     del memory
     for _ in range(50):
         gc.collect()
@@ -270,7 +270,7 @@ def test_the_thread_ends_with_its_handle():
 
 def test_a_dead_thread_is_replaced():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
-        watch = memory._engine.watch
+        watch = memory._runtime.scheduler
         gone = threading.Thread(target=str)
         gone.start()
         gone.join()
@@ -284,8 +284,9 @@ class TestManyUsers:
 
     @pytest.fixture
     def handles(self):
+        one_by_one = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=1)
         with Memory(
-            ":memory:", user="ana", embedder="hashing", consolidator=EAGER, idle=Idle(rest_seconds=0.0)
+            ":memory:", user="ana", embedder="hashing", consolidator=one_by_one, idle=Idle(rest_seconds=0.0)
         ) as memory:
             yield [memory.scoped(user=f"u{number}") for number in range(40)]
 
@@ -317,11 +318,10 @@ class TestManyUsers:
         much, other = handles[:2]
         order, real = [], IdleTrigger.poll
         monkeypatch.setattr(IdleTrigger, "poll", lambda self: (order.append(self._scope.user), real(self))[1])
-        much._engine.consolidator = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=1)
         for number in range(6):
             much.remember(f"Box {number} holds {number * number} things.", importance=0.9)
         consolidated = threading.Event()
-        apply = much._engine.store.apply
+        apply = much._runtime.store.apply
 
         def told(user, changes, **options):
             receipts = apply(user, changes, **options)
@@ -330,7 +330,7 @@ class TestManyUsers:
                 other.idle.arm(seconds=0.0)
             return receipts
 
-        monkeypatch.setattr(much._engine.store, "apply", told)
+        monkeypatch.setattr(much._runtime.store, "apply", told)
         much.idle.arm(seconds=0.0)
         assert self.until(lambda: much.stats().memories == {"long_term": 6} and other.idle.fired)
         assert order[:3] == ["u0", "u1", "u0"]
@@ -368,7 +368,7 @@ class TestManyUsers:
         threading.Timer(0.1, go.set).start()
         first.idle.stop()
         assert first.idle.wait() is None
-        assert self.until(lambda: first._engine.watch._thread is None)
+        assert self.until(lambda: first._runtime.scheduler._thread is None)
 
     def test_a_threshold_that_was_reached_in_a_run_is_not_kept_waiting(self, handles):
         first = handles[0]
@@ -397,8 +397,8 @@ def test_arming_wakes_a_sleeping_thread():
         memory.idle.arm()
         memory.add_exchange("I moved to Lisbon.", "How do you like it?")
         fired = threading.Event()
-        real = memory._engine.store.apply
-        memory._engine.store.apply = lambda *a, **o: (real(*a, **o), fired.set())[0]
+        real = memory._runtime.store.apply
+        memory._runtime.store.apply = lambda *a, **o: (real(*a, **o), fired.set())[0]
         memory.idle.arm(seconds=0.0)
         assert fired.wait(20)
 

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from mnemic import Consolidator, Memory
-from mnemic.flows import recalling, traffic
-from mnemic.flows.traffic import Courtesy, Traffic
+from mnemic.recall import search
+from mnemic.runtime import gate
+from mnemic.runtime.gate import Courtesy, SearchGate
 
 
 class Clock:
@@ -29,12 +30,12 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch):
     clock = Clock()
-    monkeypatch.setattr(traffic, "time", SimpleNamespace(thread_time=clock.thread_time, sleep=clock.sleep))
+    monkeypatch.setattr(gate, "time", SimpleNamespace(thread_time=clock.thread_time, sleep=clock.sleep))
     return clock
 
 
 def test_without_searches_nobody_waits(clock):
-    rest = Courtesy(Traffic())
+    rest = Courtesy(SearchGate())
     for _ in range(10):
         clock.worked += 1.0
         rest()
@@ -42,7 +43,7 @@ def test_without_searches_nobody_waits(clock):
 
 
 def test_after_a_search_it_rests_as_long_as_it_worked_several_times(clock):
-    road = Traffic()
+    road = SearchGate()
     rest = Courtesy(road)
     with road.search():
         pass
@@ -55,20 +56,20 @@ def test_after_a_search_it_rests_as_long_as_it_worked_several_times(clock):
 
 
 def test_a_small_piece_is_not_worth_a_look_and_a_large_one_is_rested_for_so_long_at_most(clock):
-    road = Traffic()
+    road = SearchGate()
     rest = Courtesy(road)
     with road.search():
         pass
-    clock.worked += traffic.PIECE / 2
+    clock.worked += gate.PIECE / 2
     rest()
     assert clock.rested == []
     clock.worked += 5.0
     rest()
-    assert clock.rested == [traffic.LONGEST]
+    assert clock.rested == [gate.LONGEST]
 
 
 def test_a_search_under_way_is_waited_for():
-    road = Traffic()
+    road = SearchGate()
     entered, leave = threading.Event(), threading.Event()
 
     def search():
@@ -90,7 +91,7 @@ def test_a_search_under_way_is_waited_for():
 
 
 def test_a_search_that_fails_is_over():
-    road = Traffic()
+    road = SearchGate()
     with pytest.raises(ValueError, match="x"), road.search():
         raise ValueError("x")
     assert (road.busy, road.begun) == (False, 1)
@@ -107,9 +108,9 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
             memory.remember(text, importance=0.9)
         memory.add_exchange("Where is the box?", "In the cellar.")
         found = memory.search("box", kinds=["memory"])
-        before = memory._engine.view("default")
+        before = memory._runtime.views.of("default")
         assert memory.consolidate().memories_archived == 1
-        after = memory._engine.view("default")
+        after = memory._runtime.views.of("default")
         assert after.columns.version > before.columns.version
         assert after.vectors.held.base is before.vectors.held.base  # no vector changed: the matrix is the same
         for name in ("doc", "time", "session", "previous", "following", "length"):
@@ -120,7 +121,7 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
 
 class TestTurns:
     def test_one_search_computes_at_a_time(self, monkeypatch):
-        inside, most, real = [], [], recalling._found
+        inside, most, real = [], [], search._found
 
         def found(*given):
             inside.append(1)
@@ -131,7 +132,7 @@ class TestTurns:
             finally:
                 inside.pop()
 
-        monkeypatch.setattr(recalling, "_found", found)
+        monkeypatch.setattr(search, "_found", found)
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.remember("The slow boat lies in the harbour.")
             threads = [
@@ -144,14 +145,14 @@ class TestTurns:
                 thread.join()
             assert len(most) >= 8
             assert set(most) == {1}
-            monkeypatch.setattr(recalling, "_found", lambda *_: 1 / 0)
+            monkeypatch.setattr(search, "_found", lambda *_: 1 / 0)
             for _ in range(2):  # an error gives the turn to the next
                 with pytest.raises(ZeroDivisionError):
                     memory.search("boat")
 
     def test_where_servers_are_waited_for_all_work_at_once(self):
-        road = Traffic(in_turns=False)
-        with road.turn(), road.turn(), road.anew().turn():
+        road = SearchGate(in_turns=False)
+        with road.turn(), road.turn():
             assert not road.busy
 
     def test_a_reranker_holds_up_nobody(self):
@@ -183,7 +184,7 @@ def queued(road, before):
 
 def test_turns_go_to_those_who_came_first():
     """A lock would go to whoever runs when it is let go: the one that lets go of it, most often."""
-    road, order, threads = Traffic(), [], []
+    road, order, threads = SearchGate(), [], []
 
     def come(name):
         with road.turn():
@@ -211,7 +212,7 @@ def interruptible():
 
 @pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="no signals to threads on this system")
 def test_an_interrupt_while_waiting_lets_the_others_go_on(interruptible):
-    road, leave, order = Traffic(), threading.Event(), []
+    road, leave, order = SearchGate(), threading.Event(), []
 
     def hold():
         with road.turn():

@@ -7,10 +7,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from mnemic.flows.engine import Engine
 from mnemic.indexes.catalog import Catalog
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import ExactIndex
+from mnemic.runtime.indexer import Indexer
 from mnemic.stores import InMemoryStore
 from mnemic.testing.fakes import memory_record, message
 from mnemic.text.dates import told_periods
@@ -58,7 +58,7 @@ class Followed:
 
     @staticmethod
     def indexing(record, moment):
-        found = Engine.indexing(SimpleNamespace(embed_documents=lambda texts, _: vectors(texts)), [record], None)[0]
+        found = Indexer.indexing(SimpleNamespace(documents=lambda texts, _: vectors(texts)), [record], None)[0]
         assert found.told == tuple(told_periods(record.content, moment.toordinal()))
         return found
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mnemic import ConfigurationError, Memory, MissingExtra
-from mnemic.indexes.vector import choosing, index_from
+from mnemic.indexes.vector import choice, index_from
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
 from mnemic.indexes.vector.rows import DistantRows
@@ -110,7 +110,7 @@ def test_an_object_that_lacks_something_is_told_what():
 
     with pytest.raises(ConfigurationError, match="it lacks serves, waiting"):
         index_from(Half())
-    assert choosing.index_from is index_from
+    assert choice.index_from is index_from
 
 
 def test_without_the_package(monkeypatch):
@@ -133,7 +133,7 @@ def test_an_index_of_ones_own():
         memory.add_message("a zebra ran away", id="zebra")
         memory.add_message("the garden is green", id="garden")
         assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
-        view = memory._engine.view("ana")
+        view = memory._runtime.views.of("ana")
         assert isinstance(view.vectors, DistantRows)
         assert memory.verify().findings == ("says the test",)
         assert memory.verify(deep=False).ok

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mnemic import InvalidInput
-from mnemic.ingestion import most_similar
+from mnemic.knowledge.segmentation import most_similar
 
 ROWS = np.array([[1, 0, 0], [0.6, 0.8, 0], [0, 2, 0], [0, 0, 0], [np.nan, 1, 0]], np.float32)
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.ingestion import repaired
+from mnemic.knowledge.segmentation import repaired
 
 
 def test_a_right_answer_stays():

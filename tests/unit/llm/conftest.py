@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemic.llm import LanguageModel, deciding, enriching, expanding, extracting, linking, narrating, segmenting
+from mnemic.llm import LanguageModel, decision, enrichment, expansion, extraction, links, narration, segmentation
 from mnemic.llm.task import Task
 from mnemic.testing import memory_record
 from mnemic.types import Message
@@ -51,12 +51,12 @@ class Case:
 CASES = (
     Case(
         "segment",
-        segmenting.task(messages()),
+        segmentation.task(messages()),
         {"episodes": [{"topic": "move to Lisbon", "first": 1, "last": 4}, {"topic": "visit", "first": 5, "last": 6}]},
     ),
     Case(
         "narrate",
-        narrating.task([messages()]),
+        narration.task([messages()]),
         {
             "episodes": [
                 {
@@ -69,7 +69,7 @@ CASES = (
     ),
     Case(
         "extract",
-        extracting.task([("Ana moves to Lisbon", messages())], KNOWN),
+        extraction.task([("Ana moves to Lisbon", messages())], KNOWN),
         {
             "prediction": "Ana tells how she arrived in Lisbon.",
             "statements": [
@@ -88,7 +88,7 @@ CASES = (
     ),
     Case(
         "enrich",
-        enriching.task(MEMORIES),
+        enrichment.task(MEMORIES),
         {
             "memories": [
                 {
@@ -106,18 +106,18 @@ CASES = (
     ),
     Case(
         "link",
-        linking.task([(MEMORIES[0], KNOWN)]),
+        links.task([(MEMORIES[0], KNOWN)]),
         {"links": [{"memory": 1, "candidate": 101, "type": "supersedes", "strength": 0.9, "reason": "a new home"}]},
     ),
     Case(
         "expand",
-        expanding.task("Where does Ana live?"),
+        expansion.task("Where does Ana live?"),
         {"queries": ["Ana moved to", "home city of Ana"]},
         has_ids=False,
     ),
     Case(
         "decide",
-        deciding.task(memory_record("Ana drinks green tea."), memory_record("Ana drinks green tea, 2 cups a day.")),
+        decision.task(memory_record("Ana drinks green tea."), memory_record("Ana drinks green tea, 2 cups a day.")),
         {
             "decision": "merge", "into": 2, "content": "Ana drinks 2 cups of green tea a day.", "kept": None,
             "reason": "the same habit",

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from mnemic.llm import extracting
+from mnemic.llm import extraction
 from mnemic.types import Message
 
 DAY = datetime(2026, 1, 5, tzinfo=UTC)
@@ -16,9 +16,9 @@ def found(turns, cited, statement=GUESS):
         Message(role=role, name=name, content=text, id=f"m{n}", sent_at=DAY + timedelta(minutes=n))
         for n, (role, name, text) in enumerate(turns)
     ]
-    task = extracting.task([("Allergies", messages)])
-    answer = extracting.Findings(
-        prediction="", statements=[extracting.FoundStatement(statement=statement, messages=cited)]
+    task = extraction.task([("Allergies", messages)])
+    answer = extraction.Findings(
+        prediction="", statements=[extraction.FoundStatement(statement=statement, messages=cited)]
     )
     return task.read(answer)
 

@@ -20,11 +20,11 @@ from pydantic_ai.models.test import TestModel
 from pydantic_ai.profiles import ModelProfile
 
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
-from mnemic.llm import LanguageModel, expanding
+from mnemic.llm import LanguageModel, expansion
 from mnemic.testing.language_models import ScriptedModel
 
 SECRET = "sk-verysecret-0123456789"
-TASK = expanding.task("Where does Ana live?")
+TASK = expansion.task("Where does Ana live?")
 GOOD = {"queries": ["Ana moved to", "home city of Ana"]}
 
 
@@ -117,10 +117,10 @@ def test_threads_share_it_and_are_held_back(asked):
 def test_it_works_after_a_fork():
     script = """
 import os
-from mnemic.llm import LanguageModel, expanding
+from mnemic.llm import LanguageModel, expansion
 from mnemic.testing.language_models import ScriptedModel
 llm = LanguageModel(ScriptedModel({"expand": {"queries": ["another"]}}))
-task = expanding.task("one")
+task = expansion.task("one")
 llm.ask(task)
 child = os.fork()
 if child == 0:

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.llm import deciding, enriching, expanding, extracting, linking, narrating, segmenting
+from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
+from mnemic.llm.answers import cleaned, found_objects, plain
 from mnemic.llm.checks import borne_out, founded, lost_values, shortened
-from mnemic.llm.fencing import LONGEST_PROMPT, fenced, numbered, speaker, spoken
-from mnemic.llm.reading import cleaned, found_objects, plain
+from mnemic.llm.fences import LONGEST_PROMPT, fenced, numbered, speaker, spoken
 from mnemic.llm.schema import Schema, json_schema, validated
 from mnemic.types import Message
 
 patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 SCHEMAS = [
-    segmenting.EpisodeSpans, narrating.EpisodeRecords, extracting.Findings, enriching.Descriptions, linking.Relations,
-    expanding.Queries, deciding.Decision,
+    segmentation.EpisodeSpans, narration.EpisodeRecords, extraction.Findings, enrichment.Descriptions, links.Relations,
+    expansion.Queries, decision.Decision,
 ]  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def test_any_object_is_an_answer_or_an_error(schema, data):
 def test_the_input_is_not_changed():
     value = {"links": [{"memory": 1, "candidate": 101, "type": "nonsense"}]}
     before = json.dumps(value)
-    validated(linking.Relations, value)
+    validated(links.Relations, value)
     assert json.dumps(value) == before
 
 
@@ -224,5 +224,5 @@ def test_whole_sentences_only():
 
 
 def test_every_category_stands_in_the_instructions():
-    assert all(name in enriching.INSTRUCTIONS for name in enriching.CATEGORIES)
-    assert all(f'"{name}"' in extracting.INSTRUCTIONS for name in get_args(extracting.ChangeType))
+    assert all(name in enrichment.INSTRUCTIONS for name in enrichment.CATEGORIES)
+    assert all(f'"{name}"' in extraction.INSTRUCTIONS for name in get_args(extraction.ChangeType))

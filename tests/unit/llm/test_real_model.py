@@ -10,7 +10,7 @@ import pytest
 
 from mnemic import paths
 from mnemic.errors import LanguageModelError
-from mnemic.llm import LanguageModel, enriching, extracting, narrating, segmenting
+from mnemic.llm import LanguageModel, enrichment, extraction, narration, segmentation
 
 pytestmark = pytest.mark.llm
 
@@ -64,10 +64,10 @@ def llm(address):
 
 def test_every_answer_keeps_the_rules_or_is_a_typed_error(llm, talk):
     tasks = [
-        narrating.task([talk(2)]),
-        segmenting.task(talk(4)),
-        extracting.task([("Ana moves to Lisbon", talk(2))]),
-        enriching.task(["Ana moved to Lisbon on 5 May 2024."]),
+        narration.task([talk(2)]),
+        segmentation.task(talk(4)),
+        extraction.task([("Ana moves to Lisbon", talk(2))]),
+        enrichment.task(["Ana moved to Lisbon on 5 May 2024."]),
     ]
     for task in tasks:
         try:

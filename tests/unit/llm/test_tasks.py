@@ -6,8 +6,8 @@ from typing import get_args
 import pytest
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm import deciding, enriching, expanding, extracting, linking, narrating, segmenting
-from mnemic.llm.deciding import KeepBoth, Merge, Replace
+from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
+from mnemic.llm.decision import KeepBoth, Merge, Replace
 from mnemic.llm.exchange import read
 from mnemic.testing import memory_record
 from mnemic.types import LinkType, Message
@@ -49,7 +49,7 @@ def spans(*pairs):
     ],
 )
 def test_every_message_is_in_one_episode(talk, given, groups, dropped):
-    found = answered(segmenting.task(talk()), spans(*given))
+    found = answered(segmentation.task(talk()), spans(*given))
     assert [[place + 1 for place in group] for group in found.groups] == groups
     assert found.dropped == dropped
     assert len(found.topics) == len(groups)
@@ -58,33 +58,33 @@ def test_every_message_is_in_one_episode(talk, given, groups, dropped):
 def test_what_is_told_of_an_episode_while_it_is_cut(talk):
     told = {"first": 1, "last": 4, "topic": "Ana moves to Lisbon", "story": "Ana moved to Lisbon."}
     invented = {"first": 5, "last": 6, "topic": "A visit", "story": "Rita pays 77 euros for a room."}
-    found = answered(segmenting.task(talk()), {"episodes": [told, invented]})
+    found = answered(segmentation.task(talk()), {"episodes": [told, invented]})
     assert [record and (record.title, record.story) for record in found.records] == [
         ("Ana moves to Lisbon", "Ana moved to Lisbon."), None,
     ]  # fmt: skip
     # a group that is not what the model told of has no record
     for ends in ({"first": 2}, {"last": 5}):
-        repaired = answered(segmenting.task(talk()), {"episodes": [told | ends, invented]})
+        repaired = answered(segmentation.task(talk()), {"episodes": [told | ends, invented]})
         assert repaired.records[0] is None
-    assert answered(segmenting.task(talk()), spans((1, 6))).records == (None,)
+    assert answered(segmentation.task(talk()), spans((1, 6))).records == (None,)
 
 
 @pytest.mark.parametrize("given", [spans((1, 2)), spans((7, 9)), {"episodes": []}, {"episodes": [{"first": 1}]}, {}])
 def test_episodes_that_leave_most_out_are_refused(talk, given):
-    refused(segmenting.task(talk()), given)
+    refused(segmentation.task(talk()), given)
 
 
 @pytest.mark.parametrize("count", [0, 61])
 def test_how_many_messages_fit(talk, count):
     with pytest.raises(InvalidInput):
-        segmenting.task(talk(1) * count)
+        segmentation.task(talk(1) * count)
 
 
 # narrating
 
 
 def narrated(messages, **record):
-    (found,) = answered(narrating.task([messages]), {"episodes": [{"episode": 1, **record}]}).items
+    (found,) = answered(narration.task([messages]), {"episodes": [{"episode": 1, **record}]}).items
     return found
 
 
@@ -120,7 +120,7 @@ def test_titles(talk, title, kept):
     ],
 )
 def test_stories(talk, story, kept):
-    task = narrating.task([talk()])
+    task = narration.task([talk()])
     found = answered(task, {"episodes": [{"episode": 1, "title": "Ana moves to Lisbon", "story": story}]})
     assert (found.items[0].story, found.dropped) == (kept, int(kept is None))
 
@@ -137,14 +137,14 @@ def test_a_relative_date_in_a_story_of_several_days_cannot_be_resolved(talk):
 
 
 def test_neither_title_nor_story(talk):
-    refused(narrating.task([talk()]), {"episodes": [{"episode": 1, "title": "x", "story": "y"}]})
-    refused(narrating.task([talk()]), {"episodes": [{"episode": 2, "title": "Ana moves to Lisbon", "story": STORY}]})
-    refused(narrating.task([talk()]), {})
+    refused(narration.task([talk()]), {"episodes": [{"episode": 1, "title": "x", "story": "y"}]})
+    refused(narration.task([talk()]), {"episodes": [{"episode": 2, "title": "Ana moves to Lisbon", "story": STORY}]})
+    refused(narration.task([talk()]), {})
 
 
 def test_episodes_of_one_question_are_told_apart(talk):
     first, second = talk()[:4], talk()[4:]
-    task = narrating.task([first, second])
+    task = narration.task([first, second])
     assert "episode 1: messages 1 to 4\nepisode 2: messages 5 to 6\n" in task.prompt
     title, visit = (
         {"title": "Ana moves to Lisbon"},
@@ -163,9 +163,9 @@ def test_episodes_of_one_question_are_told_apart(talk):
 @pytest.mark.parametrize("sizes", [[], [1, 0], [1] * 13, [60, 41]])
 def test_how_many_episodes_fit(talk, sizes):
     with pytest.raises(InvalidInput):
-        narrating.task([talk(1) * size for size in sizes])
+        narration.task([talk(1) * size for size in sizes])
     with pytest.raises(InvalidInput):
-        extracting.task([("t", talk(1) * size) for size in sizes])
+        extraction.task([("t", talk(1) * size) for size in sizes])
 
 
 def test_a_title_of_the_right_length_in_a_script_without_spaces():
@@ -184,7 +184,7 @@ KNOWN = [memory_record("Ana lives in Porto."), memory_record("Ana works at Acme.
 
 
 def extracted(talk, *statements):
-    return answered(extracting.task([("A move", talk())], KNOWN), {"prediction": "p", "statements": list(statements)})
+    return answered(extraction.task([("A move", talk())], KNOWN), {"prediction": "p", "statements": list(statements)})
 
 
 def test_nothing_beyond_the_prediction_is_an_answer(talk):
@@ -227,7 +227,7 @@ def test_statements_that_cannot_stand(talk, text):
     found = extracted(talk, statement("Ana moved to Lisbon."), statement(text))
     assert [one.text for one in found.statements] == ["Ana moved to Lisbon."]
     assert found.dropped >= 1
-    refused(extracting.task([("A move", talk())]), {"statements": [statement(text)]})
+    refused(extraction.task([("A move", talk())]), {"statements": [statement(text)]})
 
 
 def test_the_known_and_the_repeated_are_left_out(talk):
@@ -250,7 +250,7 @@ def test_a_confidence_that_is_none_is_the_middle(talk, confidence):
 def test_too_many_messages_or_statements(talk):
     for messages, known in (([], []), (talk(1) * 101, []), (talk(1), KNOWN * 11)):
         with pytest.raises(InvalidInput):
-            extracting.task([("t", messages)], known)
+            extraction.task([("t", messages)], known)
     found = extracted(
         talk, *[statement(f"Ana works remotely, case {chr(97 + n % 26) * (1 + n // 26)}.") for n in range(50)]
     )
@@ -258,13 +258,13 @@ def test_too_many_messages_or_statements(talk):
 
 
 def test_known_statements_and_messages_have_numbers_of_their_own(talk):
-    text = extracting.prompt([("A move", talk())], KNOWN)
+    text = extraction.prompt([("A move", talk())], KNOWN)
     assert "[101] Ana lives in Porto.\n[102] Ana works at Acme." in text
     assert "Monday 2024-05-06\n[1] 14:01 Ana: I moved to Lisbon yesterday" in text
 
 
 def test_statements_find_their_episode(talk):
-    task = extracting.task([("A move", talk()[:4]), ("A visit", talk()[4:])], KNOWN)
+    task = extraction.task([("A move", talk()[:4]), ("A visit", talk()[4:])], KNOWN)
     assert "episode 1: A move\nepisode 2: A visit" in task.prompt
     assert "episode 1: messages 1 to 4\nepisode 2: messages 5 to 6\n" in task.prompt
     visit, move = "Ana's sister is called Rita.", "Ana moved to Lisbon."
@@ -276,7 +276,7 @@ def test_statements_find_their_episode(talk):
 
 
 def test_an_episode_whose_statements_break_the_rules_is_unread(talk):
-    task = extracting.task([("A move", talk()[:4]), ("A visit", talk()[4:])])
+    task = extraction.task([("A move", talk()[:4]), ("A visit", talk()[4:])])
     kept, broken = statement("Ana moved to Lisbon.", messages=[1]), statement("Rita is 44 years old.", messages=[5])
     found = answered(task, {"statements": [kept, broken]})
     assert ([one.episode for one in found.statements], found.unread, found.dropped) == ([0], {1}, 1)
@@ -303,7 +303,7 @@ def described(**fields):
 
 
 def enriched(**fields):
-    (found,) = answered(enriching.task([TEXT]), described(**fields)).items
+    (found,) = answered(enrichment.task([TEXT]), described(**fields)).items
     return found
 
 
@@ -338,7 +338,7 @@ def test_each_part_of_a_description(field, given, made):
 
 def test_descriptions_find_their_memory():
     found = answered(
-        enriching.task(["The cat sleeps.", "The dog barks.", "The bird sings."]),
+        enrichment.task(["The cat sleeps.", "The dog barks.", "The bird sings."]),
         {
             "memories": [
                 {"memory": 3, "summary": "A bird sings."},
@@ -355,20 +355,20 @@ def test_descriptions_find_their_memory():
 
 @pytest.mark.parametrize("data", [{}, {"memories": []}, described(memory=2), described(summary="", keywords=[])])
 def test_no_description_at_all(data):
-    refused(enriching.task([TEXT]), data)
+    refused(enrichment.task([TEXT]), data)
 
 
 @pytest.mark.parametrize("count", [0, 21])
 def test_how_many_memories_fit(count):
     with pytest.raises(InvalidInput):
-        enriching.task([TEXT] * count)
+        enrichment.task([TEXT] * count)
 
 
 # linking
 
 
 def test_links():
-    task = linking.task([(memory_record("Ana moved to Lisbon."), KNOWN)])
+    task = links.task([(memory_record("Ana moved to Lisbon."), KNOWN)])
     found = answered(
         task,
         {
@@ -394,42 +394,42 @@ def test_links():
 
 
 def test_every_type_of_link_is_explained():
-    assert all(f"{name}:" in linking.INSTRUCTIONS for name in get_args(LinkType))
+    assert all(f"{name}:" in links.INSTRUCTIONS for name in get_args(LinkType))
 
 
 def test_memories_of_one_question_keep_their_candidates_apart():
     first, second = memory_record("Ana moved to Lisbon."), memory_record("Ana sold the flat.")
-    task = linking.task([(first, KNOWN), (second, KNOWN[1:])])
+    task = links.task([(first, KNOWN), (second, KNOWN[1:])])
     assert "memory 1: candidates 101, 102\nmemory 2: candidates 102\n" in task.prompt
     assert all(task.prompt.count(record.content) == 1 for record in KNOWN)
-    links = [{"memory": m, "candidate": c, "type": "extends"} for m in (1, 2) for c in (101, 102)]
-    found = answered(task, {"links": links})
+    given = [{"memory": m, "candidate": c, "type": "extends"} for m in (1, 2) for c in (101, 102)]
+    found = answered(task, {"links": given})
     assert [(link.memory, link.candidate) for link in found.links] == [(0, 0), (0, 1), (1, 0)]
     assert found.dropped == 1
 
 
 def test_a_candidate_that_is_a_memory_of_the_question_stands_there_once():
     first, second = memory_record("Ana moved to Lisbon."), memory_record("Ana sold the flat.")
-    task = linking.task([(first, KNOWN[:1]), (second, [first, KNOWN[0]])])
+    task = links.task([(first, KNOWN[:1]), (second, [first, KNOWN[0]])])
     assert task.prompt.count(first.content) == 1
     assert "memory 1: candidates 101\nmemory 2: candidates 1, 101\n" in task.prompt
     found = answered(task, {"links": [{"memory": m, "candidate": 1, "type": "extends"} for m in (1, 2)]})
     assert [(link.memory, link.candidate) for link in found.links] == [(1, 0)]
-    alone = linking.task([(second, [first]), (first, [second])])
+    alone = links.task([(second, [first]), (first, [second])])
     assert "<candidates" not in alone.prompt
 
 
 @pytest.mark.parametrize(("memories", "candidates"), [(0, 1), (16, 1), (1, 0), (1, 21)])
 def test_how_many_candidates_fit(memories, candidates):
     with pytest.raises(InvalidInput):
-        linking.task([(KNOWN[0], KNOWN[:1] * candidates)] * memories)
+        links.task([(KNOWN[0], KNOWN[:1] * candidates)] * memories)
 
 
 # expanding
 
 
 def test_queries():
-    task = expanding.task("Where does Ana live?")
+    task = expansion.task("Where does Ana live?")
     given = [
         "where does Ana  live",
         "Ana moved to",
@@ -447,7 +447,7 @@ def test_queries():
 
 def test_a_blank_query():
     with pytest.raises(InvalidInput):
-        expanding.task(" \n")
+        expansion.task(" \n")
 
 
 # deciding
@@ -467,14 +467,14 @@ MERGED = "Ana drinks 2 cups of green tea at Blue House since 3 March, see https:
     ],
 )
 def test_decisions(data, action):
-    assert answered(deciding.task(TEA, CUPS), data).action == action
+    assert answered(decision.task(TEA, CUPS), data).action == action
 
 
 @pytest.mark.parametrize(
     "lost", [("2 cups", "cups"), ("Blue House", "the bar"), ("3 March", "spring"), ("https://tea.example/ana", "there")]
 )
 def test_a_merge_that_loses_a_value_is_refused(lost):
-    why = refused(deciding.task(TEA, CUPS), {"decision": "merge", "into": 1, "content": MERGED.replace(*lost)})
+    why = refused(decision.task(TEA, CUPS), {"decision": "merge", "into": 1, "content": MERGED.replace(*lost)})
     assert "lost" in why
     assert "Ana" not in why
 
@@ -493,4 +493,4 @@ def test_a_merge_that_loses_a_value_is_refused(lost):
     ],
 )
 def test_no_decision(data):
-    refused(deciding.task(TEA, CUPS), data)
+    refused(decision.task(TEA, CUPS), data)

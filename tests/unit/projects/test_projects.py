@@ -10,7 +10,7 @@ import pytest
 
 import mnemic
 from mnemic import InvalidInput, Memory, Project, new_session
-from mnemic.projects import MOST_LEVELS
+from mnemic.runtime.projects import MOST_LEVELS
 
 
 @pytest.fixture(autouse=True)

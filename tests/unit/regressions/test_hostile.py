@@ -6,9 +6,9 @@ from datetime import date
 
 import pytest
 
-import mnemic.text.differs as statements
+import mnemic.text.differences as statements
 from mnemic import Memory
-from mnemic.retrieval import folding
+from mnemic.recall import folding
 from mnemic.text.cues import traits
 from mnemic.text.dates import told_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
@@ -28,7 +28,7 @@ TEXTS = {
     "dates": "'in may ' * {n}",
 }
 WORK = """
-from mnemic.context import pack
+from mnemic.recall.context import pack
 from mnemic.text import cues, dates, terms, tokens
 from mnemic.types import Hit
 text = {text}

@@ -162,7 +162,7 @@ def test_an_export_of_a_damaged_record_says_so(tmp_path, sql):
 def test_what_is_being_consolidated_is_no_damage(tmp_path):
     with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
         memory.remember("The port is 8080.", id="a")
-        store = memory._engine.store
+        store = memory._runtime.store
         with store._db.alone() as mine:
             assert mine
             store.apply("ana", [Work(ids=("a",))])

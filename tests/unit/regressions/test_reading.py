@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from mnemic import InvalidInput, Memory, Message
-from mnemic.context import pack as packed_lines
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.corpus import Corpus
 from mnemic.indexes.keyword import RankBM25Index
-from mnemic.retrieval import Recipe
+from mnemic.recall import Recipe
+from mnemic.recall.context import pack as packed_lines
 from mnemic.types import Hit
 
 MOMENT = datetime(2024, 1, 1, 12, tzinfo=UTC)
@@ -53,10 +53,10 @@ def test_an_older_snapshot_is_searched_after_a_newer_one_filled_the_postings(tmp
     with Memory(tmp_path, embedder="hashing") as memory:
         said(memory, ("one", "water in the garden"))
         memory.remember("a fact", id="fact")
-        old = memory._engine.view("default")
+        old = memory._runtime.views.of("default")
         memory.update("fact", content="another fact")  # the postings begin anew
         said(memory, ("late", "water again"), start=5)
-        new = memory._engine.view("default")
+        new = memory._runtime.views.of("default")
         assert new.keyword is old.keyword
         assert new.keyword.postings(new.columns, "water")[0].tolist() == [0, 2]
         assert old.keyword.postings(old.columns, "water")[0].tolist() == [0]
@@ -74,7 +74,7 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
         raise error
 
     with monkeypatch.context() as once:
-        once.setattr(either._engine.store, "fetch", fails)
+        once.setattr(either._runtime.store, "fetch", fails)
         with pytest.raises(type(error)):
             either.search("lisbon")
     for _ in range(2):

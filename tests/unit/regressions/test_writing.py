@@ -160,7 +160,7 @@ def test_a_location_that_cannot_be_a_folder_is_told(location, tmp_path, monkeypa
 @pytest.mark.parametrize("call", [lambda memory: memory.add_message("x"), lambda memory: memory.forget(ids=["m"])])
 def test_closing_between_the_check_and_the_write_raises_that_it_was_closed(either, monkeypatch, call):
     either.add_message("hello", id="m")
-    database = either._engine.store._db
+    database = either._runtime.store._db
     check = database._check
 
     def closed_by_another_thread():

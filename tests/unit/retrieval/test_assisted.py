@@ -19,7 +19,7 @@ def memory():
 
 
 def kinds(memory):
-    view = memory._engine.view("ana")
+    view = memory._runtime.views.of("ana")
     return view.columns.agents.tolist(), view.columns.assisted[view.columns.group].tolist()
 
 
@@ -92,7 +92,7 @@ def test_a_question_nobody_spoke_of_is_graded_lower(minilm_memory):
 @pytest.fixture
 def minilm_memory():
     with Memory(":memory:", user="ana") as memory:
-        if memory._engine.embed_documents(["x"], memory._engine.embedder)[0] is None:
+        if memory._runtime.indexer.documents(["x"], memory._runtime.indexer.embedder)[0] is None:
             pytest.fail("the default embedder is needed")
         for n, part in enumerate(("login", "charts", "tests", "deployment", "budget limits")):
             memory.add_exchange(

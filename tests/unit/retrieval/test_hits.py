@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory
-from mnemic.retrieval import falling
+from mnemic.recall import falling
 from mnemic.types import SearchResult
 
 SCORES = st.lists(st.floats(-1e6, 1e6), max_size=40)

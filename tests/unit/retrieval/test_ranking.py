@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.retrieval import RECIPES, Pool, Recipe, evidence, fusion, grade, neighbours, recipe_named, score, top
-from mnemic.retrieval.signals import SIGNALS, own_coverage
+from mnemic.recall import RECIPES, Pool, Recipe, evidence, fusion, grade, neighbours, recipe_named, score, top
+from mnemic.recall.signals import SIGNALS, own_coverage
 from mnemic.text import cues
 
 RUN = settings(max_examples=100, deadline=None)

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from mnemic.retrieval import Said, latest_first
-from mnemic.retrieval.recency import WEIGHTS, features, ordered
+from mnemic.recall import Said, latest_first
+from mnemic.recall.recency import WEIGHTS, features, ordered
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
 

@@ -2,7 +2,7 @@ import pytest
 
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.services.failures import Failure
-from mnemic.services.patience import LONGEST_WAIT, Patience, persistently
+from mnemic.services.retries import LONGEST_WAIT, Patience, persistently
 
 
 class Service:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differs import differs
+from mnemic.text.differences import differs
 
 DIFFERENT = [
     ("The meeting is at 9:30", "The meeting is at 10:30", "number"),

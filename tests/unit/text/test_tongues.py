@@ -1,6 +1,6 @@
 import pytest
 
-from mnemic.text.tongues import is_english, which_are_english
+from mnemic.text.language import is_english, which_are_english
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets.finding import KINDS, MARK, Finder, unmarked
+from mnemic.safety.secrets.detection import KINDS, MARK, Finder, unmarked
 from mnemic.safety.secrets.pattern import Pattern
-from mnemic.safety.secrets.said import named_secret
+from mnemic.safety.secrets.surroundings import named_secret
 
 __all__ = ["SecretAction", "SecretPolicy"]
 

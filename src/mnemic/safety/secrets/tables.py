@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from mnemic.safety.secrets.beside import stands_out
+from mnemic.safety.secrets.labels import stands_out
 from mnemic.safety.secrets.pattern import Span
-from mnemic.safety.secrets.said import KEYS, PASSWORDS, compiled, named_secret
+from mnemic.safety.secrets.surroundings import KEYS, PASSWORDS, compiled, named_secret
 
 __all__ = ["columns"]
 

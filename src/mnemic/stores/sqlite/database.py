@@ -15,8 +15,8 @@ from typing import TypeVar, cast
 import apsw
 
 from mnemic import errors
-from mnemic.services.forking import resting
-from mnemic.services.owning import FileLock
+from mnemic.services.file_lock import FileLock
+from mnemic.services.forks import resting
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection

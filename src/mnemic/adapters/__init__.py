@@ -1,0 +1,1 @@
+"""What adapters of frameworks share."""

@@ -1,0 +1,100 @@
+"""Pictures of a record: tiers over time, and the plane of feelings. Needs matplotlib, which is loaded here alone."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from mnemic.cli.output import complain
+from mnemic.errors import ConfigurationError, MissingExtra
+from mnemic.runtime import factory, scopes
+from mnemic.runtime.redaction import policy_from
+from mnemic.transfer.picture import Picture, picture
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+__all__ = ["draw", "plot"]
+
+COLOURS = {
+    "short_term": "#E69F00",
+    "long_term": "#0072B2",
+    "archived": "#999999",
+    "message": "#56B4E9",
+    "memory": "#D55E00",
+}
+CORNERS = ((0.95, 0.95, "excited"), (-0.95, 0.95, "distressed"), (-0.95, -0.95, "low"), (0.95, -0.95, "content"))
+SOONEST = 0.25
+"""Opacity of a feeling that nothing is known of; the surest is drawn whole."""
+
+
+def plot(arguments: Namespace) -> None:
+    """Draw the record that the options name into the file of ``--plot``."""
+    runtime = factory.open_runtime(
+        arguments.dir, embedder=arguments.embedder, tokenizer=None, reranker=None, llm=None, processing=None,
+        consolidator=None, idle=None, retention=None, secrets=policy_from("redact"), durability="FULL",
+    )  # fmt: skip
+    with closing(runtime):
+        draw(picture(runtime, scopes.scope(arguments.user, None, None)), arguments.plot)
+    complain(f"drawn into {arguments.plot}.")
+
+
+def draw(picture: Picture, file: str) -> None:
+    """Draw a picture into a file; its ending says the format: svg, png or pdf.
+
+    Raises:
+        MissingExtra: matplotlib is not installed.
+        ConfigurationError: the file cannot be written, or its ending names no format.
+    """
+    try:
+        from matplotlib import rc_context  # pyright: ignore[reportUnknownVariableType] - a path of unknown kind in it
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("Drawing", "plot") from error
+    figure: Any = Figure(figsize=(10, 4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    _tiers(left, picture)
+    _moods(right, picture)
+    try:
+        with rc_context({"svg.hashsalt": "mnemic", "svg.fonttype": "path"}):  # the same record draws the same bytes
+            figure.savefig(file, metadata={"Date": None} if file.endswith(".svg") else None)
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"The picture cannot be written to {file!r}: {error}.") from error
+
+
+def _tiers(axes: Any, picture: Picture) -> None:
+    axes.set_title("Memories by tier")
+    axes.set_ylabel("memories")
+    moments = [moment for moment, _ in picture.tiers]
+    for tier in ("short_term", "long_term", "archived"):
+        counts = [held.get(tier, 0) for _, held in picture.tiers]
+        if any(counts):
+            axes.step(moments, counts, where="post", label=tier.replace("_", "-"), color=COLOURS[tier], marker=".")
+    if moments:
+        axes.legend(frameon=False)
+    axes.tick_params(axis="x", rotation=30)
+    axes.set_ylim(bottom=0)
+
+
+def _moods(axes: Any, picture: Picture) -> None:
+    axes.set_title("Feelings")
+    axes.set_xlabel("valence")
+    axes.set_ylabel("arousal")
+    axes.set_xlim(-1, 1)
+    axes.set_ylim(-1, 1)
+    axes.axhline(0, color="#cccccc", linewidth=0.8)
+    axes.axvline(0, color="#cccccc", linewidth=0.8)
+    for x, y, name in CORNERS:
+        side, above = ("right" if x > 0 else "left"), ("top" if y > 0 else "bottom")
+        axes.text(x, y, name, ha=side, va=above, color="#777777")
+    for kind, found in picture.moods.items():
+        if found:
+            sure = [SOONEST + (1 - SOONEST) * mood.confidence for mood in found]
+            places = [mood.valence for mood in found], [mood.arousal for mood in found]
+            axes.scatter(*places, alpha=sure, s=18, label=f"{len(found)} {_plural(kind)}", color=COLOURS[kind])
+    if any(picture.moods.values()):
+        axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
+
+
+def _plural(kind: str) -> str:
+    return {"message": "messages", "memory": "memories"}.get(kind, kind)

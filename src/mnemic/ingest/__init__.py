@@ -1,0 +1,1 @@
+"""What comes in: checked, without secrets, embedded and written."""

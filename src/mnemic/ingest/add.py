@@ -1,0 +1,121 @@
+"""Messages come in: checked, without secrets, embedded, then one transaction. Nothing here waits for a model that writes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
+from datetime import datetime, tzinfo
+from typing import Any, cast
+
+from mnemic.errors import InvalidInput
+from mnemic.ingest import fields
+from mnemic.protocols import Embedder
+from mnemic.runtime.redaction import Guarded, incoming, telling
+from mnemic.runtime.runtime import Runtime
+from mnemic.services.ids import minted
+from mnemic.text.clock import now
+from mnemic.text.parts import joined
+from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
+
+__all__ = ["add", "storable", "unstored"]
+
+BATCH = 256
+MINTED = "msg_"
+
+SOURCE_OF_ROLE: Mapping[str, Source] = {
+    "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
+    "function": "tool_external", "system": "tool_internal", "developer": "tool_internal",
+}  # fmt: skip
+
+
+def _as_message(value: Message | Mapping[str, Any]) -> Message:
+    if isinstance(value, Message):
+        return value
+    if not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        raise InvalidInput(f"A message must be a Message or a mapping, not {type(value).__name__}.")
+    known = {f.name for f in dataclass_fields(Message)}
+    if unknown := sorted(str(key) for key in value if key not in known):
+        raise InvalidInput(f"A message has no field {unknown}; it has {sorted(known)}. Put other values into metadata.")
+    if missing := [name for name in ("role", "content") if name not in value]:
+        raise InvalidInput(f"A message needs {missing}.")
+    return Message(**value)
+
+
+def _said(content: object) -> object:
+    """The text of a message that comes in parts; anything else as it is."""
+    return joined(cast("list[object]", content), "content")[0] if isinstance(content, (list, tuple)) else content
+
+
+def _complete(
+    value: Message | Mapping[str, Any], scope: Scope, session: str | None, zone: tzinfo, moment: datetime
+) -> Message:
+    """The message with every field checked and filled in; without a time of its own it was said at ``moment``."""
+    m = _as_message(value)
+    role = fields.text("role", m.role, limit=fields.MAX_ID)
+    if not role:
+        raise InvalidInput("role must not be empty; use user, assistant, system or tool.")
+    source = fields.source(fields.optional("source", m.source) or SOURCE_OF_ROLE.get(role, "tool_external"))
+    id_ = fields.optional("id", m.id)
+    if id_ == "":
+        raise InvalidInput("id must not be empty; leave it out to have one made.")
+    return replace(
+        m,
+        role=role,
+        content=fields.text("content", _said(m.content), limit=fields.MAX_CONTENT),
+        name=fields.optional("name", m.name) or None,
+        sent_at=fields.moment("sent_at", m.sent_at, zone) or moment,
+        id=id_ or minted(MINTED),
+        session=fields.optional("session", m.session) or session or scope.session,
+        metadata=fields.json_object("metadata", m.metadata),
+        source=source,
+        trust=None if m.trust is None else fields.fraction("trust", m.trust),
+    )
+
+
+def add(
+    runtime: Runtime, scope: Scope, messages: Iterable[Message | Mapping[str, Any]], session: str | None, zone: tzinfo
+) -> Receipts:
+    """Store messages: all are checked first, then embedded, then written in one transaction per batch."""
+    if isinstance(messages, (str, bytes, Message, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput("add() takes a list of messages; for one message use add_message() or add_exchange().")
+    moment = now().astimezone(zone)  # one for all: what is given together stays together, whoever else writes
+    complete = [_complete(message, scope, fields.optional("session", session), zone, moment) for message in messages]
+    receipts: list[Receipt] = []
+    for start in range(0, len(complete), BATCH):
+        batch = [incoming(runtime.secrets, runtime.fence, message) for message in complete[start : start + BATCH]]
+        said: list[Message] = [one.record for one in batch if storable(one)]
+        embedder = runtime.indexer.embedder
+        indexing = _indexing(runtime, scope, said, embedder)
+        changes = [
+            AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)
+        ]
+        written = iter(runtime.store.apply(scope.user, changes, model=embedder.id) if changes else ())
+        receipts += [telling(next(written), one.kinds) if storable(one) else unstored(one) for one in batch]
+    return Receipts(receipts)
+
+
+def storable(one: Guarded) -> bool:
+    """Whether there is something to store."""
+    return not one.refusal and bool(one.record.content.strip())
+
+
+def unstored(one: Guarded) -> Receipt:
+    """The receipt of what is not stored."""
+    if one.refusal:
+        return Receipt(id=str(one.record.id), outcome="rejected", reason=one.refusal)
+    return _empty(str(one.record.id))
+
+
+def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
+    """What makes new messages findable; of many, those whose id is taken are not embedded again for nothing."""
+    if len(messages) == 1:
+        return runtime.indexer.indexing(messages, embedder)
+    given = [message.id for message in messages if message.id and not message.id.startswith(MINTED)]
+    known = runtime.store.docs_of(scope.user, given, kind="message") if given else {}
+    fresh = iter(runtime.indexer.indexing([message for message in messages if message.id not in known], embedder))
+    return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]
+
+
+def _empty(id: str) -> Receipt:
+    return Receipt(id=id, outcome="rejected", reason="the content is empty: there is nothing to remember")

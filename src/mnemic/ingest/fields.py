@@ -1,0 +1,121 @@
+"""The fields of what is stored, checked: every error names the field, and nothing is stored then."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Any, cast
+
+from mnemic.errors import InvalidInput
+from mnemic.safety.trust import TRUST_OF_SOURCE
+from mnemic.text.canonical import to_json
+from mnemic.text.clock import aware, to_micros
+from mnemic.text.display import shown
+from mnemic.text.terms import clean
+from mnemic.types import Source
+
+__all__ = [
+    "MAX_CONTENT",
+    "MAX_ID",
+    "TYPES",
+    "fraction",
+    "json_object",
+    "key",
+    "moment",
+    "optional",
+    "source",
+    "text",
+    "words",
+]
+
+MAX_CONTENT = 1_000_000
+MAX_ID = 1_000
+MAX_KEY = 200
+MAX_DEPTH = 100
+"""Levels of metadata: each takes a few frames of the stack, and how many are left depends on the caller."""
+SOURCES = tuple(TRUST_OF_SOURCE)
+TYPES = ("episodic", "semantic", "procedural", "emotional")
+
+
+def text(what: str, value: object, *, limit: int) -> str:
+    """A text that can be stored."""
+    if not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}. Nothing was stored.")
+    if len(value) > limit:
+        raise InvalidInput(f"{what} has {len(value):,} characters, more than {limit:,}. Split it; nothing was stored.")
+    return clean(value)
+
+
+def optional(what: str, value: object, *, limit: int = MAX_ID) -> str | None:
+    """A text, or none."""
+    return None if value is None else text(what, value, limit=limit)
+
+
+def fraction(what: str, value: object) -> float:
+    """A number from 0 to 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.0 <= value <= 1.0 or math.isnan(value):
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
+    return float(value)
+
+
+def json_object(what: str, value: object) -> dict[str, Any]:
+    """A metadata object with text that can be stored; its values are checked when they are written."""
+    if value is None:
+        return {}
+    given = shown(value, 60)
+    items = cast("Mapping[object, object]", value if isinstance(value, Mapping) else {0: value})
+    if not all(isinstance(key, str) for key in items):
+        raise InvalidInput(f"{what} must be a mapping from strings to JSON values, not {given}.")
+    try:
+        cleaned = {clean(str(key)): _json_value(item, 1) for key, item in items.items()}
+    except RecursionError as error:
+        raise InvalidInput(
+            f"{what} is nested deeper than {MAX_DEPTH} levels, or within itself. Store a flatter value."
+        ) from error
+    to_json(cleaned)
+    return cleaned
+
+
+def _json_value(value: object, depth: int) -> object:
+    if isinstance(value, str):
+        return clean(value)
+    if depth > MAX_DEPTH:
+        raise RecursionError
+    if isinstance(value, Mapping):
+        return {clean(str(k)): _json_value(v, depth + 1) for k, v in cast("Mapping[object, object]", value).items()}
+    if isinstance(value, (list, tuple)):
+        return [_json_value(item, depth + 1) for item in cast("Sequence[object]", value)]
+    return value
+
+
+def words(what: str, values: object) -> tuple[str, ...]:
+    """Texts without repetitions."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
+    return tuple(dict.fromkeys(text(what, value, limit=MAX_ID) for value in cast("Iterable[object]", values)))
+
+
+def key(value: object) -> str | None:
+    """The key of a statement, or none."""
+    given = optional("key", value, limit=MAX_KEY)
+    if given is not None and not given.strip():
+        raise InvalidInput("key must not be empty; leave it out for a statement without one.")
+    return given
+
+
+def moment(what: str, value: object, zone: tzinfo) -> datetime | None:
+    """A time with its zone, or none."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({shown(value)}).")
+    to_micros(value, zone)
+    return aware(value, zone)
+
+
+def source(value: Any) -> Source:
+    """A source, checked."""
+    if value not in SOURCES:
+        raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(value)}.")
+    return value

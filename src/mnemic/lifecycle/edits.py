@@ -1,0 +1,126 @@
+"""Edits: the next version of a memory, and records taken out of every search and brought back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import tzinfo
+from typing import Any
+
+from mnemic.errors import InvalidInput, NotFound
+from mnemic.ingest import fields
+from mnemic.ingest.add import storable, unstored
+from mnemic.knowledge.candidates import redescribed
+from mnemic.lifecycle.revision import follow
+from mnemic.recall.mood import feeling
+from mnemic.runtime.redaction import incoming, telling
+from mnemic.runtime.runtime import Runtime
+from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
+from mnemic.text.clock import now
+from mnemic.text.display import shown
+from mnemic.types import UNSET, Archive, Change, MemoryRecord, Message, Receipt, Receipts, Restore, Revise, Scope
+
+__all__ = ["archive", "restore", "update"]
+
+
+def _changed(name: str, value: object, zone: tzinfo) -> Any:
+    """The checked new value of one field of a memory; ``None`` clears those that may be empty."""
+    match name:
+        case "importance":
+            return None if value is None else fields.fraction(name, value)
+        case "category":
+            return fields.optional(name, value, limit=fields.MAX_CONTENT)
+        case "tags":
+            return () if value is None else fields.words(name, value)
+        case "metadata":
+            return fields.json_object(name, value)
+        case "valid_at" | "invalid_at" | "delete_after":
+            return fields.moment(name, value, zone)
+        case "type" if value not in fields.TYPES:
+            raise InvalidInput(f"type must be one of {list(fields.TYPES)}, not {shown(value)}.")
+        case "source":
+            return fields.source(value)
+        case _:
+            text = fields.text(name, value, limit=fields.MAX_CONTENT)
+            if name == "content" and not text.strip():
+                raise InvalidInput("content must not be empty; to remove a memory call forget().")
+            return text
+
+
+def _said_by(changed: dict[str, Any], held: MemoryRecord) -> None:
+    """Believe a new content no more than whoever says it."""
+    if "source" in changed and "content" not in changed:
+        raise InvalidInput("source= says whose words a new content is: give that as well.")
+    if changed.get("content") == held.content:
+        changed.pop("source", None)
+    if "source" in changed:
+        changed["trust"] = min(held.trust, TRUST_OF_SOURCE[changed["source"]])
+
+
+def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
+    """Write the next version of a memory; the one before is kept."""
+    held = runtime.store.get(scope.user, fields.text("id", id, limit=fields.MAX_ID)).value
+    if not isinstance(held, MemoryRecord):
+        what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
+        raise InvalidInput(f"{id!r} is {what}. Remember a correction instead.")
+    changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not UNSET}
+    if "importance" in changed:
+        changed["pinned"] = changed["importance"] is not None
+        if not changed["pinned"]:
+            del changed["importance"]
+    _said_by(changed, held)
+    one = incoming(
+        runtime.secrets,
+        runtime.fence,
+        replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)),
+    )
+    if not storable(one):
+        return unstored(one)
+    record: MemoryRecord = one.record
+    reworded = record.content != held.content
+    if not reworded:
+        record = replace(record, trust=held.trust)
+    elif is_trusted(held.trust) and not is_trusted(record.trust):
+        why = "what is not trusted cannot take the place of what is; remember it as a memory of its own"
+        return Receipt(id=held.id, outcome="rejected", reason=why)
+    if all(getattr(held, name) == getattr(record, name) for name in changed):
+        return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
+    embedder = runtime.indexer.embedder
+    if reworded:
+        record = redescribed(record, held)
+    (indexing,) = runtime.indexer.indexing([record], embedder)
+    if reworded:
+        record = feeling(record, indexing.vector, embedder.id)
+    change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)
+    receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
+    return telling(receipt, one.kinds)
+
+
+def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
+    """Take records out of every search; ids that do not exist are told in their receipts."""
+    return _followed(runtime, scope, fields.words("ids", ids), lambda id_: Archive(id=id_, reason=reason), zone)
+
+
+def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
+    """Bring archived records back."""
+    return _followed(runtime, scope, fields.words("ids", ids), lambda id_: Restore(id=id_), zone)
+
+
+def _followed(
+    runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change], zone: tzinfo
+) -> Receipts:
+    """Change records, and then what was made of them."""
+    receipts = _each(runtime, scope, ids, change)
+    follow(runtime, scope, ids, zone)
+    return receipts
+
+
+def _each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:
+    receipts: list[Receipt] = []
+    for id_ in ids:
+        try:
+            receipts += runtime.store.apply(scope.user, [change(id_)])
+        except NotFound as error:
+            reason = runtime.secrets.redacted(str(error))[0]
+            receipts.append(Receipt(id=runtime.secrets.name(id_), outcome="rejected", reason=reason))
+    return Receipts(receipts)

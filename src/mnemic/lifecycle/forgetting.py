@@ -1,0 +1,448 @@
+"""Forgetting by description: what clearly bears on a request goes, what only resembles it stays."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import tzinfo
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic import recall
+from mnemic.errors import InvalidInput, TooManyHits
+from mnemic.lifecycle.revision import follow
+from mnemic.recall import validation
+from mnemic.recall.context import quoted
+from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.views import View
+from mnemic.text.bm25 import idf
+from mnemic.text.display import shown
+from mnemic.text.names import names
+from mnemic.text.sentences import sentences
+from mnemic.text.terms import content_terms
+from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, Scope, Status, Stored
+
+__all__ = ["HARD", "Described", "described", "forget_described", "previewed", "to_erase"]
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.intp]
+
+HARD = 5
+"""Most records that are erased for good by a description alone."""
+NEAREST, SHARING = 200, 1_000
+"""Records that are looked at because they are near in meaning, and because they share words with the request."""
+ALL, MEANT, PARTLY = 1.0, 0.3, 0.35
+"""A record with all the words of a request; the closeness that one needs with none of them, and with some: the word that is
+missing often tells two matters apart."""
+WORDS = 0.3
+"""What all the words of a request are worth beside closeness."""
+BESIDE, BESIDE_WORDS = 0.92, 0.65
+"""The share of the best record's worth that others need, and with all the words the share of its closeness."""
+BROAD, BROAD_WORDS, BROAD_MEANT = 0.65, 0.35, 0.8
+"""The same where everything about something is asked for, and what is left of the closeness that is needed."""
+TENTH = 1.25
+"""How far what is meant stands out from the tenth nearest, so that no record of a large memory is near by chance."""
+ANOTHERS = 0.12
+"""How much nearer a record is to the same thing of a relative than to one's own when it tells of somebody else."""
+NEAR, NEAR_WORDS = 0.25, 0.34
+"""Closeness, or share of the words, from which a record that stays is named."""
+SPARED = 10
+"""Records that stay and are named, at most."""
+QUOTED = 120
+"""Characters of a record that its receipt quotes."""
+LONGEST = 20_000
+"""Characters of a text that are looked through for other matters."""
+OWN_WORDS, CLAUSE_WORDS = 2, 3
+"""Words that carry meaning in a clause that is about something, and words of any kind."""
+EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
+
+_GENERIC = frozenset(
+    content_terms(
+        """forget remove delete erase wipe drop scrub clear keep memory know remember record note store save say tell mention
+        mind thing stuff information info data detail everything anything bit whole fact please pls kindly todo sobre alles
+        \u00fcber tout"""
+    )
+)
+"""Words of a request that say what is to be done, or nothing at all."""
+_BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
+_FIRST = frozenset("i me my mine myself we us our ours".split())
+_GOES_ON = frozenset("he she it they his her its this that these those".split())
+_WORD = re.compile(r"[\w'\u2019+#-]+|[.,;:!?]")
+_CLAUSE = re.compile(r"; |,? (?:and|but|while) (?=(?:I|my|we|our|they|their|the|[A-Z][\w'\u2019-]*) )")
+"""Where another clause begins."""
+_CALLED = frozenset("is was called named dr mr mrs ms".split())
+
+
+# What is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What a description asks for.
+
+    Attributes:
+        text: its words without those around them: "my salary" of "please forget what I said about my salary".
+        topic: from the first word that says what is meant: "salary".
+        terms: of the words that say what is meant.
+        names: the terms of the names among them.
+        own: whether it is the speaker's own.
+        broad: whether all that bears on it is meant.
+    """
+
+    text: str
+    topic: str
+    terms: tuple[str, ...]
+    names: frozenset[str]
+    own: bool
+    broad: bool
+
+
+def _request(description: str) -> _Request:
+    words: list[str] = []
+    for sentence in sentences(description):
+        runs = _runs(sentence)
+        words = max(reversed(runs), key=lambda run: sum(map(_says_what, run)))
+        if any(map(_says_what, words)):
+            break
+    while words and not _says_what(words[0]) and not _is_first(words[0]):
+        words = words[1:]
+    begin = next((at for at, word in enumerate(words) if _says_what(word)), 0)
+    text, topic = " ".join(words), " ".join(words[begin:])
+    terms = tuple(dict.fromkeys(content_terms(text)))
+    return _Request(
+        text=text,
+        topic=topic,
+        terms=terms,
+        names=frozenset(chain.from_iterable(map(content_terms, names(text)))).intersection(terms),
+        own=any(map(_is_first, words)),
+        broad=not _BROAD.isdisjoint(description.lower().split()),
+    )
+
+
+def _runs(sentence: str) -> list[list[str]]:
+    """The words of a sentence between those that say nothing and its marks."""
+    runs: list[list[str]] = [[]]
+    for word in _WORD.findall(sentence):
+        terms = content_terms(word)
+        if not word[0].isalnum() or (terms and _GENERIC.issuperset(terms)):
+            runs.append([])
+        else:
+            runs[-1].append(word)
+    return runs
+
+
+def _says_what(word: str) -> bool:
+    return not _GENERIC.issuperset(content_terms(word))
+
+
+def _is_first(word: str) -> bool:
+    return re.split("['\u2019]", word.lower(), maxsplit=1)[0] in _FIRST
+
+
+# How records bear on it
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidates:
+    """Records beside a request, one entry for each.
+
+    Attributes:
+        records: in the order of the rows.
+        close: how much nearer to the request than what is usual among the nearest, 0 to 1.
+        share: of the idf of the request's terms that the record has, 0 to 1.
+        own: whether it may be meant: it has the names that are asked for, and tells of nobody else.
+        named: whether it has the names.
+    """
+
+    records: Sequence[Stored]
+    close: Floats
+    share: Floats
+    own: NDArray[np.bool_]
+    named: NDArray[np.bool_]
+
+
+def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], request: _Request) -> _Candidates:
+    """The records that are near in meaning or share words, with how they bear on the request."""
+    size = int(allowed.sum())
+    having = {
+        term: rows[allowed[rows]] for term in request.terms for rows in [view.keyword.postings(view.columns, term)[0]]
+    }
+    weights = {term: idf(size, max(1, len(rows))) for term, rows in having.items()}
+    total = sum(weights.values())
+    worth = np.zeros(len(view.columns), np.float32)
+    for term, rows in having.items():
+        worth[rows] += weights[term] / total
+    rows, close = _closest(runtime, view, allowed, worth, request.text)
+    stored = runtime.store.fetch(view.user, view.columns.doc[rows].tolist())
+    held = np.array([doc in stored for doc in view.columns.doc[rows].tolist()], np.bool_)
+    rows, close = rows[held], close[held]
+    records = [stored[doc] for doc in view.columns.doc[rows].tolist()]
+    said = [_terms_of(record) for record in records]
+    share = [sum(weights[term] for term in terms.intersection(weights)) for terms in said]
+    named = np.array([request.names <= terms for terms in said], np.bool_)
+    return _Candidates(
+        records=records,
+        close=close,
+        share=np.array(share, np.float32) / np.float32(total),
+        named=named,
+        own=named & ~_of_another(runtime, view, rows, request),
+    )
+
+
+def _closest(runtime: Runtime, view: View, allowed: NDArray[np.bool_], worth: Floats, text: str) -> tuple[Rows, Floats]:
+    """Rows that share words with a text or are near to it, with their cosines above what is usual, scaled to 0..1.
+
+    Usual is the middle one of the nearest that do not have all the words, and of four records that have nothing to do with it:
+    the first few records of a user are not measured by each other alone.
+    """
+    rows = recall.top(worth, allowed, SHARING, above=0.0)
+    vector = runtime.indexer.query(text, view.model, view.vectors.dimension)
+    if vector is None:
+        rows = recall.ascending(len(view.columns), rows)
+        return rows, np.zeros(len(rows), np.float32)
+    cosines = view.vectors.cosines([vector])
+    cosines.settle(allowed)
+    near = recall.top(cosines.values, allowed, NEAREST, above=-2.0)
+    rows = recall.ascending(len(view.columns), rows, near)
+    cosines.sharpen(rows)
+    others = cosines.values[near[worth[near] < ALL - 1e-6]]
+    usual = min(float(np.median(np.append(others, np.zeros(4, np.float32)))), 0.99)
+    return rows, np.clip((cosines.values[rows] - usual) / (1 - usual), 0, 1).astype(np.float32)
+
+
+def _of_another(runtime: Runtime, view: View, rows: Rows, request: _Request) -> NDArray[np.bool_]:
+    """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
+    found: list[Floats] = []
+    for holder in ("my relative's", "my") if request.own else ():
+        vector = runtime.indexer.query(f"{holder} {request.topic}", view.model, view.vectors.dimension)
+        if vector is not None:
+            cosines = view.vectors.cosines([vector])
+            cosines.sharpen(rows)
+            found.append(cosines.values[rows])
+    return found[0] - found[1] >= ANOTHERS if len(found) > 1 else np.zeros(len(rows), np.bool_)
+
+
+def _terms_of(record: Stored) -> set[str]:
+    """What a record says; whose words it is does not count."""
+    value = record.value
+    beside = (
+        (*value.tags, *value.keywords, value.category or "", value.summary or "")
+        if isinstance(value, MemoryRecord)
+        else ()
+    )
+    return {*content_terms(value.content), *content_terms(" ".join(beside))}
+
+
+def _bearing(request: _Request, found: _Candidates) -> NDArray[np.bool_]:
+    """Whether records clearly bear on a request: by all of its words or by meaning, and beside the one that does so most."""
+    if not found.own.any():
+        return found.own
+    worth = found.close + WORDS * found.share
+    words = found.share >= ALL - 1e-6
+    tenth = np.sort(found.close)[-10] if len(found.close) >= 10 else 0.0
+    needed = np.where(found.share > 0, PARTLY, max(MEANT, TENTH * tenth)) * (BROAD_MEANT if request.broad else 1.0)
+    beside, with_words = (BROAD, BROAD_WORDS) if request.broad else (BESIDE, BESIDE_WORDS)
+    by_meaning = (found.close >= needed) & (worth >= beside * worth[found.own].max())
+    by_words = words & (found.close >= with_words * found.close[found.own].max())
+    bears = found.own & (by_meaning | by_words)
+    if request.names and (request.broad or request.names.issuperset(request.terms)):
+        bears |= found.own  # whatever is said of them
+    return bears | _of_the_same(request, found, bears & words) if request.broad else bears
+
+
+def _of_the_same(request: _Request, found: _Candidates, bears: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
+    called = {
+        term
+        for at in np.flatnonzero(bears).tolist()
+        for name in names(found.records[at].value.content)
+        if _names_it(found.records[at].value.content.partition(name)[0], request.terms)
+        for term in content_terms(name)
+    }
+    return np.array([not called.isdisjoint(content_terms(record.value.content)) for record in found.records], np.bool_)
+
+
+def _names_it(before: str, terms: Sequence[str]) -> bool:
+    """Whether the words before a name say what it is the name of: "my ex", "our dog is called"."""
+    words = [word for word in re.findall(r"\w+", before) if word.lower() not in _CALLED]
+    return bool(words) and not set(content_terms(words[-1])).isdisjoint(terms)
+
+
+# What goes
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What a description takes: receipts of what clearly bears on it, and ``rejected`` ones of what resembles it and stays."""
+
+    clear: tuple[Receipt, ...]
+    spared: tuple[Receipt, ...]
+
+
+def described(
+    runtime: Runtime, scope: Scope, description: object, zone: tzinfo, *, archived: bool = False
+) -> Described:
+    """What a description takes and what resembles it, without changing anything.
+
+    Args:
+        runtime: the record.
+        scope: whose memory.
+        description: what to forget, in words.
+        zone: for the clock of the filters.
+        archived: also what was forgotten or merged before.
+
+    Raises:
+        InvalidInput: the description is none, or says nothing in particular.
+    """
+    request = _request(_checked(runtime, scope, description))
+    if not request.terms:
+        raise InvalidInput(
+            f"{shown(description, 80)} describes nothing in particular; say what to forget, or give ids=."
+        )
+    view = runtime.views.of(scope.user)
+    if view is None:
+        return Described((), ())
+    filters = validation.filters(
+        scope,
+        zone,
+        kinds=("message", "memory"),
+        reach="project+global",
+        expired=True,
+        status=EVERYWHERE if archived else None,
+    )
+    found = _candidates(runtime, view, view.columns.mask(filters), request)
+    bears = _bearing(request, found)
+    order: list[int] = np.argsort(-(found.close + WORDS * found.share), kind="stable").tolist()
+    clear = {_id(found.records[at]): found.records[at] for at in order if bears[at]}
+    mixed = {id_ for id_, record in clear.items() if _says_more(record, request)}
+    clear = {id_: record for id_, record in clear.items() if id_ not in mixed}
+    clear |= _left_bare(runtime, scope, clear, request)
+    near = [
+        (id_, found.records[at], "says something else as well" if id_ in mixed else _why_not(found, at))
+        for at in order
+        if (id_ := _id(found.records[at])) not in clear
+        and (bears[at] or found.close[at] >= NEAR or found.share[at] >= NEAR_WORDS)
+    ]
+    spared = [
+        Receipt(id=id_, outcome="rejected", reason=f"{why}, and was kept: {_quote(record)}")
+        for id_, record, why in near[:SPARED]
+    ]
+    return Described(_taken(runtime, scope, clear), tuple(spared))
+
+
+def _checked(runtime: Runtime, scope: Scope, description: object) -> str:
+    """A description: no list, and no id."""
+    if not isinstance(description, str):
+        raise InvalidInput(f"A description is a string, not {type(description).__name__}; ids are given as ids=[...].")
+    text = validation.identifier(description)
+    if runtime.store.knowledge.records(scope.user, [text]):
+        raise InvalidInput(
+            f"{shown(text, 80)} is the id of a record, not a description: forget(ids=[{shown(text, 80)}])."
+        )
+    return text
+
+
+def _why_not(found: _Candidates, at: int) -> str:
+    if not found.named[at]:
+        return "does not name who is meant"
+    return "resembles it" if found.own[at] else "tells of somebody else"
+
+
+def _id(record: Stored) -> str:
+    assert record.value.id is not None
+    return record.value.id
+
+
+def _quote(record: Stored) -> str:
+    return quoted(recall.hit_from(record, 0.0, {}), QUOTED)
+
+
+def _says_more(record: Stored, request: _Request) -> bool:
+    """Whether a text has a sentence or a clause that has nothing to do with the request.
+
+    One that begins with a pronoun goes on about what was said before. Where no words tell, only a single clause is about one
+    matter.
+    """
+    clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(record.value.content[:LONGEST])]
+    said = set[str]().union(*(terms for _, terms in clauses))
+    topic = {*request.terms} - request.names
+    topic = topic if topic & said else {*request.terms}
+    meant = sum(not topic.isdisjoint(terms) for _, terms in clauses)
+    others = sum(
+        topic.isdisjoint(terms) and len(terms) >= OWN_WORDS and clause.split(maxsplit=1)[0].lower() not in _GOES_ON
+        for clause, terms in clauses
+    )
+    return others > (0 if meant else 1)
+
+
+def _clauses(text: str) -> list[str]:
+    found: list[str] = []
+    for sentence in sentences(text):
+        parts = _CLAUSE.split(sentence)
+        found += parts if all(len(part.split()) >= CLAUSE_WORDS for part in parts) else [sentence]
+    return found
+
+
+def _left_bare(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: _Request) -> dict[str, Stored]:
+    """Messages that said nothing but what is forgotten: every memory made of them goes, so they go too."""
+    sources = {
+        id_ for record in clear.values() if isinstance(record.value, MemoryRecord) for id_ in record.value.source_ids
+    }
+    made = runtime.store.relations.made_of(scope.user, sorted(sources - clear.keys()))
+    bare = [id_ for id_, memories in sorted(made.items()) if memories and clear.keys() >= {*memories}]
+    said = {id_: runtime.store.get(scope.user, id_) for id_ in bare}
+    return {id_: record for id_, record in said.items() if not _says_more(record, request)}
+
+
+def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple[Receipt, ...]:
+    """A receipt for each record that goes: what it says, and what it had taken the place of."""
+    replaced = runtime.store.relations.replaced_by(scope.user, [*clear])
+    receipts: list[Receipt] = []
+    for id_, record in clear.items():
+        ended = [repr(old.id) for old in replaced.get(id_, ()) if old.expired_at and old.id not in clear]
+        after = f"; it had taken the place of {', '.join(ended)}: restore() makes that hold again" if ended else ""
+        receipts.append(Receipt(id=id_, outcome="forgotten", reason=_quote(record) + after))
+    return tuple(receipts)
+
+
+def previewed(runtime: Runtime, scope: Scope, description: object, zone: tzinfo, *, archived: bool = False) -> Receipts:
+    """The receipts that forgetting by this description would have now."""
+    meant = described(runtime, scope, description, zone, archived=archived)
+    return Receipts((*meant.clear, *meant.spared))
+
+
+def forget_described(runtime: Runtime, scope: Scope, description: object, zone: tzinfo, reason: str) -> Receipts:
+    """Archive the memories and messages that clearly bear on a description.
+
+    Returns:
+        One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
+    """
+    meant = described(runtime, scope, description, zone)
+    why = reason or f"forgotten as {shown(validation.identifier(description), 200)}"
+    removed = [Archive(id=receipt.id, reason=why) for receipt in meant.clear]
+    done = runtime.store.apply(scope.user, removed) if removed else ()
+    follow(runtime, scope, [change.id for change in removed], zone)
+    receipts = [
+        replace(one, reason=receipt.reason) if one.outcome == "forgotten" else one
+        for one, receipt in zip(done, meant.clear, strict=True)
+    ]
+    return Receipts((*receipts, *meant.spared))
+
+
+def to_erase(runtime: Runtime, scope: Scope, description: object, zone: tzinfo) -> Described:
+    """What a description takes for good, what was forgotten before included.
+
+    Raises:
+        TooManyHits: it takes more than ``HARD`` records; nothing was erased.
+    """
+    meant = described(runtime, scope, description, zone, archived=True)
+    if len(meant.clear) > HARD:
+        raise TooManyHits(
+            f"{shown(validation.identifier(description), 80)} takes {len(meant.clear)} records, and at most {HARD} are "
+            "erased for good by a description. Nothing was erased. See them with dry_run=True and give those that "
+            "are meant as ids=[...]."
+        )
+    return meant

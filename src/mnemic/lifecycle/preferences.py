@@ -1,0 +1,137 @@
+"""Preferences: exact keys with values, kept as memories so that they have a history and are found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, MutableMapping, Sequence
+from datetime import tzinfo
+from typing import Any, cast
+
+from mnemic.errors import Conflict, InvalidInput
+from mnemic.runtime.redaction import accepted, discreet
+from mnemic.runtime.runtime import Runtime
+from mnemic.safety.trust import UNTRUSTED
+from mnemic.services.ids import minted
+from mnemic.text.canonical import to_json
+from mnemic.text.clock import now
+from mnemic.text.display import shown
+from mnemic.text.terms import clean
+from mnemic.types import AddMemory, Archive, Change, Filters, MemoryRecord, Scope, Supersede
+from mnemic.types.literals import PREFERENCE as KEY
+
+__all__ = ["Preferences"]
+
+VALUE = "value"
+"""Where the value stands in the metadata of a preference."""
+LONGEST_KEY = 200
+
+
+@discreet
+class Preferences(MutableMapping[str, Any]):
+    """The preferences of a handle's user, at the level of its project if it has one.
+
+    Keys are strings, values any JSON. Setting a key again ends the earlier value, which stays in the record: ask with
+    ``memory.search(..., at=...)``. Reading falls back from the project to the user.
+    """
+
+    def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
+        self._runtime, self._scope, self._zone = runtime, scope, zone
+
+    def _all(self) -> list[MemoryRecord]:
+        """The live preferences, the project's after the user's, the newest last."""
+        reach = "project+global" if self._scope.project is not None else "project"
+        filters = Filters(kinds=("memory",), reach=reach, project=self._scope.project, min_trust=UNTRUSTED)
+        found = self._runtime.store.relations.with_key(self._scope.user, KEY, filters)
+        return sorted(found, key=lambda record: (record.project is not None, record.created_at))
+
+    def _name(self, key: object) -> str:
+        """A key as it is kept."""
+        return self._runtime.secrets.redacted(_checked(key))[0]
+
+    def _held(self) -> dict[str, MemoryRecord]:
+        return {str(record.metadata[KEY]): record for record in self._all()}
+
+    def _own(self, key: str) -> list[MemoryRecord]:
+        """The values of a key at the handle's own level: several when two processes set it at once."""
+        return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
+
+    def __getitem__(self, key: str) -> Any:
+        return self._held()[self._name(key)].metadata.get(VALUE)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        to_json(value)  # refuses what is no JSON
+        named, kinds = self._runtime.secrets.within({_checked(key): _storable(value)})
+        accepted(self._runtime.secrets, "A preference", kinds)
+        ((name, value),) = named.items()
+        moment = now().astimezone(self._zone)
+        told, old = to_json(value), self._own(name)
+        if old and to_json(old[-1].metadata.get(VALUE)) == told:
+            return
+        # What was said before ends first: it may be the same text, as 1 and "1" are.
+        reason = f"preference {name} was set again"
+        changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
+        texts = [f"Preference {name}: {_worded(value)}", f"Preference {to_json(name)}: {told}"]
+        twins = self._runtime.store.knowledge.twins(self._scope.user, self._scope.project, texts)
+        known = {record.content for record in old}
+        content = next((text for text in texts if text not in twins or text in known), texts[1])
+        record = MemoryRecord(
+            id=minted("pref_"), content=content, category="preference",
+            importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value}, project=self._scope.project,
+            tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
+        )  # fmt: skip
+        embedder = self._runtime.indexer.embedder
+        index = self._runtime.indexer.indexing([record], embedder)[0]
+        changes.append(AddMemory(record=record, indexing=index))
+        changes += [Supersede(id=r.id, by=record.id, at=moment, reason=reason) for r in old]
+        stored = self._runtime.store.apply(self._scope.user, changes, model=embedder.id)
+        if stored[len(old)].outcome != "stored":
+            raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
+
+    def __delitem__(self, key: str) -> None:
+        """Remove a preference of the handle's own level; what holds above it is not touched and shows again.
+
+        Raises:
+            KeyError: nothing is set at this level.
+        """
+        own = self._own(self._name(key))
+        if not own:
+            raise KeyError(key)
+        changes = [Archive(id=record.id, reason="preference removed") for record in own]
+        self._runtime.store.apply(self._scope.user, changes)
+
+    def clear(self) -> None:
+        """Remove every preference of the handle's own level."""
+        for key in {str(r.metadata[KEY]) for r in self._all() if r.project == self._scope.project}:
+            del self[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted(self._held()))
+
+    def __len__(self) -> int:
+        return len(self._held())
+
+    def __repr__(self) -> str:
+        return f"Preferences({dict(self)!r})"
+
+
+def _checked(key: object) -> str:
+    if not isinstance(key, str) or not key.strip() or len(key) > LONGEST_KEY:
+        raise InvalidInput(f"A preference is named by a string of 1 to {LONGEST_KEY} characters, not {shown(key, 60)}.")
+    return clean(key)
+
+
+def _storable(value: Any) -> Any:
+    """A JSON value with text that can be stored, as metadata is."""
+    match value:
+        case str():
+            return clean(value)
+        case dict():
+            items = cast("dict[object, Any]", value).items()
+            return {clean(key) if isinstance(key, str) else key: _storable(item) for key, item in items}
+        case list() | tuple():
+            return [_storable(item) for item in cast("Sequence[Any]", value)]
+        case _:
+            return value
+
+
+def _worded(value: Any) -> str:
+    return value if isinstance(value, str) else to_json(value)

@@ -1,0 +1,62 @@
+"""Quarantine: what is doubted, with everything that was made from it, out of the way until somebody has looked at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from types import NoneType
+
+from mnemic.errors import InvalidInput
+from mnemic.ingest import fields
+from mnemic.runtime.runtime import Runtime
+from mnemic.types import Episode, Filters, MemoryRecord, Message, Quarantine, Receipt, Receipts, Release, Scope
+
+__all__ = ["quarantine", "release"]
+
+_ALL = ("short_term", "consolidating", "long_term", "archived")
+
+
+def quarantine(
+    runtime: Runtime, scope: Scope, ids: Iterable[str] | None, source: str | None, session: str | None, reason: str
+) -> Receipts:
+    """Quarantine records by id, or all of a source or a conversation."""
+    if (ids is None) == (source is None and session is None):
+        raise InvalidInput("quarantine() takes ids, or source= and session=; one of the two.")
+    if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        raise InvalidInput("reason must be a string.")
+    for name, given in (("source", source), ("session", session)):
+        if not isinstance(given, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+            raise InvalidInput(f"{name} must be a string.")
+    named = fields.words("ids", ids) if ids is not None else _of(runtime, scope, source, session)
+    if not named:
+        return Receipts()
+    lifecycle = runtime.store.lifecycle
+    before = set(lifecycle.quarantined(scope.user))
+    runtime.store.apply(scope.user, [Quarantine(ids=tuple(named), reason=runtime.secrets.redacted(reason)[0])])
+    gone = [id_ for id_ in lifecycle.quarantined(scope.user) if id_ not in before]
+    return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in gone)
+
+
+def release(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> Receipts:
+    """Bring records back from quarantine."""
+    named = fields.words("ids", ids)
+    if not named:
+        return Receipts()
+    lifecycle = runtime.store.lifecycle
+    before = lifecycle.quarantined(scope.user)
+    runtime.store.apply(scope.user, [Release(ids=tuple(named))])
+    left = set(lifecycle.quarantined(scope.user))
+    return Receipts(Receipt(id=id_, outcome="restored") for id_ in before if id_ not in left)
+
+
+def _of(runtime: Runtime, scope: Scope, source: str | None, session: str | None) -> list[str]:
+    """Ids of all that comes from a source, in a conversation."""
+    store, user = runtime.store, scope.user
+    reach = Filters(reach="user", in_session=session, status=_ALL, expired=True)
+    records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]
+    records += store.knowledge.episodes(user, reach, limit=None, newest=False)
+    records += store.list_memories(user, reach, order="oldest", limit=None, offset=0)
+    return [str(record.id) for record in records if source is None or _comes_from(record, source)]
+
+
+def _comes_from(record: Message | Episode | MemoryRecord, source: str) -> bool:
+    return record.source == source or (isinstance(record, Message) and record.role != "user" and record.name == source)

@@ -1,0 +1,121 @@
+"""Working memory: the conversation under way, and what is kept of it for a while when it ends."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, tzinfo
+
+from mnemic.errors import NotFound
+from mnemic.knowledge.selection import SILENT
+from mnemic.lifecycle.preferences import Preferences
+from mnemic.runtime.runtime import Runtime
+from mnemic.safety.trust import least
+from mnemic.text.clock import now
+from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
+from mnemic.types.literals import SESSION_SUMMARY
+
+__all__ = ["look", "summarise", "summary_id"]
+
+ATTEMPTS = 5
+"""Readings of a session that changes meanwhile, before giving up."""
+FORGOTTEN = "its summary was forgotten: restore() brings it back"
+TOPICS = 5
+TOOL_ROLES = frozenset({"tool", "function"})
+SUMMARY_IMPORTANCE = 0.4
+
+
+def look(runtime: Runtime, scope: Scope, zone: tzinfo) -> SessionView:
+    """The handle's session as it stands."""
+    messages = _messages(runtime, scope)
+    return SessionView(
+        id=scope.session, messages=tuple(messages), tools=_tools(messages),
+        preferences=dict(Preferences(runtime, scope, zone)), given=runtime.delivered.of(scope),
+    )  # fmt: skip
+
+
+def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
+    if scope.session is None:
+        return []
+    filters = Filters(kinds=("message",), reach="user", in_session=scope.session)
+    return [*runtime.store.list_messages(scope.user, filters, limit=None, newest=False)]
+
+
+def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
+    """How often each tool answered, by its name."""
+    return dict(Counter(m.name or "tool" for m in messages if m.role in TOOL_ROLES).most_common())
+
+
+def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
+    """Keep a summary of the handle's session: topics, tools and how much was said; None when nothing was.
+
+    The same session again gives the next version of its summary.
+    """
+    runtime.delivered.forget(scope)
+    receipt = _summarised(runtime, scope, zone)
+    for _ in range(ATTEMPTS - 1):
+        if receipt is None or receipt.outcome != "rejected" or receipt.reason == FORGOTTEN:
+            break
+        receipt = _summarised(runtime, scope, zone)
+    return receipt
+
+
+def _summarised(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
+    """The same, once: what it is made of may change or be erased meanwhile, and nothing is stored then."""
+    messages = _messages(runtime, scope)
+    if not messages or scope.session is None:
+        return None
+    filters = Filters(kinds=("episode",), reach="user", in_session=scope.session)
+    episodes = runtime.store.knowledge.episodes(scope.user, filters, limit=None, newest=False)
+    record = _record(runtime, scope, messages, [episode.title for episode in episodes], now().astimezone(zone))
+    embedder = runtime.indexer.embedder
+    held = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
+    if not isinstance(held, MemoryRecord):
+        if runtime.store.knowledge.twins(scope.user, scope.project, [record.content]):  # two short ones of one day
+            record = replace(record, content=f"{record.content} Name: {scope.session}.")
+        (index,) = runtime.indexer.indexing([record], embedder)
+        try:
+            return runtime.store.apply(scope.user, [AddMemory(record=record, indexing=index)], model=embedder.id)[0]
+        except NotFound:
+            return Receipt(id=record.id, outcome="rejected", reason="the session changed meanwhile; end it again")
+    if held.metadata.get("message_count") == len(messages) and held.content.startswith(record.content):
+        return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
+    gone = held.status == "archived"
+    if gone and held.delete_after is not None and held.delete_after > record.created_at:
+        return Receipt(id=held.id, outcome="rejected", reason=FORGOTTEN)
+    trust = min(record.trust, held.trust)  # what it was made of before stays among its sources
+    record = replace(record, version=held.version + 1, created_at=held.created_at, trust=trust)
+    (index,) = runtime.indexer.indexing([record], embedder)
+    back = [Restore(id=held.id)] if gone else []  # its week was over, and the conversation went on
+    return runtime.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
+
+
+def summary_id(scope: Scope) -> str:
+    """The id of the summary of a session."""
+    named = hashlib.blake2b(f"{scope.project or ''}\0{scope.session}".encode(), digest_size=12).hexdigest()
+    return f"sum_{named}"
+
+
+def _record(
+    runtime: Runtime, scope: Scope, messages: Sequence[Message], topics: Sequence[str], moment: datetime
+) -> MemoryRecord:
+    said = [m.sent_at for m in messages if m.sent_at]
+    sources = [m for m in messages if m.role not in SILENT] or messages  # of tools it tells the names alone
+    tools = _tools(messages)
+    began = min(said)
+    day = f"{began.day} {began:%B} {began.year}"
+    parts = [f"Session on {day}: {len(messages)} messages."]
+    if topics:
+        parts.append(f"Topics: {'; '.join(dict.fromkeys(topics[-TOPICS:]))}.")
+    if tools:
+        parts.append("Tools: " + ", ".join(f"{name} ({count})" for name, count in tools.items()) + ".")
+    return MemoryRecord(
+        id=summary_id(scope), content=" ".join(parts), type="episodic", category=SESSION_SUMMARY, importance=SUMMARY_IMPORTANCE,
+        salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in sources),
+        metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
+        project=scope.project, source="tool_internal", trust=least(m.trust for m in sources),
+        said_at=max(said), valid_at=began, created_at=moment, updated_at=moment,
+        delete_after=moment + timedelta(days=runtime.settings.retention.session_summary_days),
+    )  # fmt: skip

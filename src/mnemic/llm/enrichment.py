@@ -1,0 +1,139 @@
+"""What helps to find and judge a memory: summary, keywords, tags, type, category, importance, related things."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.llm.checks import borne_out, distinct, founded, shortened
+from mnemic.llm.fences import DATA_RULE, fenced, numbered
+from mnemic.llm.schema import Name, Number, Schema, Share, Text
+from mnemic.llm.task import Answer, Task
+from mnemic.types import MemoryRecord, MemoryType
+
+__all__ = ["CATEGORIES", "MOST_MEMORIES", "Enrichment", "Enrichments", "prompt", "task"]
+
+CATEGORIES = (
+    "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight", "reference",
+    "preference", "work", "personal",
+)  # fmt: skip
+
+MOST_MEMORIES = 20
+MOST_KEYWORDS, MOST_TAGS, MOST_RELATED = 5, 3, 8
+LONGEST_SUMMARY = 300
+
+INSTRUCTIONS = f"""\
+Describe memories so that they can be found and judged. For each, by its number:
+summary: one or two short sentences. keywords: 3 to 5 words or short phrases that someone would search for. tags: 2
+or 3 general subjects in lower case. type: "semantic" (fact, preference), "episodic" (event), "procedural" (how
+something is done) or "emotional" (a lasting feeling). category: one of {", ".join(CATEGORIES)}, or null.
+importance: 0 to 1, how much it will matter in months: 0.2 a passing detail, 0.5 a useful fact, 0.9 a decision or a
+lasting trait. confidence: 0 to 1, how certain the memory itself is. files: paths of files it names. entities:
+people, organisations, places and products it names.
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrichment:
+    """What was made of one memory; an empty value means that there is none."""
+
+    summary: str | None
+    keywords: tuple[str, ...]
+    tags: tuple[str, ...]
+    type: MemoryType
+    category: str | None
+    importance: float
+    confidence: float
+    related_files: tuple[str, ...]
+    related_entities: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Enrichments(Answer):
+    """One entry per memory that was given, in its order; None where the model said nothing that can be used."""
+
+    items: tuple[Enrichment | None, ...]
+
+
+class Description(Schema):
+    """One memory described."""
+
+    memory: Number
+    summary: str = Field(default="", max_length=LONGEST_SUMMARY * 2)
+    keywords: list[Name] = Field(default_factory=list[Name], max_length=8)
+    tags: list[Name] = Field(default_factory=list[Name], max_length=6)
+    type: MemoryType = "semantic"
+    category: str | None = Field(default=None, max_length=40)
+    importance: Share = 0.5
+    confidence: Share = 0.5
+    files: list[Text] = Field(default_factory=list[Text], max_length=MOST_RELATED)
+    entities: list[Name] = Field(default_factory=list[Name], max_length=MOST_RELATED)
+
+
+class Descriptions(Schema):
+    """All memories of a batch."""
+
+    memories: list[Description] = Field(min_length=1, max_length=MOST_MEMORIES)
+
+
+def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:
+    """Ask for the descriptions of memories, or of their texts.
+
+    Raises:
+        InvalidInput: there are none, or more than 20.
+    """
+    if not 0 < len(memories) <= MOST_MEMORIES:
+        raise InvalidInput(f"{len(memories)} memories cannot be described in one question; give 1 to {MOST_MEMORIES}.")
+    texts = tuple(memory if isinstance(memory, str) else memory.content for memory in memories)
+    return Task(
+        stage="enrich",
+        instructions=INSTRUCTIONS,
+        prompt=prompt(memories),
+        schema=Descriptions,
+        read=lambda answer: _read(answer, texts),
+    )
+
+
+def prompt(memories: Sequence[MemoryRecord | str]) -> str:
+    """The memories, numbered from 1."""
+    return f"{fenced(memories=numbered(memories))}\n\nDescribe memories 1 to {len(memories)}."
+
+
+def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
+    items: list[Enrichment | None] = [None] * len(texts)
+    dropped = 0
+    for described in answer.memories:
+        place = described.memory - 1
+        enriched = _enriched(described, texts[place]) if 0 <= place < len(texts) and items[place] is None else None
+        if enriched is None:
+            dropped += 1
+        else:
+            items[place] = enriched
+    if not any(items):
+        raise LanguageModelError("The language model described none of the memories it was given.")
+    return Enrichments(items=tuple(items), dropped=dropped)
+
+
+def _enriched(described: Description, text: str) -> Enrichment | None:
+    """The description without what the memory does not bear out; None when nothing but defaults is left."""
+    summary = shortened(described.summary, 2, LONGEST_SUMMARY)
+    summary = summary if summary and founded(summary, [text]) and borne_out(summary, [text]) else None
+    keywords = distinct((word for word in described.keywords if founded(word, [text])), MOST_KEYWORDS)
+    if summary is None and not keywords:
+        return None
+    lowered = text.casefold()
+    category = (described.category or "").lower()
+    return Enrichment(
+        summary=summary,
+        keywords=keywords,
+        tags=distinct((tag.lower().lstrip("#") for tag in described.tags), MOST_TAGS),
+        type=described.type,
+        category=category if category in CATEGORIES else None,
+        importance=described.importance,
+        confidence=described.confidence,
+        related_files=distinct((file for file in described.files if file in text), MOST_RELATED),
+        related_entities=distinct((name for name in described.entities if name.casefold() in lowered), MOST_RELATED),
+    )

@@ -1,0 +1,69 @@
+"""Other ways to ask for the same thing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.llm.answers import plain
+from mnemic.llm.checks import distinct, founded
+from mnemic.llm.fences import DATA_RULE, fenced
+from mnemic.llm.schema import Schema
+from mnemic.llm.task import Answer, Task
+
+__all__ = ["MOST_QUERIES", "Expansion", "prompt", "task"]
+
+MOST_QUERIES = 4
+LONGEST_QUERY = 2_000
+
+INSTRUCTIONS = f"""\
+A memory of conversations is searched with a query. Give 1 to 4 other short queries that would find the same answer:
+the words in which it may have been said, synonyms, or one part each of a question with several parts. Keep names,
+numbers and dates as they are. Do not answer the query.
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expansion(Answer):
+    """One to four queries, each other than the one that was given."""
+
+    queries: tuple[str, ...]
+
+
+class Queries(Schema):
+    """The other queries."""
+
+    queries: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(min_length=1, max_length=8)
+
+
+def task(query: str) -> Task[Expansion]:
+    """Ask for other wordings of a query.
+
+    Raises:
+        InvalidInput: the query is blank.
+    """
+    if not query.strip():
+        raise InvalidInput("A blank query has no other wording.")
+    return Task(
+        stage="expand",
+        instructions=INSTRUCTIONS,
+        prompt=prompt(query),
+        schema=Queries,
+        read=lambda answer: _read(answer, query),
+    )
+
+
+def prompt(query: str) -> str:
+    """The query, cut to 2,000 characters."""
+    return f"{fenced(query=plain(query)[:LONGEST_QUERY])}\n\nGive other queries for it."
+
+
+def _read(answer: Queries, query: str) -> Expansion:
+    others = [text for text in answer.queries if founded(text, [query])]
+    queries = distinct([query, *others], MOST_QUERIES + 1)[1:]
+    if not queries:
+        raise LanguageModelError("The language model gave no other wording of the query.")
+    return Expansion(queries=queries, dropped=len(answer.queries) - len(queries))

@@ -1,0 +1,253 @@
+"""What episodes say that was not to be expected: predict, compare, keep the difference.
+
+After Nemori (arXiv 2508.03341), in one call: the model writes what it expects from what is known, then only the statements
+that this did not cover.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput
+from mnemic.llm.answers import plain
+from mnemic.llm.checks import borne_out, distinct, founded, told_by
+from mnemic.llm.enrichment import CATEGORIES, MOST_KEYWORDS, MOST_TAGS
+from mnemic.llm.fences import DATA_RULE, fenced, numbered, ranges, spoken
+from mnemic.llm.schema import Name, Number, Schema, Share, Text
+from mnemic.llm.task import Answer, Task
+from mnemic.text.relative_dates import absolute_dates
+from mnemic.types import MemoryRecord, MemoryType, Message
+
+__all__ = [
+    "MOST_EPISODES", "MOST_KNOWN", "MOST_MESSAGES", "ChangeType", "Extraction", "Spoken", "Statement", "prompt", "task",
+]  # fmt: skip
+
+Spoken = tuple[str, Sequence[Message]]
+"""The title of an episode, and its messages."""
+
+ChangeType = Literal["new", "update", "contradiction"]
+
+MOST_MESSAGES = 100
+MOST_EPISODES = 12
+MOST_KNOWN = 16
+MOST_STATEMENTS = 40
+FIRST_KNOWN = 101
+"""Known statements are numbered from here, so that a message can never be taken for one."""
+
+INSTRUCTIONS = f"""\
+Learn from episodes of a conversation what is not known yet. Which messages an episode has stands below the texts.
+1. prediction: for each episode, in a sentence, what you would expect it to say, from its title and the known statements
+alone.
+2. statements: only what the episodes say beyond that prediction and the known statements. An empty list is a good answer.
+Each statement is one fact that will matter in months: about a person, a plan, a decision, a preference, an event, a
+fact of work. It stands alone: names instead of "I", "she" or "it", absolute dates instead of relative ones, the
+exact numbers. Small talk, moods of the moment and general knowledge are left out. What an assistant suggests, asks
+or supposes is not a fact about the user unless the user confirms it.
+change: "new", or "update" when it replaces a known statement that was true before, or "contradiction" when it
+denies one and both cannot be true. known: the number of that known statement, else null.
+messages: the numbers of the messages it rests on, of one episode. type: "semantic" for facts and preferences,
+"episodic" for events, "procedural" for how something is done, "emotional" for feelings that last. confidence: 0 to 1,
+how plainly it was said. keywords: 3 to 5 words to search for. tags: 2 general subjects. category: one of
+{", ".join(CATEGORIES)}, or null.
+{DATA_RULE}"""
+
+_CONFIRMS = re.compile(
+    r"\s*(?:(?:oh|ah|well|hm+|ok(?:ay)?)[,.!]* )?(?:yes|yeah|yep|yup|right|exactly|correct|true|indeed|absolutely|"
+    r"definitely|of course|"
+    r"that'?s (?:right|correct|true|it|me)|i (?:am|do|have|did|was)\b(?! not)|you'?re right|"
+    r"sure(?: am| do)?\b|agreed|deal|let'?s do (?:it|that)|"
+    r"do (?:it|that)|go ahead|sounds good|perfect)\b",
+    re.IGNORECASE,
+)
+"""How somebody says that it is as an assistant said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """One thing that was not predicted.
+
+    Attributes:
+        text: the statement; it stands alone.
+        change: what it is to the known.
+        episode: position of the episode that says it.
+        messages: positions in that episode of the messages it rests on, from 0, in order; never empty.
+        known: position of the known statement that it updates or contradicts; None for what is new.
+        keywords: to find it by; empty where the model gave none, and then it is not described.
+    """
+
+    text: str
+    change: ChangeType
+    episode: int
+    messages: tuple[int, ...]
+    known: int | None
+    type: MemoryType
+    confidence: float
+    keywords: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    category: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extraction(Answer):
+    """What the model expected, and the statements that this did not cover.
+
+    Attributes:
+        unread: positions of the episodes of which it gave statements, but none that keeps the rules.
+    """
+
+    prediction: str
+    statements: tuple[Statement, ...]
+    unread: frozenset[int] = frozenset()
+
+    @property
+    def empty(self) -> bool:
+        """Whether the prediction covered everything."""
+        return not self.statements
+
+
+class FoundStatement(Schema):
+    """One statement."""
+
+    statement: Text
+    change: ChangeType = "new"
+    known: Number | None = None
+    messages: list[Number] = Field(min_length=1, max_length=20)
+    type: MemoryType = "semantic"
+    confidence: Share = 0.5
+    keywords: list[Name] = Field(default_factory=list[Name], max_length=MOST_KEYWORDS)
+    tags: list[Name] = Field(default_factory=list[Name], max_length=MOST_TAGS)
+    category: str | None = Field(default=None, max_length=40)
+
+
+class Findings(Schema):
+    """Prediction first, then what it missed."""
+
+    prediction: str = Field(default="", max_length=2_000)
+    statements: list[FoundStatement] = Field(max_length=MOST_STATEMENTS)
+
+
+def task(episodes: Sequence[Spoken], known: Sequence[MemoryRecord] = ()) -> Task[Extraction]:
+    """Ask for what episodes say beyond the known.
+
+    Args:
+        episodes: 1 to 12 titles with messages, 1 to 100 messages together.
+        known: what is known about their subjects, at most 16.
+
+    Raises:
+        InvalidInput: too many episodes, messages or known statements, or an episode without messages.
+    """
+    sizes = [len(messages) for _, messages in episodes]
+    if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES or len(known) > MOST_KNOWN:
+        raise InvalidInput(
+            f"Episodes of {sizes} messages and {len(known)} known statements do not fit one question; give 1 to "
+            f"{MOST_EPISODES} episodes with at most {MOST_MESSAGES} messages together, none without any, and at most "
+            f"{MOST_KNOWN} statements."
+        )
+    told, held = [tuple(messages) for _, messages in episodes], tuple(record.content for record in known)
+    return Task(
+        stage="extract",
+        instructions=INSTRUCTIONS,
+        prompt=prompt(episodes, known),
+        schema=Findings,
+        read=lambda answer: _read(answer, told, held),
+    )
+
+
+def prompt(episodes: Sequence[Spoken], known: Sequence[MemoryRecord] = ()) -> str:
+    """Titles, what is known (numbered from 101), messages (numbered through from 1), and which of them are an episode."""
+    titles = [" ".join(plain(title).split())[:200] for title, _ in episodes]
+    parts = {
+        "titles": "\n".join(f"episode {number}: {title}" for number, title in enumerate(titles, 1)),
+        "known": numbered(known, FIRST_KNOWN) or "nothing",
+        "conversation": spoken([message for _, messages in episodes for message in messages]),
+    }
+    which = ranges([messages for _, messages in episodes])
+    return f"{fenced(**parts)}\n\n{which}\n\nPredict, then give what the prediction missed."
+
+
+def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequence[str]) -> Extraction:
+    sources = [[*told_by(messages), *known] for messages in episodes]
+    held = {_key(text) for text in known}
+    owners = [(place, at) for place, messages in enumerate(episodes) for at in range(len(messages))]
+    kept: dict[str, Statement] = {}
+    refused: set[int] = set()
+    read: set[int] = set()
+    for found in answer.statements:
+        cited = sorted({owners[number - 1] for number in found.messages if 1 <= number <= len(owners)})
+        if not cited:
+            continue
+        place = cited[0][0]
+        cites = tuple(at for owner, at in cited if owner == place)
+        statement = _statement(found, place, cites, episodes[place], known, sources[place])
+        (refused if statement is None else read).add(place)
+        if statement is not None:
+            kept.setdefault(_key(statement.text), statement)
+    return Extraction(
+        prediction=answer.prediction,
+        statements=tuple(statement for key, statement in kept.items() if key not in held),
+        unread=frozenset(refused - read),
+        dropped=len(answer.statements) - len(kept),
+    )
+
+
+def _statement(
+    found: FoundStatement,
+    place: int,
+    cited: tuple[int, ...],
+    messages: Sequence[Message],
+    known: Sequence[str],
+    sources: Sequence[str],
+) -> Statement | None:
+    """The statement with positions for numbers, or None when it rests on nothing or holds a number from nowhere."""
+    text = " ".join(found.statement.split())
+    rests_on = _vouched(text, cited, messages)
+    if not rests_on or not founded(text, sources) or not borne_out(text, sources):
+        return None
+    position = None if found.known is None else found.known - FIRST_KNOWN
+    named = position is not None and 0 <= position < len(known)
+    change: ChangeType = found.change if named else "new"
+    said = messages[rests_on[-1]].sent_at
+    category = (found.category or "").lower()
+    return Statement(
+        text=absolute_dates(text, said) if said else text,
+        change=change,
+        episode=place,
+        messages=rests_on,
+        known=position if named and change != "new" else None,
+        type=found.type,
+        confidence=found.confidence,
+        keywords=distinct((word for word in found.keywords if founded(word, [text])), MOST_KEYWORDS),
+        tags=distinct((tag.lower().lstrip("#") for tag in found.tags), MOST_TAGS),
+        category=category if category in CATEGORIES else None,
+    )
+
+
+def _vouched(text: str, cited: tuple[int, ...], messages: Sequence[Message]) -> tuple[int, ...]:
+    """The messages a statement rests on, with the one in which somebody confirms what an assistant said; nothing when it rests
+    on an assistant alone.
+    """
+    people = [at for at in cited if not _is_agent(messages[at])]
+    if any(_CONFIRMS.match(messages[at].content) for at in people):
+        return cited
+    if people:
+        held = [messages[at].content for at in people]
+        return cited if borne_out(text, [*held, *(messages[at].name or "" for at in people)], share=0.1) else ()
+    for at in cited:
+        reply = next((n for n in range(at + 1, len(messages)) if not _is_agent(messages[n])), None)
+        if reply is not None and _CONFIRMS.match(messages[reply].content):
+            return tuple(sorted({*cited, reply}))
+    return ()
+
+
+def _is_agent(message: Message) -> bool:
+    """An assistant, a tool or a system without a personal name."""
+    return message.role != "user" and not message.name
+
+
+def _key(text: str) -> str:
+    return " ".join(text.split()).casefold().rstrip(".")

@@ -1,0 +1,130 @@
+"""How memories are related to others that resemble them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput
+from mnemic.llm.fences import DATA_RULE, fenced, numbered
+from mnemic.llm.schema import Number, Schema, Share
+from mnemic.llm.task import Answer, Task
+from mnemic.types import LinkType, MemoryRecord
+
+__all__ = ["MOST_CANDIDATES", "MOST_LINKS", "MOST_MEMORIES", "Pair", "ProposedLink", "ProposedLinks", "prompt", "task"]
+
+Pair = tuple[MemoryRecord, Sequence[MemoryRecord]]
+"""A memory, and the candidates it may be related to."""
+
+MOST_MEMORIES = 15
+MOST_CANDIDATES = 20
+MOST_LINKS = 100
+FIRST_CANDIDATE = 101
+"""Candidates are numbered from here, each once; one that is a memory of the question itself has its number as a memory."""
+LONGEST_REASON = 200
+
+INSTRUCTIONS = f"""\
+Say how memories are related to candidates; which candidates may go with a memory stands below the texts. Give a link
+only where the relation is plain; an empty list is a good answer.
+extends: it adds to the candidate. contradicts: both cannot be true at the same time. implements: it carries out
+what the candidate decides or asks for. references: it names the candidate's subject. supersedes: it replaces what
+the candidate says.
+strength: 0 to 1. reason: a few words.
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedLink:
+    """An edge from a memory to one of its candidates, both named by their positions from 0."""
+
+    memory: int
+    candidate: int
+    type: LinkType
+    strength: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedLinks(Answer):
+    """The edges, at most one for each memory, candidate and type."""
+
+    links: tuple[ProposedLink, ...]
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no edge."""
+        return not self.links
+
+
+class Relation(Schema):
+    """One edge."""
+
+    memory: Number
+    candidate: Number
+    type: LinkType
+    strength: Share = 0.5
+    reason: str = Field(default="", max_length=LONGEST_REASON)
+
+
+class Relations(Schema):
+    """All edges of the memories."""
+
+    links: list[Relation] = Field(max_length=MOST_LINKS)
+
+
+def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
+    """Ask how memories are related to their candidates.
+
+    Raises:
+        InvalidInput: there are no memories or more than 15, or one has no candidates or more than 20.
+    """
+    if not 0 < len(pairs) <= MOST_MEMORIES or not all(0 < len(others) <= MOST_CANDIDATES for _, others in pairs):
+        raise InvalidInput(
+            f"{len(pairs)} memories with {[len(others) for _, others in pairs]} candidates cannot be judged in one "
+            f"question; give 1 to {MOST_MEMORIES} memories, each with 1 to {MOST_CANDIDATES} candidates."
+        )
+    names = _numbers(pairs)
+    places = [{names[other.id]: place for place, other in enumerate(others)} for _, others in pairs]
+    return Task(
+        stage="link",
+        instructions=INSTRUCTIONS,
+        prompt=prompt(pairs),
+        schema=Relations,
+        read=lambda answer: _read(answer, places),
+    )
+
+
+def prompt(pairs: Sequence[Pair]) -> str:
+    """The memories (numbered from 1), all other candidates (from 101), and which of them may go together."""
+    names = _numbers(pairs)
+    known = {other.id: other for _, others in pairs for other in others}
+    candidates = [other for id_, other in known.items() if names[id_] >= FIRST_CANDIDATE]
+    parts = {"memories": numbered([memory for memory, _ in pairs]), "candidates": numbered(candidates, FIRST_CANDIDATE)}
+    texts = fenced(**{name: text for name, text in parts.items() if text})
+    lines = [
+        f"memory {number}: candidates {', '.join(str(names[other.id]) for other in others)}"
+        for number, (_, others) in enumerate(pairs, 1)
+    ]
+    return "\n".join((texts, "", *lines, "", "How are the memories related to their candidates?"))
+
+
+def _numbers(pairs: Sequence[Pair]) -> dict[str, int]:
+    """The number of each candidate by its id."""
+    memories = {memory.id: number for number, (memory, _) in enumerate(pairs, 1)}
+    ids = dict.fromkeys(other.id for _, others in pairs for other in others)
+    return {id_: number for number, id_ in enumerate((i for i in ids if i not in memories), FIRST_CANDIDATE)} | memories
+
+
+def _read(answer: Relations, places: Sequence[dict[int, int]]) -> ProposedLinks:
+    found: dict[tuple[int, int, LinkType], ProposedLink] = {}
+    for link in answer.links:
+        place = places[link.memory - 1].get(link.candidate) if 1 <= link.memory <= len(places) else None
+        if place is not None:
+            reason = " ".join(link.reason.split())
+            proposed = ProposedLink(
+                memory=link.memory - 1, candidate=place, type=link.type, strength=link.strength, reason=reason
+            )
+            found.setdefault((link.memory, place, link.type), proposed)
+    return ProposedLinks(links=tuple(found.values()), dropped=len(answer.links) - len(found))

@@ -1,0 +1,151 @@
+"""The messages of episodes to a title and a story of each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.llm.checks import borne_out, founded, shortened, told_by
+from mnemic.llm.fences import DATA_RULE, fenced, ranges, spoken
+from mnemic.llm.schema import Number, Schema
+from mnemic.llm.task import Answer, Task
+from mnemic.text.relative_dates import absolute_dates
+from mnemic.types import Message
+
+__all__ = [
+    "LONGEST_STORY", "MOST_EPISODES", "MOST_MESSAGES", "STORY_RULE", "TITLE_RULE", "Narrative", "Narratives", "narrative",
+    "prompt", "task",
+]  # fmt: skip
+
+MOST_MESSAGES = 100
+MOST_EPISODES = 12
+SHORTEST_TITLE, LONGEST_TITLE = 3, 7
+MOST_SENTENCES = 12
+LONGEST_STORY = 1_500
+SHORTEST_STORY = 20
+
+TITLE_RULE = """\
+3 to 7 words that name its subject, not "conversation" or "chat"."""
+STORY_RULE = """\
+the third person, past tense, 2 to 8 sentences. Keep every name, number, date, place, decision, plan and
+reason; say who said or did what. Turn relative dates into absolute ones, counted from the date of the message:
+"yesterday" said on Monday 2024-05-06 is 5 May 2024. Leave out greetings. Add nothing that was not said."""
+INSTRUCTIONS = f"""\
+Write a record of each episode of a conversation, so that it can be understood years later without the conversation.
+Which messages an episode has stands below the texts; its record tells of those alone.
+title: {TITLE_RULE}
+story: {STORY_RULE}
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narrative:
+    """A title of 3 to 7 words and a story; one of them may be None when only the other kept the rules."""
+
+    title: str | None
+    story: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Narratives(Answer):
+    """One entry per episode that was given, in its order; None where the model wrote nothing that can be used."""
+
+    items: tuple[Narrative | None, ...]
+
+
+class EpisodeRecord(Schema):
+    """The record of an episode."""
+
+    episode: Number
+    title: str = Field(default="", max_length=100)
+    story: str = Field(default="", max_length=LONGEST_STORY * 2)
+
+
+class EpisodeRecords(Schema):
+    """All episodes of a question."""
+
+    episodes: list[EpisodeRecord] = Field(min_length=1, max_length=MOST_EPISODES)
+
+
+def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
+    """Ask for the titles and the stories of episodes.
+
+    Raises:
+        InvalidInput: there are no episodes or more than 12, one is empty, or they have more than 100 messages together.
+    """
+    sizes = [len(messages) for messages in episodes]
+    if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES:
+        raise InvalidInput(
+            f"Episodes of {sizes} messages cannot be told in one question; give 1 to {MOST_EPISODES} episodes with at most "
+            f"{MOST_MESSAGES} messages together, none without any."
+        )
+    told = tuple(map(tuple, episodes))
+    return Task(
+        stage="narrate",
+        instructions=INSTRUCTIONS,
+        prompt=prompt(told),
+        schema=EpisodeRecords,
+        read=lambda answer: _read(answer, told),
+    )
+
+
+def prompt(episodes: Sequence[Sequence[Message]]) -> str:
+    """The messages, numbered through from 1, and which of them are an episode."""
+    said = [message for messages in episodes for message in messages]
+    return f"{fenced(conversation=spoken(said))}\n\n{ranges(episodes)}\n\nWrite the record of each episode."
+
+
+def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narratives:
+    found: dict[int, Narrative] = {}
+    for record in answer.episodes:
+        place = record.episode - 1
+        if 0 <= place < len(episodes) and place not in found:
+            one = narrative(record.title, record.story, episodes[place])
+            if one is not None:
+                found[place] = one
+    if not found:
+        raise LanguageModelError("The language model's titles and stories break the rules.")
+    missing = sum((one.title is None) + (one.story is None) for one in found.values())
+    return Narratives(
+        items=tuple(map(found.get, range(len(episodes)))), dropped=len(answer.episodes) - len(found) + missing
+    )
+
+
+def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:
+    """What of the record of an episode keeps the rules; None when nothing does."""
+    sources = told_by(messages)
+    kept = Narrative(title=_title(title, sources), story=_story(story, messages, sources))
+    return None if kept.title is None and kept.story is None else kept
+
+
+def _title(text: str, sources: Sequence[str]) -> str | None:
+    """The title on one line without quotes and full stop, cut to 7 words; None when it has fewer than 3."""
+    words = text.strip(" \n\"'\u201c\u201d*#").rstrip(".").split()[:LONGEST_TITLE]
+    while len(words) > SHORTEST_TITLE and words[-1].lower() in _LOOSE_ENDS:
+        words.pop()
+    title = " ".join(words)
+    spaced = len(words) >= SHORTEST_TITLE or (len(words) == 1 and len(title) >= 4 and not title.isascii())
+    return title if spaced and founded(title, sources) and borne_out(title, sources) else None
+
+
+def _story(text: str, messages: Sequence[Message], sources: Sequence[str]) -> str | None:
+    """The story in whole sentences and with absolute dates; None when it invents numbers or cannot be dated."""
+    story = shortened(text, MOST_SENTENCES, LONGEST_STORY)
+    if story is None or len(story) < SHORTEST_STORY or _FIRST_PERSON.search(story):
+        return None
+    if not founded(story, sources) or not borne_out(story, sources):
+        return None
+    moments = [message.sent_at for message in messages if message.sent_at is not None]
+    if not moments:
+        return story
+    absolute = absolute_dates(story, moments[0])
+    one_day = len({moment.date() for moment in moments}) == 1
+    return absolute if one_day or absolute == story else None
+
+
+_LOOSE_ENDS = frozenset("a an the and or of in on at to for with from by about as".split())
+_FIRST_PERSON = re.compile(r"(?:^|[.!?] )(?:I|We|My|Our)\b(?=['\u2019]| [a-z])")

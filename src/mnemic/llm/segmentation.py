@@ -1,0 +1,119 @@
+"""Messages to episodes: which runs of messages belong to one subject, and a first record of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from mnemic.errors import InvalidInput, LanguageModelError
+from mnemic.llm.fences import DATA_RULE, fenced, spoken
+from mnemic.llm.narration import LONGEST_STORY, STORY_RULE, TITLE_RULE, Narrative, narrative
+from mnemic.llm.schema import Name, Number, Schema
+from mnemic.llm.task import Answer, Task
+from mnemic.types import Message
+
+__all__ = ["MOST_MESSAGES", "Segmentation", "prompt", "task"]
+
+MOST_MESSAGES = 60
+"""Of one question; about 40 at a time read well."""
+
+INSTRUCTIONS = f"""\
+Cut a conversation into episodes: runs of neighbouring messages about one subject. A new episode begins where the
+subject, the intent or the activity changes, or after a long pause. Greetings and thanks belong to the episode
+beside them; an answer belongs to its question. Most episodes have 4 to 15 messages.
+Give the episodes in order, each with the numbers of its first and its last message and its record. Every message
+belongs to exactly one episode.
+topic: {TITLE_RULE}
+story: {STORY_RULE}
+{DATA_RULE}"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segmentation(Answer):
+    """Episodes as positions in the messages that were given, from 0; every position is in exactly one of them.
+
+    ``topics`` and ``records`` have one entry per group. A record is None where the model told no story that keeps the rules,
+    and where the group is not the one it told of, because its answer was repaired.
+    """
+
+    groups: tuple[tuple[int, ...], ...]
+    topics: tuple[str, ...]
+    records: tuple[Narrative | None, ...]
+
+
+class EpisodeSpan(Schema):
+    """One episode."""
+
+    first: Number
+    last: Number
+    topic: Name
+    story: str = Field(default="", max_length=LONGEST_STORY * 2)
+
+
+class EpisodeSpans(Schema):
+    """All episodes of a batch."""
+
+    episodes: list[EpisodeSpan] = Field(min_length=1, max_length=MOST_MESSAGES)
+
+
+def task(messages: Sequence[Message]) -> Task[Segmentation]:
+    """Ask for the episodes of neighbouring messages of one session.
+
+    Raises:
+        InvalidInput: there are none, or more than 60.
+    """
+    if not 0 < len(messages) <= MOST_MESSAGES:
+        raise InvalidInput(f"{len(messages)} messages cannot be cut in one question; give 1 to {MOST_MESSAGES}.")
+    told = tuple(messages)
+    return Task(
+        stage="segment",
+        instructions=INSTRUCTIONS,
+        prompt=prompt(messages),
+        schema=EpisodeSpans,
+        read=lambda answer: _read(answer, told),
+    )
+
+
+def prompt(messages: Sequence[Message]) -> str:
+    """The messages, numbered from 1."""
+    return f"{fenced(conversation=spoken(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
+
+
+def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
+    """Spans that exist; where they overlap the later one counts, and what none covers goes with the message before it."""
+    count = len(messages)
+    named = {(s.first, s.last): s for s in answer.episodes if 1 <= s.first <= s.last <= count}
+    spans = [named[ends] for ends in sorted(named)]
+    owners: list[int | None] = [None] * count
+    for number, span in enumerate(spans):
+        owners[span.first - 1 : span.last] = [number] * (span.last - span.first + 1)
+    covered = sum(owner is not None for owner in owners)
+    if covered * 2 < count:
+        raise LanguageModelError(f"The language model's episodes cover {covered} of {count} messages.")
+    current = next(owner for owner in owners if owner is not None)
+    groups: list[list[int]] = []
+    of: list[EpisodeSpan] = []
+    before: int | None = None
+    for position, owner in enumerate(owners):
+        current = current if owner is None else owner
+        if current != before:
+            groups.append([])
+            of.append(spans[current])
+        groups[-1].append(position)
+        before = current
+    return Segmentation(
+        groups=tuple(map(tuple, groups)),
+        topics=tuple(span.topic for span in of),
+        records=tuple(_record(span, group, messages) for span, group in zip(of, groups, strict=True)),
+        dropped=len(answer.episodes) - len(spans) + count - covered,
+    )
+
+
+def _record(span: EpisodeSpan, group: Sequence[int], messages: Sequence[Message]) -> Narrative | None:
+    """The record of a group that is the one the model told of."""
+    if not span.story or (span.first - 1, span.last) != (group[0], group[-1] + 1):
+        return None
+    found = narrative(span.topic, span.story, messages[span.first - 1 : span.last])
+    return found if found and found.story else None

@@ -1,0 +1,170 @@
+"""From hits to a context for a prompt."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from mnemic.recall import context, hit_from
+from mnemic.recall.context import Background
+from mnemic.recall.search import search
+from mnemic.runtime.runtime import Runtime
+from mnemic.safety.trust import UNTRUSTED
+from mnemic.text.terms import content_terms
+from mnemic.types import (
+    Episode,
+    Filters,
+    Hit,
+    MemoryContext,
+    MemoryRecord,
+    Message,
+    Query,
+    Scope,
+    SearchResult,
+    Stored,
+)
+from mnemic.types.literals import PREFERENCE as KEY
+
+__all__ = ["hits_for", "recall"]
+
+FEWEST, MOST = 20, 400
+"""Hits that are looked at for a context."""
+LONG, SHORT = 16, 8
+"""Tokens of a usual hit, and of a short one: where the budget is not filled by the first, more are taken."""
+RECENT = 10
+"""Newest memories, the summaries of the last sessions among them, that a new session begins with."""
+
+
+def hits_for(max_tokens: int, tokens: int = LONG) -> int:
+    """How many hits fill a budget."""
+    return max(FEWEST, min(MOST, max_tokens // tokens))
+
+
+def recall(runtime: Runtime, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int) -> MemoryContext:
+    """What is found for a query, packed into a budget; without a query, what a new session should know.
+
+    A query about the user as a whole ("what do you know about me?") is answered by a profile; one that names a preference by
+    its key gets its value first.
+    """
+    believed = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
+    if query is None:
+        result = SearchResult(_start(runtime, scope, believed, max_tokens), "strong", 1.0)
+    elif _GENERAL.search(query.text):
+        result = SearchResult(_profile(runtime, scope, believed, max_tokens), "strong", 1.0)
+    else:
+        result = _with_preferences(runtime, scope, query, search(runtime, scope, query))
+    hits = result.hits if query is None else context.excerpted(result.hits, query.text, max_tokens)
+    grade = None if query is None else result.evidence  # where nothing was asked nothing can bear on it
+    packed = context.pack(hits, max_tokens=max_tokens, count=runtime.count_tokens, fence=runtime.fence, evidence=grade)
+    found = packed.context
+    more = hits_for(max_tokens, SHORT)
+    if query is not None and not found.truncated and query.k <= len(result.hits) and query.k < more:
+        return recall(runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
+    runtime.delivered.note(scope, [hit.id for hit in found.hits])
+    if not found.hits:
+        return found
+    prompt = context.annotate(
+        packed.lines, _background(runtime, scope, found.hits), max_tokens=max_tokens, count=runtime.count_tokens,
+        fence=runtime.fence, evidence=grade,
+    )  # fmt: skip
+    whole = {hit.id: hit for hit in result.hits}
+    return replace(found, hits=tuple(whole[hit.id] for hit in found.hits), evidence=result.evidence, prompt=prompt)
+
+
+_GENERAL = re.compile(
+    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
+    r"my profile)\b|about me|my profile|profile|who am i)\W*$",
+    re.IGNORECASE,
+)
+
+
+def _memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
+    return [
+        hit_from(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in records
+    ]
+
+
+def _preferences(runtime: Runtime, scope: Scope, filters: Filters) -> list[MemoryRecord]:
+    if "memory" not in filters.kinds:
+        return []
+    return runtime.store.relations.with_key(
+        scope.user, KEY, replace(filters, kinds=("memory",), min_trust=max(filters.min_trust or 0.0, UNTRUSTED))
+    )
+
+
+def _with_preferences(runtime: Runtime, scope: Scope, query: Query, result: SearchResult) -> SearchResult:
+    """A result with the preferences that the query names by their key before everything else."""
+    asked = set(content_terms(query.text))
+    named = [
+        record
+        for record in _preferences(runtime, scope, query.filters) if asked
+        and (terms := set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " "))))
+        and terms <= asked
+    ]  # fmt: skip
+    if not named:
+        return result
+    first = {hit.id: hit for hit in _memory_hits(named)}
+    return replace(result, hits=(*first.values(), *(hit for hit in result.hits if hit.id not in first)))
+
+
+def _profile(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+    """What is known of the user as a whole: preferences, then memories by importance."""
+    found = _memory_hits(_preferences(runtime, scope, filters))
+    most = max(10, max_tokens // 20)
+    found += _memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
+    return _distinct(found, filters) or _start(runtime, scope, filters, max_tokens)
+
+
+def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
+    return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
+
+
+def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Background:
+    """What the hits refer to; nothing before anything was processed or remembered."""
+    memories = {id_ for hit in hits for id_ in hit.superseded_by} | {hit.id for hit in hits if hit.kind == "memory"}
+    wanted = memories | {hit.episode for hit in hits if hit.episode}
+    if not wanted:
+        return Background()
+    found = runtime.store.knowledge.records(scope.user, sorted(wanted)).values()
+    live = [record for record in found if not isinstance(record, Message) and record.status != "archived"]
+    return Background(
+        {record.id: record for record in live if isinstance(record, Episode)},
+        {record.id: record for record in live if isinstance(record, MemoryRecord)},
+        runtime.store.relations.replaced_by(scope.user, sorted(memories)),
+    )
+
+
+def _start(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+    """The start of a session: preferences, memories by importance, summaries of the last sessions, the latest messages."""
+    most = max(10, max_tokens // 20)
+    found: list[Hit] = []
+    if "memory" in filters.kinds:
+        found += _memory_hits(_preferences(runtime, scope, filters))
+        found += _memory_hits(
+            runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)
+        )
+        recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
+        found += _memory_hits(recent)
+    if "message" in filters.kinds and filters.types is None and filters.tags is None:
+        messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
+        found += [
+            hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
+            for m in reversed(messages)
+        ]
+        found = _current(runtime, scope, found, filters)
+    return _distinct(found, filters)
+
+
+def _current(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: Filters) -> list[Hit]:
+    """The hits, of the messages those named as replaced whose matter another memory has taken the place of since."""
+    said = [hit.id for hit in hits if hit.kind == "message"]
+    view = runtime.views.of(scope.user) if said else None
+    if view is None or not view.columns.beliefs.successors:
+        return list(hits)
+    beliefs = view.columns.beliefs
+    docs = runtime.store.docs_of(scope.user, said)
+    later = {id_: beliefs.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
+    ids = runtime.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
+    named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
+    return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]

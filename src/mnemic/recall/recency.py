@@ -1,0 +1,354 @@
+"""Recency: of the first hits that answer a question about the same matter, what was said last comes first.
+
+One logistic regression on pairs: whether the later of two hits goes before an earlier one that is ranked ahead of it. It reads
+cosines, the words that two texts share with the question and with each other, whether the later one speaks of somebody or
+something else, of what is only considered or passing, and whether it tells of a change. Where its few English words do not
+apply, cosines and shared words decide. Nothing is hidden: hits only change places with each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.indexes.catalog import KINDS
+from mnemic.recall.pool import HERE, Pool
+from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.views import View
+from mnemic.text.sentences import sentences
+from mnemic.text.terms import content_terms, index_terms
+from mnemic.types import Episode, Query
+from mnemic.vectors import dot, eased
+
+__all__ = ["WEIGHTS", "Said", "asks", "by_recency", "features", "latest_first", "ordered"]
+
+Floats = NDArray[np.float32]
+Rows = NDArray[np.intp]
+Mask = NDArray[np.bool_]
+
+WEIGHTS: Mapping[str, float] = MappingProxyType({
+    "alike": 4.28, "near": 2.93, "behind": -2.92, "shared": 0.91, "common": -0.55, "numbers": 0.86, "changed": 0.8,
+    "unchanged_alike": -2.3, "unchanged_other": -1.21, "did": -0.55, "did_common": 0.7, "contrast": -1.27,
+    "another": -1.84, "passing": -1.57, "another_shared": -2.92, "past": -1.61, "asked": -0.47, "people": -2.54,
+    "people_alike": -4.65, "long": -2.82, "long_alike": -5.99, "long_near": 5.31, "long_shared": 2.01,
+    "long_numbers": 1.59, "long_asked": 0.24, "bias": -0.39,
+})  # fmt: skip
+"""What each feature of ``features`` weighs in the log odds that the later of two hits goes first.
+
+Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 138 stories of values that change and stay, 54
+questions on updated values and the other questions of BEAM, and the questions of five conversations of LoCoMo.
+"""
+
+_QUESTION = re.compile(r"\s*(?:what|which|who|whose|where|when|how|am|is|are|do|does|has|have)\b", re.IGNORECASE)
+_SHORT, _READ, _SENTENCES = 200, 4_000, 40
+"""Characters of a text that is read as a whole, characters of a longer one that are read, and sentences of these."""
+
+
+def _stems(words: str) -> frozenset[str]:
+    return frozenset(index_terms(words))
+
+
+_CHANGE = _stems(
+    "now new anymore longer instead since again back finally not sorry update today starting from decided settled"
+)
+_PASSING = _stems(
+    "if would could might may maybe perhaps wish want wanna think consider should hope tempted tonight tomorrow until till "
+    "temporarily meanwhile"
+)
+_SELF = _stems("i i'm im ive my me mine we our us")
+_KIN = _stems(
+    "mom mum mother dad father sister brother friend wife husband partner son daughter cousin aunt uncle neighbour"
+)
+_ORDER = _stems("new old current latest first last next")
+_DID = re.compile(r"\b\w{2,}ed\b|\b(?:left|became|went|put|took|got|gave|lost|quit)\b", re.IGNORECASE)
+_WAS = re.compile(
+    r"\b(?:did|was|were|had|been|ever|before|previous(?:ly)?|earlier|first|originally|ago|yesterday|history|back then|"
+    r"last (?:week|month|year|time)|(?:19|20)\d\d)\b",
+    re.IGNORECASE,
+)
+_IS = re.compile(r"\b(?:latest|newest|most recent(?:ly)?|current(?:ly)?|final|now|these days)\b", re.IGNORECASE)
+_WHO = re.compile(r"\b(?:who|whom|names?|called)\b", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_OWNER = re.compile(r"([^\W\d_]+)['\u2019]s\s+(?=[a-z])|\b([^\W\d_]+s)['\u2019]\s")
+_OWN = re.compile(r"^\W*(?:\w+\W+)?(?:[Mm]y|[Oo]ur)\s+(?:(?:old|new|best)\s+)?([a-z]+)")
+_PRONOUNS = ("He", "She")
+_SUBJECT = re.compile(r"^\W*([A-Z][\w-]+)(?:['\u2019]s)?\s+[a-z]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """The first n hits of a question with T terms, best first: what people said, and memories.
+
+    Attributes:
+        texts: what was said.
+        times: (n,) when, in microseconds; of one moment the later row counts as later.
+        cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
+        terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
+        people: (n,) true for a turn of people among themselves, of whom one says a thing in passing.
+    """
+
+    texts: Sequence[str]
+    times: NDArray[np.int64]
+    cosines: Floats
+    alike: Floats
+    terms: Sequence[str]
+    held: Mask
+    idf: Floats
+    people: Mask
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read of one text: its part that bears on the question, and what that part says."""
+
+    part: str
+    terms: frozenset[str]
+    before: dict[str, set[str]]
+    numbers: frozenset[str]
+    first: str
+    begins: frozenset[str]
+    changed: bool
+    did: bool
+    passing: bool
+    own: bool
+    long: bool
+
+
+CERTAIN = 0.5
+"""Log odds from which a later hit goes first."""
+
+
+def asks(text: str) -> bool:
+    """Whether a text is a question, not words to look up."""
+    return "?" in text or _QUESTION.match(text) is not None
+
+
+def _asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
+    return not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
+
+
+def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[int]:
+    """The places of hits in a new order: each later one goes before the first of those that it stands in for.
+
+    Args:
+        question: what is asked.
+        said: the first hits.
+        at_a_time: whether what held at some moment is asked for; the past tense then tells nothing. Else a question about the
+            past leaves the order as it is.
+    """
+    if _asks_of_the_past(question, at_a_time=at_a_time):
+        return list(range(len(said.texts)))
+    pairs, values = features(question, said, at_a_time=at_a_time)
+    weights = np.array([WEIGHTS[name] for name in values], np.float32)
+    sums = dot(np.stack([*values.values()], axis=1), weights)
+    return ordered(len(said.texts), [pair for pair, sum_ in zip(pairs, sums.tolist(), strict=True) if sum_ > CERTAIN])
+
+
+def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
+    """So many places in a new order, given the pairs of an earlier and a later hit of which the later one goes first."""
+    later = np.zeros((count, count), np.bool_)
+    for old, new in pairs:
+        later[new, old] = True
+    for middle in range(count):  # what goes before a later one goes before the earlier one as well
+        later |= later[:, [middle]] & later[[middle]]
+    order: list[int] = []
+    for place in range(count):
+        at = next((n for n, other in enumerate(order) if later[place, other]), len(order))
+        order.insert(at, place)
+    return order
+
+
+def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
+    """The pairs of a hit and a later one of other words, and what tells of each pair: by name a column, shape (pairs,)."""
+    places = range(len(said.texts))
+    pairs = [
+        (old, new)
+        for old in places
+        for new in places
+        if said.times[old] < said.times[new] and said.texts[old] != said.texts[new]
+    ]
+    old, new = np.array(pairs, np.intp).reshape(-1, 2).T
+    mass = said.idf / (said.idf.sum() + np.float32(1e-9))
+    alike, cosines = said.alike[old, new], said.cosines
+    best = cosines.max(initial=-1.0)
+    text = _of_texts(question, said, pairs)
+    past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
+    changed, did, long, numbers, common = (text[name] for name in ("changed", "did", "long", "numbers", "common"))
+    unchanged, people = (1 - changed) * (1 - did), said.people[new].astype(np.float32)
+    asked, shared = np.full(len(pairs), len(said.terms), np.float32), dot(said.held[old] & said.held[new], mass)
+    found = {
+        "alike": alike, "near": cosines[new], "behind": best - cosines[new], "shared": shared, "common": common,
+        "numbers": numbers, "changed": changed, "unchanged_alike": unchanged * alike,
+        "unchanged_other": unchanged * text["other"], "did": did, "did_common": did * common, "contrast": text["contrast"],
+        "another": text["another"], "another_shared": np.maximum(text["another"], text["stranger"]) * shared,
+        "passing": text["passing"], "past": np.full(len(pairs), past, np.float32), "asked": asked,
+        "people": people, "people_alike": people * alike, "long": long, "long_alike": long * alike,
+        "long_near": long * cosines[old], "long_shared": long * shared, "long_numbers": long * numbers,
+        "long_asked": long * asked, "bias": np.ones(len(pairs), np.float32),
+    }  # fmt: skip
+    return pairs, found
+
+
+_OF_TEXTS = ("changed", "did", "long", "numbers", "common", "other", "contrast", "another", "stranger", "passing")
+
+
+def _of_texts(question: str, said: Said, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
+    """What the words of each pair tell, by name a column."""
+    weights = dict(zip(said.terms, said.idf.tolist(), strict=True))
+    asked, heads = frozenset(content_terms(question)), _before(question)
+    own, who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
+    read = [_read(text, weights) for text in said.texts]
+    rows = np.zeros((len(pairs), len(_OF_TEXTS)), np.float32)
+    for row, (old, new) in enumerate(pairs):
+        a, b = read[old], read[new]
+        known = asked | a.terms
+        rows[row] = (
+            b.changed,
+            b.did,
+            a.long and b.long,
+            bool(a.numbers and b.numbers - a.numbers),
+            min(len((a.terms & b.terms) - asked), 2),
+            bool(b.first) and b.first not in known,
+            _contrast(heads, b, known),
+            _of_another(b.part, known) or bool((b.begins & _KIN) - known),
+            (own and a.own and not b.own) or _begins_with_another(b.part, known, who=who),
+            b.passing,
+        )
+    return dict(zip(_OF_TEXTS, rows.T, strict=True))
+
+
+def _read(text: str, weights: dict[str, float]) -> _Read:
+    long = len(text) > _SHORT
+    part = _part(text, weights) if long else text
+    words, terms = index_terms(part), content_terms(part)
+    said = frozenset(words)
+    asks = not long and text.rstrip().endswith("?")
+    return _Read(
+        part=part,
+        terms=frozenset(terms),
+        before=_before(part),
+        numbers=frozenset(_NUMBER.findall(part)),
+        first=next((term for term in terms if term not in _ORDER), ""),
+        begins=frozenset(words[:3]),
+        changed=bool(said & _CHANGE),
+        did=_DID.search(part) is not None,
+        passing=asks or bool(said & _PASSING),
+        own=bool(said & _SELF),
+        long=long,
+    )
+
+
+def _part(text: str, weights: dict[str, float]) -> str:
+    """The sentence that has most in common with the question."""
+    parts = sentences(text[:_READ])[:_SENTENCES] or [text]
+    best = max(parts, key=lambda part: sum(weights.get(term, 0.0) for term in {*content_terms(part)}))
+    return best[: 3 * _SHORT]
+
+
+def _before(text: str) -> dict[str, set[str]]:
+    """For each term of a text the terms right before it, "" for a small word: the Pro of the Pro plan."""
+    words, terms = index_terms(text), frozenset(content_terms(text)) - _ORDER
+    found: dict[str, set[str]] = {}
+    for before, word in pairwise(words):
+        if word in terms and not word[0].isdigit():
+            found.setdefault(word, set()).add(before if before in terms and not before[0].isdigit() else "")
+    return found
+
+
+def _contrast(heads: dict[str, set[str]], other: _Read, known: frozenset[str]) -> bool:
+    """Whether a text speaks of the Basic plan where the Pro plan is asked for."""
+    return any(
+        before and before not in other.terms and any(word and word not in known for word in other.before.get(head, ()))
+        for head, words in heads.items()
+        for before in words
+    )
+
+
+def _of_another(part: str, known: frozenset[str]) -> bool:
+    """Whether a sentence tells of something that belongs to another than was spoken of: Ben's dentist, my boss."""
+    owners = [one or other for one, other in _OWNER.findall(part)]
+    if own := _OWN.match(part):
+        owners.append(own[1])
+    return any(terms and not known & {*terms} for terms in map(content_terms, owners))
+
+
+def _begins_with_another(part: str, known: frozenset[str], *, who: bool) -> bool:
+    """Whether a sentence begins with he or she, or with a name that was not spoken of and is not asked for."""
+    if (subject := _SUBJECT.match(part)) is None:
+        return False
+    terms = content_terms(subject[1])
+    return not who and not known & {*terms} if terms else subject[1] in _PRONOUNS
+
+
+LOOKED_AT = 8
+"""Places within which hits change their order: what is found does not change, only what of it comes first."""
+
+
+def by_recency(
+    runtime: Runtime, view: View, query: Query, terms: Sequence[str], pool: Pool, order: Rows, vectors: Floats
+) -> Rows:
+    """The order with what was said last of a matter before what was said of it earlier, among the first hits.
+
+    What an assistant said, episodes, and a question that was asked before keep their places.
+
+    Args:
+        runtime: the record.
+        view: the user's records.
+        query: what is asked.
+        terms: its terms, as the pool counts them.
+        pool: the candidates.
+        order: positions in the pool, best first.
+        vectors: (m, d) of the candidates, without their mean where the user's are compared without it.
+    """
+    kinds = view.columns.kind[pool.rows]
+    places = np.arange(min(LOOKED_AT, len(order)))
+    heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"]))
+    places = places[heard[order[places]]]
+    if len(places) < 2 or not asks(query.text):  # words are looked up, not asked about
+        return order
+    first = order[places]
+    said = _said(runtime, view, terms, pool, first, vectors[first])
+    if said is None:
+        return order
+    again = latest_first(query.text, said, at_a_time=query.filters.at is not None)
+    order = order.copy()
+    order[places] = first[again]
+    return order
+
+
+def _said(runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first: Rows, vectors: Floats) -> Said | None:
+    """What the model reads of some candidates; None where one is gone, because it was erased since the snapshot."""
+    docs = view.columns.doc[pool.rows[first]].tolist()
+    stored = runtime.store.fetch(view.user, docs)
+    values = [stored[doc].value for doc in docs if doc in stored]
+    texts = [value.content for value in values if not isinstance(value, Episode)]
+    if len(texts) < len(docs):
+        return None
+    base = view.base if view.vectors.centre is None else 0.0
+    return Said(
+        texts=texts,
+        times=np.argsort(np.lexsort((pool.rows[first], pool.times[first]))),
+        cosines=_eased(pool.dense[first], base),
+        alike=_eased(dot(vectors, vectors.T), base),
+        terms=terms,
+        held=pool.counts[first, HERE] > 0,
+        idf=pool.idf,
+        people=_among_people(view, pool)[first],
+    )
+
+
+def _eased(cosines: Floats, base: float) -> Floats:
+    return eased(np.asarray(cosines, np.float64), base).astype(np.float32)
+
+
+def _among_people(view: View, pool: Pool) -> NDArray[np.bool_]:
+    """Which candidates are turns of people who talk with each other: where no agent speaks, and several speakers do."""
+    turns = ~pool.assisted & (view.columns.kind[pool.rows] == KINDS["message"])
+    several = len(np.unique(view.columns.speaker[pool.rows][turns])) > 1
+    return turns & several

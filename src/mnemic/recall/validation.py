@@ -1,0 +1,220 @@
+"""The arguments of a question, checked: every filter key is known, every value has its type."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from datetime import datetime, tzinfo
+from typing import Any, cast, get_args
+
+from mnemic.errors import InvalidInput
+from mnemic.recall import Recipe, recipe_named
+from mnemic.safety.trust import SHARE
+from mnemic.text.clock import now as present
+from mnemic.text.clock import to_micros
+from mnemic.text.display import shown
+from mnemic.text.terms import clean
+from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
+
+__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters", "identifier", "kinds", "query", "whole"]
+
+MAX_QUERY = 100_000
+MAX_TOKENS = 10_000_000
+"""The largest budget of a context."""
+MAX_DEPTH = 10
+"""Links followed one after the other."""
+
+
+def whole(what: str, value: object, low: int, high: int) -> int:
+    """A whole number in a range.
+
+    Raises:
+        InvalidInput: it is not one.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(f"{what} must be a whole number from {low} to {high}, not {shown(value)}.")
+    return value
+
+
+def identifier(value: object) -> str:
+    """An id as given.
+
+    Raises:
+        InvalidInput: it is not a string.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput(f"An id must be a string, not {type(value).__name__}.")
+    return clean(value)
+
+
+def kinds(value: object) -> tuple[Kind, ...]:
+    """Kinds of records, at least one.
+
+    Raises:
+        InvalidInput: one of them is no kind, or there is none.
+    """
+    found = _choice("kinds", value, get_args(Kind))
+    if not found:
+        raise InvalidInput(f"kinds must name at least one of {list(get_args(Kind))}.")
+    return cast("tuple[Kind, ...]", found)
+
+
+def _choice(what: str, values: object, allowed: Sequence[str]) -> tuple[str, ...] | None:
+    """A tuple of known words."""
+    found = _strings(what, values)
+    if found is not None and (unknown := sorted(set(found) - set(allowed))):
+        raise InvalidInput(f"{what} must be among {list(allowed)}; {unknown} are not.")
+    return found
+
+
+def _strings(what: str, values: object) -> tuple[str, ...] | None:
+    if values is None:
+        return None
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
+    items = cast("Sequence[object]", values)
+    if not all(isinstance(item, str) for item in items):
+        raise InvalidInput(f"{what} must hold strings only.")
+    return tuple(clean(cast("str", item)) for item in items)
+
+
+def _micros(what: str, value: object, zone: tzinfo) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput(f"{what} must be a datetime, not {type(value).__name__} ({shown(value)}).")
+    return to_micros(value, zone)
+
+
+def _cosine(what: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:  # NaN is not either
+        raise InvalidInput(f"{what} must be a number from -1 to 1, not {shown(value)}.")
+    return float(value)
+
+
+def _share(what: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
+        raise InvalidInput(f"{what} must be a number from 0 to 1, not {shown(value)}.")
+    return float(value)
+
+
+def _mood(value: object) -> Emotion | None:
+    if value is not None and not isinstance(value, Emotion):
+        raise InvalidInput(f"mood must be an Emotion(valence=..., arousal=...), not {type(value).__name__}.")
+    return value
+
+
+def _word(what: str, value: object) -> str | None:
+    if value is not None and not isinstance(value, str):
+        raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
+    return None if value is None else clean(value)
+
+
+def _written(value: object) -> object:
+    """A value of metadata as it is stored."""
+    return clean(value) if isinstance(value, str) else value
+
+
+def filters(
+    scope: Scope,
+    zone: tzinfo,
+    *,
+    kinds: Sequence[Kind],
+    reach: Reach,
+    types: Sequence[str] | None = None,
+    tags: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    status: Sequence[Status] | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    in_session: str | None = None,
+    role: str | None = None,
+    at: datetime | None = None,
+    known_at: datetime | None = None,
+    expired: bool = False,
+    exclude: Sequence[str] = (),
+    min_trust: object = None,
+    searched: bool = True,
+) -> Filters:
+    """Checked filters; the user is not among them, because no argument can change it.
+
+    Raises:
+        InvalidInput: a value is of the wrong type or not a known word.
+    """
+    if reach not in get_args(Reach):
+        raise InvalidInput(f"reach must be one of {list(get_args(Reach))}, not {shown(reach)}.")
+    for needed, name in (("session", scope.session), ("project", scope.project)):
+        if reach == needed and name is None:
+            raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
+    if searched and isinstance(status, Container) and "quarantined" in status:
+        raise InvalidInput('What is in quarantine is listed, not searched: list(status=["quarantined"]).')
+    chosen = _choice("kinds", kinds, get_args(Kind))
+    if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
+    return Filters(
+        kinds=cast("tuple[Kind, ...]", chosen or ()),
+        reach=reach,
+        project=scope.project,
+        session=scope.session,
+        in_session=_word("session", in_session),
+        types=_choice("types", types, get_args(MemoryType)),
+        tags=_strings("tags", tags),
+        metadata=None if metadata is None else {clean(str(key)): _written(value) for key, value in metadata.items()},
+        status=_choice("status", status, get_args(Status)),
+        role=_word("role", role),
+        exclude=_strings("exclude", exclude) or (),
+        since=_micros("since", since, zone),
+        until=_micros("until", until, zone),
+        at=_micros("at", at, zone),
+        known_at=_micros("known_at", known_at, zone),
+        expired=bool(expired),
+        min_trust=None if min_trust is None else _share("min_trust", min_trust),
+    )
+
+
+def query(
+    text: object,
+    *,
+    k: object,
+    filters: Filters,
+    zone: tzinfo,
+    recipe: str | Recipe,
+    now: datetime | None,
+    quality: bool = True,
+    min_similarity: object = None,
+    min_evidence: Evidence = "none",
+    expand_links: object = 0,
+    expand_query: bool = False,
+    recent: object = (),
+    mood: object = None,
+    emotion_weight: object = 0.3,
+    untrusted_share: object = SHARE,
+) -> Query:
+    """A checked query.
+
+    Raises:
+        InvalidInput: the text is not a string or too long, k is not a positive number, the recipe is unknown.
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"The query must be a string, not {type(text).__name__}.")
+    if len(text) > MAX_QUERY:
+        raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Ask for its gist.")
+    if min_evidence not in get_args(Evidence):
+        raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {shown(min_evidence)}.")
+    moment = _micros("now", now, zone)
+    return Query(
+        text=text,
+        k=whole("k", k, 1, 10_000),
+        filters=filters,
+        recipe=recipe_named(recipe),
+        now=to_micros(present()) if moment is None else moment,
+        zone=zone,
+        quality=bool(quality),
+        min_evidence=min_evidence,
+        expand_query=bool(expand_query),
+        recent=_strings("recent", recent) or (),
+        mood=_mood(mood),
+        emotion_weight=_share("emotion_weight", emotion_weight),
+        untrusted_share=_share("untrusted_share", untrusted_share),
+        expand_links=whole("expand_links", expand_links, 0, MAX_DEPTH),
+        min_similarity=None if min_similarity is None else _cosine("min_similarity", min_similarity),
+    )

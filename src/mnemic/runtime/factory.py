@@ -1,0 +1,184 @@
+"""From the arguments of a handle to a runtime."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from mnemic.embedders import embedder_from
+from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly
+from mnemic.indexes.vector import discarded, index_from
+from mnemic.protocols import Embedder, Reranker, Store, TokenCounter, VectorIndex
+from mnemic.rerankers import reranker_from
+from mnemic.runtime.gate import SearchGate
+from mnemic.runtime.indexer import Indexer, Notices
+from mnemic.runtime.redaction import redacting
+from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
+from mnemic.runtime.uses import Uses
+from mnemic.runtime.views import Views
+from mnemic.stores import InMemoryStore, SqliteStore
+from mnemic.text.display import shown
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model
+
+    from mnemic.llm import LanguageModel
+    from mnemic.safety.secrets import SecretPolicy
+    from mnemic.stores.postgres import PostgresStore
+    from mnemic.stores.sql.connection import Durability
+
+__all__ = ["IN_MEMORY", "is_address", "open_runtime", "time_zone"]
+
+IN_MEMORY = ":memory:"
+POSTGRES = ("postgresql://", "postgres://")
+
+
+def is_address(location: str | Path) -> bool:
+    """Whether a location is the address of a database."""
+    return str(location).startswith(POSTGRES)
+
+
+def time_zone(value: str | tzinfo | None) -> tzinfo:
+    """The zone of naive datetimes: UTC, a tzinfo, or an IANA name.
+
+    Raises:
+        ConfigurationError: there is no such zone on this machine.
+    """
+    if value is None:
+        return UTC
+    if isinstance(value, tzinfo):
+        if datetime(2000, 1, 1, tzinfo=value).utcoffset() is None:
+            raise ConfigurationError(f"timezone={shown(value, 60)} gives no offset. Give a zone that has one.")
+        return value
+    try:
+        return ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
+        raise ConfigurationError(
+            f'timezone={shown(value, 60)} is not a zone this machine knows. Use a name such as "Europe/Lisbon", or a tzinfo '
+            "(on systems without a zone database: pip install tzdata)."
+        ) from error
+
+
+def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
+    from mnemic.llm import LanguageModel
+
+    return llm if isinstance(llm, LanguageModel) else LanguageModel(llm)
+
+
+def _store(location: str | Path, durability: Durability, vectors: object) -> tuple[Store, VectorIndex | None]:
+    """The record at a location, and the index over its vectors where it has one."""
+    index = index_from(vectors)
+    if not is_address(location):
+        held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
+        return held, None if index is None else _opened(held, index)
+    try:
+        from mnemic.stores.postgres import PostgresStore
+    except ImportError as error:
+        raise MissingExtra("A memory in PostgreSQL", "postgres") from error
+    store = PostgresStore(str(location), durability=durability)
+    if index is None:
+        return store, None if vectors == "exact" else store.index
+    return store, _opened(store, index) or store.index
+
+
+def _opened(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
+    """The index, following the record; none where the record cannot be written: it is searched exactly."""
+    try:
+        index.open(store.feed())
+    except StoreReadOnly:
+        return None
+    except BaseException:
+        store.close()
+        raise
+    return index
+
+
+def _check(location: object) -> None:
+    if not isinstance(location, (str, Path)) or not str(location):
+        raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
+    if isinstance(location, Path) and str(location).startswith(("postgresql:/", "postgres:/")):
+        raise ConfigurationError(
+            "A Path cannot hold the address of a database: it drops one of the slashes. Give the address as a string."
+        )
+    if "://" in str(location) and not is_address(location):
+        raise ConfigurationError(
+            f'{str(location).split("://")[0]}:// is not a kind of store. Give a folder, ":memory:" or postgresql://...'
+        )
+
+
+S = TypeVar("S")
+
+
+def _setting(name: str, kind: type[S], value: S | None) -> S:
+    """A setting, or its default."""
+    if value is None:
+        return kind()
+    if not isinstance(value, kind):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ConfigurationError(f"{name} must be a {kind.__name__}(...), not {type(value).__name__}.")
+    return value
+
+
+def open_runtime(
+    location: str | Path,
+    *,
+    embedder: str | Embedder | None,
+    tokenizer: str | TokenCounter | None,
+    reranker: str | PathLike[str] | Reranker | None,
+    llm: str | Model | LanguageModel | None,
+    processing: Processing | None,
+    consolidator: Consolidator | None,
+    idle: Idle | None,
+    retention: RetentionPolicy | None,
+    secrets: SecretPolicy,
+    durability: Durability,
+    vectors: object = None,
+) -> Runtime:
+    """Open or make the record at a location.
+
+    Raises:
+        ConfigurationError: an argument is not understood.
+        StoreError: the record cannot be opened.
+    """
+    _check(location)
+    if durability not in ("FULL", "NORMAL"):
+        raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {shown(durability)}.')
+    second = reranker_from(reranker)
+    settings = Settings(
+        processing=_setting("processing", Processing, processing),
+        consolidator=_setting("consolidator", Consolidator, consolidator),
+        idle=_setting("idle", Idle, idle),
+        retention=_setting("retention", RetentionPolicy, retention),
+    )
+    model = None if llm is None else _language_model(llm)
+    notices = Notices(secrets)
+    indexer = Indexer(embedder_from(embedder), secrets, notices)
+    in_memory = str(location) == IN_MEMORY
+    opened, index = _store(location, durability, vectors)
+    with suppress(StoreReadOnly):
+        opened.lifecycle.recover()
+    with suppress(StoreError):  # an erasure that was under way when its process ended
+        if opened.erasure.unfinished():
+            opened.erasure.purge()
+    store = redacting(opened, secrets, indexer)
+    return Runtime(
+        store=store,
+        fence=store.fence,
+        indexer=indexer,
+        views=Views(store, in_memory=in_memory, index=index),
+        settings=settings,
+        secrets=secrets,
+        notices=notices,
+        gate=SearchGate(in_turns=index is None and isinstance(opened, SqliteStore | InMemoryStore)),
+        uses=Uses(store),
+        reranker=second,
+        llm=model,
+        owns_llm=model is not llm,
+        index=index,
+        discard=lambda: not isinstance(opened, SqliteStore) or discarded(opened.feed().folder),
+        tokenizer=tokenizer,
+    )

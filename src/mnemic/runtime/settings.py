@@ -1,0 +1,161 @@
+"""Settings as values: of processing, consolidation, idle work and retention; each is checked when it is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from math import inf
+
+from mnemic.errors import ConfigurationError
+from mnemic.text.display import shown
+
+__all__ = ["Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"]
+
+LONGEST = 1e6
+"""Days."""
+
+
+def _number(settings: object, name: str, least: float, most: float, *, above: bool = False) -> None:
+    """Refuse what is no number from ``least`` (itself excluded with ``above``) to ``most``."""
+    value = getattr(settings, name)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or not least <= value <= most or (above and value == least):
+        upper = "" if most == inf else f" to {most:g}"
+        limits = f"above {least:g}{upper and f', up{upper}'}" if above else f"from {least:g}{upper}"
+        raise ConfigurationError(f"{name} must be a number {limits}, not {shown(value)}.")
+
+
+def _whole(settings: object, name: str, least: int, most: int) -> None:
+    """Refuse what is no whole number in a range."""
+    value = getattr(settings, name)
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {shown(value)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processing:
+    """Settings of ``Memory.process``.
+
+    Attributes:
+        batch_threshold: process in the background once so many messages wait, at least 1; ``None`` leaves it to calls of
+            ``process`` and ``flush``.
+        time_gap: a pause this long begins a new episode.
+        enable_episode_merging: whether an episode joins a recent one that tells the same.
+        merge_similarity_threshold: cosine of two episodes from which they are merged, 0 to 1.
+        max_statements_for_prediction: how many known statements a new one is compared with, 1 to 100.
+        enable_knowledge_dedup: whether a statement that restates a known one is left out.
+        knowledge_dedup_threshold: cosine from which a statement may restate another, 0 to 1; values that differ never do.
+
+    Raises:
+        ConfigurationError: a value lies outside its range.
+    """
+
+    batch_threshold: int | None = None
+    time_gap: timedelta = timedelta(minutes=30)
+    enable_episode_merging: bool = True
+    merge_similarity_threshold: float = 0.9
+    max_statements_for_prediction: int = 10
+    enable_knowledge_dedup: bool = True
+    knowledge_dedup_threshold: float = 0.9
+
+    def __post_init__(self) -> None:
+        _number(self, "merge_similarity_threshold", 0, 1)
+        _number(self, "knowledge_dedup_threshold", 0, 1)
+        _whole(self, "max_statements_for_prediction", 1, 100)
+        if self.batch_threshold is not None:
+            _whole(self, "batch_threshold", 1, 2**31)
+        if not isinstance(self.time_gap, timedelta) or self.time_gap <= timedelta():  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ConfigurationError(f"time_gap must be a timedelta above zero, not {shown(self.time_gap)}.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consolidator:
+    """Settings of ``Memory.consolidate``.
+
+    Attributes:
+        importance_threshold: mean importance from which a cluster, or a memory alone, becomes long-term, 0 to 1.
+        min_age_hours: younger memories are left in peace, at least 0.
+        max_batch_size: seeds of one cycle, 1 to 10,000.
+        buffer_threshold: short-term memories from which consolidation is advised, at least 0.
+        similarity_threshold: cosine with the centre of a cluster from which a memory belongs to it, 0 to 1.
+        min_cluster_size: members from which a cluster is one, at least 1.
+
+    Raises:
+        ConfigurationError: a value lies outside its range.
+    """
+
+    importance_threshold: float = 0.6
+    min_age_hours: float = 1.0
+    max_batch_size: int = 50
+    buffer_threshold: int = 100
+    similarity_threshold: float = 0.85
+    min_cluster_size: int = 2
+
+    def __post_init__(self) -> None:
+        _number(self, "importance_threshold", 0, 1)
+        _number(self, "similarity_threshold", 0, 1)
+        _number(self, "min_age_hours", 0, 1e9)
+        _whole(self, "max_batch_size", 1, 10_000)
+        _whole(self, "buffer_threshold", 0, 2**31)
+        _whole(self, "min_cluster_size", 1, 100)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Idle:
+    """When quiet moments are used.
+
+    Attributes:
+        idle_seconds: how long nothing must have happened, above 0.
+        check_interval: seconds between two looks at whether consolidation has work, at least 0.
+        rest_seconds: seconds between two cycles when there is work for several, at least 0: others want the processor too,
+            and each cycle makes them look at what changed.
+
+    Raises:
+        ConfigurationError: a value lies outside its range.
+    """
+
+    idle_seconds: float = 30.0
+    check_interval: float = 300.0
+    rest_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        _number(self, "idle_seconds", 0, inf, above=True)
+        _number(self, "check_interval", 0, inf)
+        _number(self, "rest_seconds", 0, inf)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetentionPolicy:
+    """How long things are kept; what is over is archived, and can be restored.
+
+    Attributes:
+        message_days: days after which messages are archived that no live memory was made from; ``None`` keeps them.
+        memory_limit: memories of a user that are kept; beyond it the least important short-term ones go first, pinned ones
+            and long-term ones never; ``None`` keeps all. What was replaced or no longer holds does not count and is
+            not what goes.
+        session_summary_days: days that the summary of a session is kept.
+
+    Raises:
+        ConfigurationError: a value lies outside its range.
+    """
+
+    message_days: float | None = None
+    memory_limit: int | None = None
+    session_summary_days: float = 7.0
+
+    def __post_init__(self) -> None:
+        if self.message_days is not None:
+            _number(self, "message_days", 0, LONGEST, above=True)
+        _number(self, "session_summary_days", 0, LONGEST, above=True)
+        if self.memory_limit is not None:
+            _whole(self, "memory_limit", 1, 2**53)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All settings of a handle."""
+
+    processing: Processing = field(default_factory=Processing)
+    consolidator: Consolidator = field(default_factory=Consolidator)
+    idle: Idle = field(default_factory=Idle)
+    retention: RetentionPolicy = field(default_factory=RetentionPolicy)

@@ -1,0 +1,185 @@
+"""One user's records ready to search, kept between searches and in step with the store."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from threading import Lock
+
+import numpy as np
+
+from mnemic.indexes.catalog import Catalog, Columns
+from mnemic.indexes.keyword import Fts5Index, RankBM25Index
+from mnemic.indexes.vector import Centre, DistantRows, ExactIndex, RowVectors, centre_of, sample_size
+from mnemic.protocols import KeywordIndex, Store, VectorIndex
+from mnemic.services.process import process_lock
+from mnemic.text.render import searchable
+from mnemic.vectors import CALIBRATED_FOR, base_cosine
+
+__all__ = ["View", "Views"]
+
+MAX_CACHED_ROWS = 2_000_000
+USER_ROWS = 10
+"""What is held of a user without records, in rows of the same size."""
+SAMPLE = 64
+"""Records that are compared to see how alike an embedder holds any two."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One user's records at one moment, ready to search."""
+
+    user: int
+    columns: Columns
+    vectors: RowVectors
+    keyword: KeywordIndex
+    model: str | None
+
+    @property
+    def base(self) -> float:
+        """The cosine that records have when they have nothing to do with each other."""
+        if not len(self.columns) or not self.vectors.dimension:
+            return 0.0
+        key = ("base", self.model)
+        base = self.columns.memo.get(key)
+        if base is None:
+            rows = np.unique(np.linspace(0, len(self.columns) - 1, SAMPLE).astype(np.intp))
+            base = self.columns.memo[key] = np.array(base_cosine(self.vectors.of(rows)))
+        return float(base)
+
+
+@dataclass(slots=True)
+class _Cache:
+    """What is kept between searches of one user; synchronised under its own lock."""
+
+    user: int
+    make_keyword: Callable[[], KeywordIndex]
+    index: VectorIndex | None = None
+    keyword: KeywordIndex = field(init=False)
+    catalog: Catalog = field(default_factory=Catalog)
+    vectors: ExactIndex = field(default_factory=ExactIndex)
+    distant: bool = False
+    model: str | None = None
+    dimension: int = 0
+    rows: int = 0
+    following: bool = False
+    centre: tuple[tuple[str | None, int], Centre | None] = ((None, 0), None)
+    lock: Lock = field(default_factory=process_lock)
+
+    def __post_init__(self) -> None:
+        self.keyword = self.make_keyword()
+
+    def _begin(self) -> None:
+        self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
+        self.following = False
+
+    def _follow(self, store: Store) -> None:
+        """Take in what changed since the last search."""
+        delta = store.catalog(
+            self.user, after=self.catalog.last_doc, event=self.catalog.event, vectors=not self.distant
+        )
+        self.catalog.apply(delta)
+        columns = self.catalog.snapshot()
+        if not self.distant:
+            self.vectors.apply(delta, columns)
+        self.keyword.apply(delta, columns)
+        self.model, self.dimension = delta.model, delta.dimension or 0
+
+    def _choose(self, store: Store) -> None:
+        """Ask the index where a user has many records and it can be asked; keep the vectors in RAM where not."""
+        if self.index is None:
+            return
+        size = self.catalog.size or store.embedding.size(self.user)
+        distant = size > self.index.exact_below and self.index.serves(self.model or store.embedding.model())
+        if distant and not self.distant:
+            self.vectors = ExactIndex()
+        elif self.distant and not distant:
+            self._begin()
+        self.distant = distant
+
+    def view(self, store: Store) -> View:
+        """The records as they are committed now."""
+        with self.lock:
+            # it failed, or was under way in the parent at a fork: half of a change is worse than none
+            if self.following:
+                self._begin()
+            self._choose(store)
+            if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
+                self.following = True
+                self._follow(store)
+                self.following = False
+            columns = self.catalog.snapshot()
+            return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
+
+    def _rows(self, store: Store, columns: Columns) -> RowVectors:
+        centred = self.model != CALIBRATED_FOR  # whose cosines all thresholds are made for
+        if self.index is None or not self.distant:
+            return self.vectors.rows(centred=centred)
+        rows = partial(
+            DistantRows, columns.doc, self.dimension, partial(store.embedding.held, self.user), self.index, user=self.user,
+            model=self.model,
+        )  # fmt: skip
+        key = self.model, sample_size(len(columns)) if centred else 0
+        if key != self.centre[0]:
+            self.centre = key, centre_of(rows().of(np.arange(key[1])))
+        return rows(centre=self.centre[1])
+
+
+class Views:
+    """The views of all users on one record, those used last; thread-safe.
+
+    Args:
+        store: the record.
+        in_memory: keywords through rank-bm25 instead of FTS5.
+        index: which vectors are near, for users whose vectors are too many to multiply; none: they are all multiplied.
+    """
+
+    def __init__(self, store: Store, *, in_memory: bool, index: VectorIndex | None) -> None:
+        self._store, self._in_memory, self._index = store, in_memory, index
+        self._users: dict[str, int] = {}
+        self._caches: OrderedDict[int, _Cache] = OrderedDict()
+        self._rows = 0
+        self._lock = process_lock()
+
+    def of(self, user: str) -> View | None:
+        """A user's records as they are committed now; None when there are none."""
+        number = self._store.user(user)
+        if self._users.get(user) != number:  # erased, and perhaps stored for again: nothing of before is kept
+            self.drop(user)
+        if number is None:
+            return None
+        self._users[user] = number
+        with self._lock:
+            cache = self._caches.get(number)
+            if cache is None:
+                cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number), self._index)
+            self._caches.move_to_end(number)
+        view = cache.view(self._store)
+        self._weigh(number, cache)
+        return view
+
+    def drop(self, user: str) -> None:
+        """Let go of what is held of a user's records."""
+        with self._lock:
+            if cache := self._caches.pop(self._users.pop(user, -1), None):
+                self._rows -= cache.rows
+
+    def _keyword_index(self, user: int) -> KeywordIndex:
+        def texts(docs: Sequence[int]) -> dict[int, str]:
+            return {doc: searchable(stored.value) for doc, stored in self._store.fetch(user, docs).items()}
+
+        if self._in_memory:
+            return RankBM25Index(texts)
+        return Fts5Index(lambda term: self._store.postings(user, term), texts)
+
+    def _weigh(self, number: int, cache: _Cache) -> None:
+        """Note how much is held of a user, and drop those not asked about for longest until all fit."""
+        with self._lock:
+            if self._caches.get(number) is cache:  # not dropped meanwhile
+                self._rows -= cache.rows
+                cache.rows = USER_ROWS + cache.catalog.size
+                self._rows += cache.rows
+            while len(self._caches) > 1 and self._rows > MAX_CACHED_ROWS:
+                self._rows -= self._caches.popitem(last=False)[1].rows

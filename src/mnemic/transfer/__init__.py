@@ -1,0 +1,1 @@
+"""Records in and out: export and import, backups, migration, and the files of other products."""

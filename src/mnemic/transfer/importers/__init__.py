@@ -1,0 +1,8 @@
+"""``mnemic import``: from the files of others to messages and memories."""
+
+from __future__ import annotations
+
+from mnemic.transfer.importers.fields import LEFT_OUT
+from mnemic.transfer.importers.files import detect, parse, read_messages
+
+__all__ = ["LEFT_OUT", "detect", "parse", "read_messages"]

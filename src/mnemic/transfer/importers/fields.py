@@ -1,0 +1,113 @@
+"""Reading the fields of parsed JSON, with errors that name the place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from mnemic.errors import InvalidInput
+from mnemic.text import parts
+from mnemic.text.display import described
+
+__all__ = ["LEFT_OUT", "Fields", "described", "fields_of", "listed", "mapping", "with_left_out"]
+
+LEFT_OUT = "left_out"
+"""Key of a message's metadata that lists what of it could not be taken in."""
+
+_MILLISECONDS = 100_000_000_000
+"""Numbers from here on are milliseconds since 1970, those below seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """A JSON object and its place in the file, for errors."""
+
+    values: Mapping[str, object]
+    place: str
+
+    def __contains__(self, field: str) -> bool:
+        return self.values.get(field) is not None
+
+    def fault(self, field: str, problem: str) -> InvalidInput:
+        """The error for a field."""
+        return InvalidInput(f"{self.place}.{field} {problem}.")
+
+    def text(self, field: str, *, needed: bool = True) -> str | None:
+        """A string; where it is not needed, None for one that is missing or empty."""
+        value = self.values.get(field)
+        if isinstance(value, str) or (value is None and not needed):
+            return value or (None if not needed else "")
+        if value is None:
+            raise self.fault(field, "is missing")
+        raise self.fault(field, f"must be a string, not {described(value)}")
+
+    def word(self, field: str) -> str:
+        """A string that is not empty."""
+        value = self.text(field)
+        if not value:
+            raise self.fault(field, "is empty")
+        return value
+
+    def moment(self, field: str, *, number: bool = False) -> datetime | None:
+        """A time in ISO 8601, or a ``number`` of seconds or milliseconds since 1970; None when it is missing."""
+        value = self.values.get(field)
+        numbered = number and isinstance(value, (int, float)) and not isinstance(value, bool)
+        text = None if numbered else self.text(field, needed=False)
+        try:
+            if numbered:
+                seconds = cast("float", value)
+                return datetime.fromtimestamp(seconds / 1000 if seconds >= _MILLISECONDS else seconds, UTC)
+            return None if text is None else datetime.fromisoformat(text)
+        except (ValueError, OverflowError, OSError) as error:
+            raise self.fault(
+                field, f"is {value!r:.60}, not a time in ISO 8601 such as 2026-03-01T18:05+01:00"
+            ) from error
+
+    def inside(self, field: str) -> Fields:
+        """The object in a field."""
+        value = self.values.get(field)
+        if value is None:
+            raise self.fault(field, "is missing")
+        return fields_of(value, f"{self.place}.{field}")
+
+    def maybe(self, field: str) -> Fields:
+        """The object in a field; an empty one when it is missing."""
+        value = self.values.get(field)
+        return fields_of({} if value is None else value, f"{self.place}.{field}")
+
+    def said(self, field: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
+        """The text of a string or of a list of parts, and what kinds of parts are not text: see ``parts.joined``."""
+        value = self.values.get(field)
+        if value is None and field not in self.values:
+            raise self.fault(field, "is missing")
+        if value is None or isinstance(value, str):
+            return value or "", ()
+        if not isinstance(value, list):
+            raise self.fault(field, f"must be a string or a list of parts, not {described(value)}")
+        return parts.joined(cast("list[object]", value), f"{self.place}.{field}", kind=kind, joint=joint)
+
+
+def fields_of(value: object, place: str) -> Fields:
+    """A JSON object with its place."""
+    if not isinstance(value, Mapping):
+        raise InvalidInput(f"{place} must be an object, not {described(value)}.")
+    return Fields(cast("Mapping[str, object]", value), place)
+
+
+def mapping(value: object) -> Mapping[str, object]:
+    """A JSON object; an empty one for anything else."""
+    return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
+
+
+def listed(data: object, place: str = "") -> list[Fields]:
+    """The objects of a list; an object alone is a list of one."""
+    items = cast("list[object]", data) if isinstance(data, list) else [data]
+    return [fields_of(item, f"{place}[{number}]") for number, item in enumerate(items)]
+
+
+def with_left_out(values: Mapping[str, object], left_out: Iterable[str]) -> dict[str, Any]:
+    """Metadata that names what could not be taken in."""
+    missing = list(left_out)
+    return {**values, **({LEFT_OUT: missing} if missing else {})}

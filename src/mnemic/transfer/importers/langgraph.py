@@ -1,0 +1,111 @@
+"""Items of a LangGraph store, and the memories that LangMem keeps in one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from mnemic.transfer.importers.fields import Fields, described, mapping
+from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
+from mnemic.types import MemoryType
+
+__all__ = ["beside", "memory"]
+
+_TEXTS = ("content", "text", "memory", "data", "fact", "statement")
+"""Fields that hold what a value says, the most usual first; the others then are metadata."""
+
+_TRIPLE = ("subject", "predicate", "object")
+_TYPES: Mapping[str, MemoryType] = {"episode": "episodic", "procedure": "procedural", "instructions": "procedural"}
+"""Types of LangMem's kinds; all others are semantic."""
+
+_TAKEN = (
+    "namespace",
+    "prefix",
+    "key",
+    "value",
+    "created_at",
+    "updated_at",
+    "expires_at",
+    "score",
+    "ttl",
+    "ttl_minutes",
+)
+
+
+def memory(item: Fields) -> Found:
+    """One item.
+
+    Raises:
+        InvalidInput: a field is missing or malformed.
+    """
+    namespace = _namespace(item)
+    value = _value(item)
+    kind = value.get("kind")
+    inner = value["content"] if isinstance(kind, str) and "content" in value else value
+    text, own = _said(inner)
+    created = item.moment("created_at", number=True)
+    rest = {name: held for name, held in item.values.items() if name not in _TAKEN}
+    return Found(
+        place=item.place,
+        id=identifier("langgraph", ".".join([*namespace, item.word("key")])),
+        content=statement(item, "value", text),
+        names={f"namespace.{place}": label for place, label in enumerate(namespace)},
+        type=_TYPES.get(kind.lower(), "semantic") if isinstance(kind, str) else "semantic",
+        category=kind if isinstance(kind, str) and kind != "Memory" else None,
+        metadata=metadata_of({**own, "namespace": list(namespace)}, rest, "langgraph"),
+        created=created,
+        changed=item.moment("updated_at", number=True) or created,
+        until=item.moment("expires_at", number=True),
+    )
+
+
+def _namespace(item: Fields) -> Sequence[str]:
+    """A list of labels, or the labels with dots between them, as the tables of LangGraph have them."""
+    field = "namespace" if "namespace" in item.values else "prefix"
+    value = item.values.get(field)
+    if isinstance(value, str) and value:
+        return value.split(".")
+    if not isinstance(value, list) or not all(isinstance(label, str) for label in cast("list[object]", value)):
+        raise item.fault(field, f"must be a list of strings, not {described(cast('object', value))}")
+    return cast("list[str]", value)
+
+
+def _value(item: Fields) -> Mapping[str, object]:
+    """The value of an item; the tables of LangGraph have it as text."""
+    value = item.values.get("value")
+    if isinstance(value, str):
+        try:
+            value = cast("object", json.loads(value))
+        except ValueError as error:
+            raise item.fault("value", f"is not JSON: {error}") from error
+    if not isinstance(value, Mapping):
+        raise item.fault("value", f"must be an object, not {described(value)}")
+    return cast("Mapping[str, object]", value)
+
+
+def _said(value: object) -> tuple[str, Mapping[str, object]]:
+    """What a value says, and what it holds beside that; all of it where the text is made of several fields."""
+    if not isinstance(value, Mapping):
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), {}
+    fields = mapping(cast("object", value))
+    if all(isinstance(fields.get(name), str) for name in _TRIPLE):
+        text = " ".join(str(fields[name]) for name in _TRIPLE)
+        return text, {name: held for name, held in fields.items() if held is not None}
+    for told in _TEXTS:
+        if isinstance(fields.get(told), str):
+            return str(fields[told]), {name: held for name, held in fields.items() if name != told}
+    lines = [f"{name}: {_worded(held)}" for name, held in fields.items() if held not in (None, "", [], {})]
+    return "\n".join(lines), {"value": fields}
+
+
+def _worded(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(word, str) for word in cast("list[object]", value)):
+        return ", ".join(cast("list[str]", value))
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def beside(data: Mapping[str, object]) -> Iterable[Damage]:
+    """What a file says beside its items: nothing."""
+    del data
+    return ()

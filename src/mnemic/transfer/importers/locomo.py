@@ -1,0 +1,70 @@
+"""Conversations of the LoCoMo data set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from mnemic.transfer.importers.fields import Fields, listed
+from mnemic.types import Message
+
+__all__ = ["locomo"]
+
+TURN_STEP = timedelta(seconds=1)
+"""LoCoMo dates sessions, not turns: each turn is put one second after the one before, which keeps their order."""
+
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_SESSION_TIME = re.compile(r"(\d{1,2}):(\d{2})\s*([ap]m)\s+on\s+(\d{1,2})\s+([a-z]+),?\s+(\d{4})", re.IGNORECASE)
+_SESSION = re.compile(r"session_(\d+)")
+
+
+def locomo(data: object, session: str | None) -> Iterable[Message]:
+    """One conversation, or a list of them."""
+    for item in listed(data):
+        if "conversation" in item.values:
+            yield from _conversation(item.inside("conversation"), item.word("sample_id"))
+        else:
+            yield from _conversation(item, item.text("sample_id", needed=False) or session or "locomo")
+
+
+def _conversation(talk: Fields, sample: str) -> Iterable[Message]:
+    roles = {talk.word("speaker_a"): "user", talk.word("speaker_b"): "assistant"}
+    numbers = sorted(int(match[1]) for key in talk.values if (match := _SESSION.fullmatch(key)))
+    for number in numbers:
+        field = f"session_{number}"
+        began = _session_time(talk, f"{field}_date_time")
+        for position, turn in enumerate(listed(talk.values[field], f"{talk.place}.{field}")):
+            speaker = turn.word("speaker")
+            if speaker not in roles:
+                raise turn.fault("speaker", f"is {speaker!r:.60}, neither speaker_a nor speaker_b")
+            caption = turn.text("blip_caption", needed=False)
+            image = f" [shares an image: {caption}]" if caption else ""
+            yield Message(
+                role=roles[speaker],
+                content=f"{turn.text('text')}{image}".lstrip(),
+                name=speaker,
+                sent_at=began + position * TURN_STEP,
+                id=f"{sample}:{turn.word('dia_id')}",
+                session=f"{sample}:{field}",
+            )
+
+
+def _session_time(talk: Fields, field: str) -> datetime:
+    """A time such as ``1:56 pm on 8 May, 2023``, in no zone; read without the machine's locale."""
+    text = talk.word(field)
+    match = _SESSION_TIME.fullmatch(text.strip())
+    hour, minute, half, day, month, year = match.groups() if match else ("",) * 6
+    try:
+        return datetime(  # noqa: DTZ001 - the file names no zone; the handle's applies
+            int(year),
+            _MONTHS.index(month.lower()) + 1,
+            int(day),
+            int(hour) % 12 + 12 * (half.lower() == "pm"),
+            int(minute),
+        )
+    except ValueError as error:
+        raise talk.fault(field, f'is {text!r:.60}, not a time such as "1:56 pm on 8 May, 2023"') from error

@@ -1,0 +1,81 @@
+"""Memories of mem0: what ``get_all`` gives, exports of its platform, and points of its Qdrant collection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import cast
+
+from mnemic.errors import InvalidInput
+from mnemic.transfer.importers.fields import Fields
+from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
+
+__all__ = ["NAMES", "beside", "memory"]
+
+NAMES = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
+"""Fields that may say whose a memory is."""
+
+_TAKEN = ("id", "memory", "data", "metadata", "created_at", "updated_at", "expiration_date", "categories")
+_INDEX = ("text_lemmatized", "score")
+"""What mem0 makes of a text for its own search."""
+
+
+def memory(item: Fields) -> Found:
+    """One memory.
+
+    Raises:
+        InvalidInput: a field is missing or malformed.
+    """
+    if "new_memory" in item.values:
+        raise InvalidInput(
+            f"{item.place} is a row of mem0's history, which names no user and holds texts that no longer stand. "
+            "Import what get_all() gives."
+        )
+    number = item.values.get("id")
+    name = str(number) if isinstance(number, int) and not isinstance(number, bool) else item.word("id")
+    if "payload" in item.values:  # a point of Qdrant: the same fields, with the text under "data"
+        item = item.inside("payload")
+    field = "memory" if item.values.get("memory") is not None or "data" not in item.values else "data"
+    content = statement(item, field, item.text(field) or "")
+    names = {key: str(value) for key in NAMES if (value := item.values.get(key)) not in (None, "")}
+    created = item.moment("created_at", number=True)
+    rest = {key: value for key, value in item.values.items() if key not in {*_TAKEN, *_INDEX}}
+    return Found(
+        place=item.place,
+        id=identifier("mem0", name),
+        content=content,
+        names=names,
+        tags=_categories(item),
+        metadata=metadata_of(item.maybe("metadata").values, rest, "mem0"),
+        created=created,
+        changed=item.moment("updated_at", number=True) or created,
+        until=_expiration(item),
+    )
+
+
+def _categories(item: Fields) -> tuple[str, ...]:
+    value = item.values.get("categories")
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(word, str) for word in cast("list[object]", value)):
+        raise item.fault("categories", "must be a list of strings")
+    return tuple(dict.fromkeys(word for word in cast("list[str]", value) if word))
+
+
+def _expiration(item: Fields) -> datetime | None:
+    """The end of the day that mem0 names; a time when it names one."""
+    until = item.moment("expiration_date", number=True)
+    if until is None or until.tzinfo is not None or (until.hour, until.minute, until.second) != (0, 0, 0):
+        return until
+    return until.replace(tzinfo=UTC) + timedelta(days=1)
+
+
+def beside(data: Mapping[str, object]) -> Iterable[Damage]:
+    """What a file says beside its memories: that it is one page of several, and relations of a graph."""
+    if data.get("next"):
+        count = data.get("count")
+        many = f" of {count} memories" if isinstance(count, int) else ""
+        yield Damage("next", f"The file is one page{many}; ask mem0 for the others and import them as well.")
+    relations = data.get("relations")
+    if isinstance(relations, list) and relations:
+        yield Damage("relations", f"{len(cast('list[object]', relations))} relations of mem0's graph are not taken in.")

@@ -1,0 +1,95 @@
+"""Lists of messages: Mnemic's own form, and what LangChain and LlamaIndex write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import cast
+
+from mnemic.transfer.importers.fields import Fields, fields_of, listed, mapping, with_left_out
+from mnemic.types import Message
+
+__all__ = ["langchain", "llama_index", "plain"]
+
+_MESSAGE_FIELDS = ("role", "content", "name", "sent_at", "id", "session", "metadata")
+_TOOL_FIELDS = ("tool_calls", "tool_call_id", "function_call", "refusal", "annotations", "audio")
+_ROLE_OF_TYPE = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "function"}
+_ROLE_OF_LLAMA = {"chatbot": "assistant", "model": "assistant"}
+
+
+def plain(data: object, session: str | None) -> Iterable[Message]:
+    """Objects with role and content."""
+    for item in listed(data):
+        if unknown := sorted(set(item.values) - {*_MESSAGE_FIELDS, *_TOOL_FIELDS}):
+            raise item.fault(
+                unknown[0], f"is not known; a message has {', '.join(_MESSAGE_FIELDS)}: other values go into metadata"
+            )
+        tools = [name for name in _TOOL_FIELDS if item.values.get(name)]
+        bare = tools and "content" not in item.values  # a call of tools, of which nothing was said
+        content, parts = ("", ()) if bare else item.said("content")
+        yield Message(
+            role=item.word("role"),
+            content=content,
+            name=item.text("name", needed=False),
+            sent_at=item.moment("sent_at"),
+            id=item.text("id", needed=False),
+            session=item.text("session", needed=False) or session,
+            metadata=with_left_out(item.maybe("metadata").values, [*parts, *tools]),
+        )
+
+
+def langchain(data: object, session: str | None) -> Iterable[Message]:
+    """What ``messages_to_dict`` or ``dumpd`` of LangChain gives."""
+    for item in listed(data):
+        body = item.inside("kwargs" if "lc" in item.values else "data")
+        kind = _langchain_type(item)
+        content, parts = body.said("content", joint="")
+        tools = ["tool_calls"] if body.values.get("tool_calls") else []
+        yield Message(
+            role=body.word("role") if kind == "chat" else _ROLE_OF_TYPE[kind],
+            content=content,
+            name=body.text("name", needed=False),
+            sent_at=body.maybe("additional_kwargs").moment("sent_at"),
+            id=body.text("id", needed=False),
+            session=session,
+            metadata=with_left_out({}, [*parts, *tools]),
+        )
+
+
+def _langchain_type(item: Fields) -> str:
+    """``human``, ``ai`` ...: from the dump's own word, or from the class name of a constructor."""
+    names = item.values.get("id")
+    path = cast("list[object]", names) if isinstance(names, list) else []
+    word = str(path[-1]) if "lc" in item.values and path else item.word("type")
+    kind = re.sub(r"(Message)?(Chunk)?$", "", word).lower()
+    if kind not in {*_ROLE_OF_TYPE, "chat"}:
+        raise item.fault("id" if path else "type", f"is {word!r:.60}, which is not a message of a conversation")
+    return kind
+
+
+def llama_index(data: object, session: str | None) -> Iterable[Message]:
+    """Dumped ``ChatMessage`` values of LlamaIndex, or a stored ``SimpleChatStore`` with a session for each key."""
+    if "store" in mapping(data):
+        store = fields_of(mapping(data)["store"], "store")
+        for key in store.values:
+            yield from _llama_messages(store.values[key], f"store[{key!r:.60}]", key)
+    else:
+        yield from _llama_messages(data, "", session)
+
+
+def _llama_messages(data: object, place: str, session: str | None) -> Iterable[Message]:
+    for item in listed(data, place):
+        blocks = "blocks" if "blocks" in item.values else "content"
+        content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
+        extra = item.maybe("additional_kwargs")
+        role = item.word("role")
+        tools = [name for name in _TOOL_FIELDS if extra.values.get(name)]
+        yield Message(
+            role=_ROLE_OF_LLAMA.get(role, role),
+            content=content,
+            name=extra.text("name", needed=False),
+            sent_at=extra.moment("sent_at"),
+            id=extra.text("id", needed=False),
+            session=session,
+            metadata=with_left_out({}, [*parts, *tools]),
+        )

@@ -1,0 +1,63 @@
+"""What is asked of a record."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+from typing import Any
+
+from mnemic.types.literals import Evidence, Kind, Reach
+from mnemic.types.records import Emotion
+
+__all__ = ["Filters", "Query"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """What a search or a listing is limited to, before any ranking or limit.
+
+    ``exclude`` names records to leave out; ``tags`` asks for at least one of them, ``metadata`` for equality of every
+    key. Times are microseconds since 1970 UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means
+    everything that is not archived. ``at`` asks what was true then, ``known_at`` what was believed then; without them,
+    what is true and believed now, unless ``expired`` lets in what is not.
+    """
+
+    kinds: tuple[Kind, ...] = ("message", "memory")
+    reach: Reach = "project+global"
+    project: str | None = None
+    session: str | None = None
+    in_session: str | None = None
+    types: tuple[str, ...] | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Mapping[str, Any] | None = None
+    status: tuple[str, ...] | None = None
+    role: str | None = None
+    since: int | None = None
+    until: int | None = None
+    at: int | None = None
+    known_at: int | None = None
+    expired: bool = False
+    min_trust: float | None = None
+    exclude: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked: ``k`` hits for ``text`` among what the filters allow, at ``now`` (microseconds since 1970)."""
+
+    text: str
+    k: int
+    filters: Filters
+    recipe: Any
+    now: int
+    zone: tzinfo
+    quality: bool = True
+    min_similarity: float | None = None
+    min_evidence: Evidence = "none"
+    expand_links: int = 0
+    expand_query: bool = False
+    recent: tuple[str, ...] = ()
+    mood: Emotion | None = None
+    emotion_weight: float = 0.3
+    untrusted_share: float = 0.3
