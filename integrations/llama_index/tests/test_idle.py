@@ -59,8 +59,8 @@ def test_what_is_no_open_memory_is_refused(memory):
 
 @pytest.mark.parametrize("method", ["chat", "achat"])
 async def test_a_chat_engine(memory, handler, looking, llm, method):
-    runtime = SimpleChatEngine.from_defaults(llm=llm, memory=MnemicChatMemory(memory=memory, idle=False))
-    _ = runtime.chat("Hello.") if method == "chat" else await runtime.achat("Hello.")
+    engine = SimpleChatEngine.from_defaults(llm=llm, memory=MnemicChatMemory(memory=memory, idle=False))
+    _ = engine.chat("Hello.") if method == "chat" else await engine.achat("Hello.")
     assert looking.seen == [False]
     assert armed(memory)
     assert handler._known() == []
@@ -101,8 +101,8 @@ async def test_an_asynchronous_stream(memory, handler):
 @pytest.mark.parametrize("method", ["query", "aquery"])
 async def test_a_query_engine_is_one_run(memory, handler, looking, llm, method):
     memory.add_message("I moved to Lisbon.")
-    runtime = RetrieverQueryEngine.from_args(MnemicRetriever(memory), llm=llm)
-    _ = runtime.query("Where?") if method == "query" else await runtime.aquery("Where?")
+    engine = RetrieverQueryEngine.from_args(MnemicRetriever(memory), llm=llm)
+    _ = engine.query("Where?") if method == "query" else await engine.aquery("Where?")
     assert looking.seen == [False]
     assert armed(memory)
     assert handler._known() == []
