@@ -24,7 +24,7 @@ from benchmarks import reporting
 from benchmarks.conversations import load as load_conversations
 from benchmarks.vectors import default_embedder
 from mnemic import Message
-from mnemic.knowledge.segmentation.boundaries import WEIGHTS, Signs, Weights, begins_episode, boundaries, cut, signs
+from mnemic.knowledge.segmentation import WEIGHTS, Signs, Weights, begins_episode, boundaries, cut, signs
 from mnemic.text.render import searchable
 
 DEFINITIONS = {

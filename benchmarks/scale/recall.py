@@ -18,7 +18,7 @@ from benchmarks.quality import metrics
 from benchmarks.scale.engines import running
 from benchmarks.vectors import default_embedder
 from mnemic import Chroma, Memory
-from mnemic.indexes.vector import rows
+from mnemic.indexes.vector import exact
 
 DEFINITIONS = {
     "alone": "one store per conversation; the index over the vectors is asked even where comparing all would be cheaper "
@@ -97,13 +97,13 @@ def asked(conversations: Sequence[Conversation], embedder: Any, place: Place) ->
 
 def measured(conversations: Sequence[Conversation], embedder: Any, name: str) -> dict[str, Any]:
     """Both arrangements on one engine."""
-    held = rows.FETCHED, rows.COSTS
+    held = exact.FETCHED, exact.COSTS
     with placed(name) as place:
         try:
-            rows.FETCHED, rows.COSTS = 1, 0
+            exact.FETCHED, exact.COSTS = 1, 0
             alone = [asked([one], embedder, place) for one in conversations if one.questions]
         finally:
-            rows.FETCHED, rows.COSTS = held
+            exact.FETCHED, exact.COSTS = held
         together, together_asked = asked(conversations, embedder, place)
     values = [value for part, _ in alone for value in part]
     return {

@@ -289,4 +289,4 @@ def test_the_tests_of_the_testing_guide_pass(tmp_path):
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_guide.py"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stdout
-    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 30
+    assert int(re.search(r"(\d+) passed", done.stdout)[1]) > 10

@@ -8,7 +8,7 @@ import time
 import warnings
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, StoreError
-from mnemic.indexes.vector import rows
+from mnemic.indexes.vector import exact
 
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
 
@@ -48,7 +48,7 @@ def consolidate(memory, _):
 
 def check(memory, _):
     """Every text is found through the index, and the index is as the record is."""
-    rows.FETCHED, rows.COSTS, rows.ENOUGH = 1, 0, 10
+    exact.FETCHED, exact.COSTS, exact.ENOUGH = 1, 0, 10
     stored = dict(line.rstrip("\n").split("\t") for line in sys.stdin)
     lost = missing(memory, stored)
     memory.flush(process=False)

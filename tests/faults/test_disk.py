@@ -21,7 +21,7 @@ from mnemic import (
     StoreFull,
     StoreUnavailable,
 )
-from mnemic.services.file_lock import FileLock
+from mnemic.services.processes import FileLock
 from mnemic.transfer import backup
 
 from .failpoints import answer_of, chosen, files

@@ -134,7 +134,7 @@ def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
 def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
-    monkeypatch.setattr("mnemic.services.forks.PATIENCE", 0.0)
+    monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.0)
     monkeypatch.setattr(type(memory._runtime.store._db), "rest", lambda self, until: None)
 
     def work():
@@ -233,7 +233,7 @@ def test_two_threads_fork_at_once(folder, monkeypatch):
 
 
 def test_a_fork_while_another_thread_opens_is_refused_in_the_child(folder, monkeypatch):
-    monkeypatch.setattr("mnemic.services.forks.PATIENCE", 0.1)
+    monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.1)
     opened(folder).close()
     opening, go, held = threading.Event(), threading.Event(), []
     real = Database._migrate

@@ -35,7 +35,7 @@ from mnemic import (
     Message,
     NotFound,
 )
-from mnemic.indexes.vector import rows
+from mnemic.indexes.vector import exact
 from mnemic.indexes.vector.chroma.index import ChromaIndex
 from mnemic.text.terms import clean, index_terms, query_terms
 
@@ -784,8 +784,8 @@ class TestInPostgres:
 class TestWithChroma:
     def test_it_agrees_with_the_model(self, monkeypatch):
         """The index is asked however few the vectors are."""
-        monkeypatch.setattr(rows, "FETCHED", 1)
-        monkeypatch.setattr(rows, "COSTS", 0)
+        monkeypatch.setattr(exact, "FETCHED", 1)
+        monkeypatch.setattr(exact, "COSTS", 0)
         nearest, found = ChromaIndex.nearest, Counter()
 
         def counted(*arguments):

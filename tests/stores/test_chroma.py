@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
-from mnemic.indexes.vector import rows
+from mnemic.indexes.vector import exact
 from mnemic.indexes.vector.chroma import ChromaIndex, collections
 from mnemic.testing import VectorIndexSuite
 from mnemic.testing.chroma_servers import ChromaServer, chroma_client, chroma_server
@@ -54,7 +54,7 @@ class TestServer(VectorIndexSuite):
 @pytest.fixture(autouse=True)
 def small(monkeypatch):
     for name, value in (("FETCHED", 1), ("COSTS", 0), ("ENOUGH", 10)):
-        monkeypatch.setattr(rows, name, value)
+        monkeypatch.setattr(exact, name, value)
 
 
 def opened(folder, vectors, **settings):

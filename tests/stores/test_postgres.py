@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.stores.suite import ErasureSuite, StoreSuite
 
 from mnemic import errors
 from mnemic.cli import main
-from mnemic.testing import ErasureSuite, StoreSuite
 from mnemic.testing.fakes import add_memory, add_message
 from mnemic.types import Archive, Erase, EraseUser, Filters
 

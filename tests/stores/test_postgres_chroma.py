@@ -7,7 +7,7 @@ import pytest
 
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
-from mnemic.indexes.vector import rows
+from mnemic.indexes.vector import exact
 from mnemic.testing import VectorIndexSuite
 from mnemic.testing.chroma_servers import chroma_client, chroma_server
 from mnemic.testing.fakes import add_message
@@ -189,7 +189,7 @@ class TestOpening:
             Memory(postgres_url, user="ana", embedder="hashing", vectors="chroma")
 
     def test_a_client_that_is_ready(self, server, postgres_url, monkeypatch):
-        monkeypatch.setattr(rows, "FETCHED", 1)
+        monkeypatch.setattr(exact, "FETCHED", 1)
         with (
             chroma_client(server.url) as client,
             Memory(postgres_url, user="ana", embedder="hashing", vectors=Chroma(client=client)) as memory,

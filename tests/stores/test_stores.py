@@ -3,9 +3,9 @@
 from contextlib import closing
 
 import pytest
+from tests.stores.suite import ErasureSuite, StoreSuite
 
 from mnemic.stores import InMemoryStore, SqliteStore
-from mnemic.testing import ErasureSuite, StoreSuite
 
 
 class TestSqlite(StoreSuite, ErasureSuite):

@@ -13,7 +13,7 @@ from mnemic.embedders.checks import checked, prepared
 from mnemic.errors import ConfigurationError
 from mnemic.protocols import InputKind
 from mnemic.services.arguments import positive, whole
-from mnemic.services.process import process_lock
+from mnemic.services.processes import process_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

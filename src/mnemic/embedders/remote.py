@@ -13,10 +13,9 @@ from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
 from mnemic.embedders.failures import judged
 from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import positive, seconds, whole
-from mnemic.services.background import BackgroundLoop
-from mnemic.services.failures import Failure, scrubbed
-from mnemic.services.process import PerProcess
-from mnemic.services.retries import Patience, persistently
+from mnemic.services.failures import Failure, Patience, persistently, scrubbed
+from mnemic.services.processes import PerProcess
+from mnemic.services.threads import BackgroundLoop
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

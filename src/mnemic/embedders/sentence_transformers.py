@@ -13,7 +13,7 @@ from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.prompts import known_prompts, own_prompts, usual_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import whole
-from mnemic.services.process import PerProcess
+from mnemic.services.processes import PerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mnemic.emotion.features import FEATURES, READ, features_of
-from mnemic.emotion.regression import bounded, confidence, evidence, ratings, standardised, text_ratings
+from mnemic.emotion.estimate import (
+    FEATURES,
+    READ,
+    bounded,
+    confidence,
+    evidence,
+    features_of,
+    ratings,
+    standardised,
+    text_ratings,
+)
 from mnemic.emotion.weights import DIMENSION, EMBEDDER, load
 from mnemic.errors import InvalidInput
 from mnemic.types import Emotion

@@ -12,7 +12,7 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from mnemic.emotion.features import FEATURES
+from mnemic.emotion.estimate import FEATURES
 from mnemic.errors import ConfigurationError
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.knowledge.episodes import Told, least_trusted
+from mnemic.knowledge.episodes import Told, least_trusted, title
 from mnemic.knowledge.metadata import describe
 from mnemic.knowledge.selection import Statement, statements, worth
 from mnemic.knowledge.snapshot import Snapshot
-from mnemic.knowledge.titles import title
 from mnemic.runtime.consultant import Consultant, together
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic import recall
-from mnemic.indexes.beliefs import FOREVER
-from mnemic.indexes.catalog import KINDS, STATUSES
+from mnemic.indexes.catalog import FOREVER, KINDS, STATUSES
 from mnemic.runtime.runtime import Runtime
 from mnemic.types import MemoryRecord
 from mnemic.vectors import dot, eased

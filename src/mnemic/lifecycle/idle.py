@@ -12,7 +12,7 @@ from datetime import tzinfo
 
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Idle
-from mnemic.services.forks import renewed
+from mnemic.services.processes import renewed
 from mnemic.types import Scope
 
 __all__ = ["IdleTrigger"]

@@ -17,10 +17,9 @@ from mnemic.llm.keys import environment_key, keyring_key
 from mnemic.llm.ledger import Ledger
 from mnemic.llm.task import Answer, Task
 from mnemic.services.arguments import positive, seconds, whole
-from mnemic.services.background import BackgroundLoop
-from mnemic.services.failures import scrubbed
-from mnemic.services.process import PerProcess
-from mnemic.services.retries import Patience, persistently
+from mnemic.services.failures import Patience, persistently, scrubbed
+from mnemic.services.processes import PerProcess
+from mnemic.services.threads import BackgroundLoop
 from mnemic.types import LanguageModelStats
 
 if TYPE_CHECKING:

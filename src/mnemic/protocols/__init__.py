@@ -3,9 +3,8 @@
 from typing import TYPE_CHECKING
 
 from mnemic.protocols.feed import Changed, Entries, Entry, Mark, Model, RecordFeed, Turn
+from mnemic.protocols.indexes import KeywordIndex, VectorIndex
 from mnemic.protocols.models import Embedder, InputKind, Reranker, TokenCounter
-from mnemic.protocols.stores import KeywordIndex, Store, VectorIndex
-from mnemic.protocols.work import ErasureWork, KnowledgeWork, LifecycleWork, RelationWork, VectorWork
 
 if TYPE_CHECKING:
     from mnemic.protocols.models import Floats as Floats
@@ -16,19 +15,13 @@ __all__ = [
     "Embedder",
     "Entries",
     "Entry",
-    "ErasureWork",
     "InputKind",
     "KeywordIndex",
-    "KnowledgeWork",
-    "LifecycleWork",
     "Mark",
     "Model",
     "RecordFeed",
-    "RelationWork",
     "Reranker",
-    "Store",
     "TokenCounter",
     "Turn",
     "VectorIndex",
-    "VectorWork",
 ]

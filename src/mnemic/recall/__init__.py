@@ -1,10 +1,8 @@
 """Query to ranked hits: signals over a pool of candidates, fused by a recipe. Pure functions on arrays."""
 
+from mnemic.recall.candidates import HERE, TURNS, Pool, ascending, neighbours, share_of_turns, top, with_turns
 from mnemic.recall.evidence import Grade, grade, unsure
-from mnemic.recall.folding import Folded
-from mnemic.recall.followup import TURNS, share_of_turns, with_turns
-from mnemic.recall.hits import falling, hit_from
-from mnemic.recall.pool import HERE, Pool, ascending, neighbours, top
+from mnemic.recall.folding import Folded, falling, hit_from
 from mnemic.recall.recency import Said, asks, latest_first
 from mnemic.recall.recipes import RECIPES, Recipe, recipe_named, score
 

@@ -9,22 +9,128 @@ from datetime import date
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic import recall
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
-from mnemic.indexes.corpus import Corpus, Occurrences
+from mnemic.indexes.keyword import Corpus, Occurrences
 from mnemic.indexes.vector import Cosines
-from mnemic.recall import HERE, Pool
 from mnemic.runtime.views import View
 from mnemic.text import bm25, cues
 from mnemic.text.clock import from_micros
 from mnemic.text.dates import Period, may_name_a_date, named_periods
 from mnemic.text.terms import index_terms, query_terms
 from mnemic.types import Filters, Query
+from mnemic.vectors import among
 
-__all__ = ["Question", "asked", "candidates", "pooled"]
+__all__ = [
+    "HERE",
+    "TURNS",
+    "Pool",
+    "Question",
+    "ascending",
+    "asked",
+    "candidates",
+    "neighbours",
+    "pooled",
+    "share_of_turns",
+    "top",
+    "with_turns",
+]
 
-Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
+Rows = NDArray[np.intp]
+
+REACH = 3
+HERE = REACH
+"""The candidate's own column in arrays of the turns around it, which run from -3 to +3."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """m candidates of one query with T terms.
+
+    Attributes:
+        rows: (m,) row of each candidate in the catalog, ascending.
+        dense: (m,) cosine with the query; ``dense_before``: (m,) that of the turn before if it asks something, else 0;
+            ``dense_session``: (m,) the highest of the candidate's conversation; ``dense_reply``: (m,) that of the other half
+            of the exchange, the answer to what a person said or the request that an agent answers; 0 outside of a conversation.
+        agent: (m,) true for what an assistant, a tool or the system said; ``assisted``: (m,) true for a turn of a
+            conversation in which one of these speaks, and for other records where most conversations are such.
+        echo: (m,) true for a question of an assisted conversation that says hardly more than the query. What it is near to
+            counts neither for its conversation nor for its answer.
+        bm25: (m,) BM25 of the candidate.
+        counts: (m, 7, T) occurrences of each term in the turns around; 0 where there is no turn.
+        lengths: (m, 7) content terms of those turns.
+        in_session: (m, T) whether the conversation has the term anywhere.
+        idf: (T,) inverse document frequencies over their maximum, 0 to 1; a term nobody uses has 1.
+        mean_length: mean length of a record.
+        speaker: (m,) true where the query names one speaker and it is theirs.
+        traits: (m,) bits of ``text.cues``; ``asked_for``: the bits the query asks for.
+        days: (m,) ordinals; ``told``: periods each candidate speaks of; ``asked``: periods the query names.
+        words: (m,) length in content terms.
+        times: (m,) and ``now``: microseconds since 1970.
+        mood: (m,) nearness to the mood that is asked for, 0 to 1.
+        graph: (m,) nearness to the first hits over links, 0 to 1.
+        importance: (m,) 0 to 1. ``long_term``: (m,) 1 or 0. ``near``: (m,) 0 to 2, narrower levels more.
+    """
+
+    rows: Rows
+    dense: Floats
+    dense_before: Floats
+    dense_session: Floats
+    dense_reply: Floats
+    agent: NDArray[np.bool_]
+    assisted: NDArray[np.bool_]
+    echo: NDArray[np.bool_]
+    bm25: Floats
+    counts: Floats
+    lengths: Floats
+    in_session: NDArray[np.bool_]
+    idf: Floats
+    mean_length: float
+    speaker: NDArray[np.bool_]
+    traits: NDArray[np.int32]
+    asked_for: int
+    days: NDArray[np.int64]
+    told: Sequence[Sequence[Period]]
+    asked: Sequence[Period]
+    words: Floats
+    times: NDArray[np.int64]
+    now: int
+    importance: Floats
+    long_term: Floats
+    near: Floats
+    graph: Floats
+    mood: Floats
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+def top(scores: Floats, allowed: NDArray[np.bool_], k: int, *, above: float) -> Rows:
+    """The rows of the k highest scores among the allowed ones above a floor, best first; ties go to the lower row."""
+    rows = among(scores, allowed, k, above=above)
+    return rows[np.argsort(-scores[rows], kind="stable")]
+
+
+def ascending(size: int, *parts: Rows | Sequence[int]) -> Rows:
+    """The rows in any of several lists, each once, ascending; all are below ``size``."""
+    among = np.zeros(size, np.bool_)
+    for rows in parts:
+        among[rows] = True
+    return np.flatnonzero(among)
+
+
+def neighbours(rows: Rows, previous: NDArray[np.int32], following: NDArray[np.int32]) -> Rows:
+    """(m, 7) rows of the turns from three before to three after, -1 where the conversation begins or ends.
+
+    Both links end in a -1 of their own, so that whoever follows a -1 stays there.
+    """
+    around = np.empty((2 * REACH + 1, len(rows)), np.intp)
+    around[HERE] = rows
+    for step in range(1, REACH + 1):
+        around[HERE - step] = previous[around[HERE - step + 1]]
+        around[HERE + step] = following[around[HERE + step - 1]]
+    return around.T
+
 
 ECHO = 1
 """Words by which a question may go beyond the query and still only ask the same."""
@@ -66,15 +172,15 @@ def asked(view: View, query: Query, cosines: Cosines | None, wordings: Sequence[
 
 def candidates(view: View, question: Question, allowed: NDArray[np.bool_], size: int) -> Rows:
     """The best of both searches with the turns around the very best; ascending."""
-    best = [recall.top(question.words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
+    best = [top(question.words, allowed, size, above=0.0)]  # no word in common: nothing speaks for a row
     if question.meaning is not None:
-        best.append(recall.top(question.meaning, allowed, size, above=-2.0))
+        best.append(top(question.meaning, allowed, size, above=-2.0))
     c = view.columns
     leaders = np.concatenate([rows[:NEIGHBOURS_OF] for rows in best])
-    around = recall.neighbours(leaders, c.padded("previous"), c.padded("following"))
+    around = neighbours(leaders, c.padded("previous"), c.padded("following"))
     near = around[:, HERE - 2 : HERE + 3].ravel()
     near = near[near >= 0]
-    return recall.ascending(len(c), *best, near[allowed[near]])
+    return ascending(len(c), *best, near[allowed[near]])
 
 
 def pooled(
@@ -98,7 +204,7 @@ def pooled(
     """
     query, corpus, meaning, speakers = question.query, question.corpus, question.meaning, question.speakers
     c = view.columns
-    at = recall.neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
+    at = neighbours(rows, c.padded("previous"), c.padded("following"))  # -1: no turn, one row past the end
     before = at[:, HERE - 1]
     if question.cosines is not None:
         beside = at[:, [HERE - 1, HERE + 1]].ravel()
@@ -219,3 +325,24 @@ def _terms(view: View, text: str) -> tuple[str, ...]:
     terms = query_terms(text)
     names = {term for name, _ in view.columns.names.speaker.items() for term in index_terms(name)}
     return tuple(term for term in terms if term not in names) or terms
+
+
+TURNS = 4
+"""How many of the last turns count."""
+_MOST, _FADES = 1.2, 0.7
+"""What the turns count beside a query of one term, and what each counts of the one after it."""
+_LEAST = 0.02
+
+
+def share_of_turns(terms: int) -> float:
+    """What the turns count beside a query with so many content terms, 0 to 1.2; 0 where it would change nothing."""
+    weight = _MOST / max(terms, 1) ** 2
+    return weight if weight >= _LEAST else 0.0
+
+
+def with_turns(query: Floats, turns: Sequence[Floats], weight: float) -> Floats:
+    """A query's unit vector with those of the turns before it, oldest first, as a unit vector."""
+    faded = [_FADES**age * turn for age, turn in enumerate(reversed(turns))]
+    before = np.sum(faded, axis=0)
+    mixed = query + np.float32(weight) * before / np.float32(max(float(np.linalg.norm(before)), 1e-9))
+    return (mixed / np.float32(max(float(np.linalg.norm(mixed)), 1e-9))).astype(np.float32)

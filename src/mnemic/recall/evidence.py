@@ -24,9 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.recall.fusion import plain_sum
-from mnemic.recall.pool import HERE, Pool
-from mnemic.recall.recipes import CONVERSATION
+from mnemic.recall.candidates import HERE, Pool
+from mnemic.recall.recipes import CONVERSATION, plain_sum
 from mnemic.recall.signals import SIGNALS, own_coverage
 from mnemic.types import Evidence
 from mnemic.vectors import CALIBRATED_FOR, dot

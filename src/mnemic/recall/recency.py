@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS
-from mnemic.recall.pool import HERE, Pool
+from mnemic.recall.candidates import HERE, Pool
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.sentences import sentences
@@ -120,7 +120,7 @@ class _Read:
     long: bool
 
 
-CERTAIN = 0.5
+CERTAIN = 0.25
 """Log odds from which a later hit goes first."""
 
 

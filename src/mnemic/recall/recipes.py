@@ -11,14 +11,75 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import InvalidInput
-from mnemic.recall import fusion
-from mnemic.recall.pool import Pool
+from mnemic.recall.candidates import Pool
 from mnemic.recall.signals import SIGNALS
 from mnemic.text.display import shown
 
-__all__ = ["CONVERSATION", "RECIPES", "Recipe", "Values", "recipe_named", "score"]
+__all__ = [
+    "CONVERSATION",
+    "RECIPES",
+    "Recipe",
+    "Values",
+    "normalised_sum",
+    "plain_sum",
+    "rank_fusion",
+    "recipe_named",
+    "score",
+    "spread",
+]
 
 Floats = NDArray[np.float32]
+
+
+def plain_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
+    """Weighted sum of the values as they are."""
+    total = np.zeros(len(next(iter(values.values()))), np.float32)
+    for name, weight in weights.items():
+        total += np.float32(weight) * values[name]
+    return total
+
+
+def _min_max(values: Floats) -> Floats:
+    """Scaled to 0..1 within the pool; a signal that says the same of all says nothing."""
+    low, high = values.min(), values.max()
+    return (values - low) / (high - low) if high > low else np.zeros_like(values)
+
+
+def normalised_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
+    """Weighted sum of signals, each scaled to 0..1 within the pool."""
+    return plain_sum({name: _min_max(values[name]) for name in weights}, weights)
+
+
+def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: float) -> Floats:
+    """Reciprocal rank fusion: sum of weight / (k + rank).
+
+    Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods"
+    (2009). A candidate that a signal gives no score above zero is not in that signal's list.
+    """
+    total = np.zeros(len(next(iter(values.values()))), np.float32)
+    for name, weight in weights.items():
+        scores = values[name]
+        ranks = np.empty(len(scores), np.float32)
+        ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
+        total += np.where(scores > 0, weight / (k + ranks), 0.0)
+    return total
+
+
+def spread(scores: Floats, groups: NDArray[np.int32], weight: float) -> Floats:
+    """Scores lowered so that many turns of one conversation do not crowd out others.
+
+    In the order of the scores, the r-th turn of a conversation (from 0) loses ``weight`` x ln(1 + r). Group 0 stands for
+    records of no conversation, which lose nothing.
+    """
+    order = np.argsort(-scores, kind="stable")
+    together = order[np.argsort(groups[order], kind="stable")]
+    first = np.flatnonzero(np.diff(groups[together], prepend=-1))
+    rank = np.arange(len(order)) - np.repeat(first, np.diff(np.append(first, len(order))))
+    lowered = scores.copy()
+    lowered[together] -= np.where(groups[together] > 0, weight * np.log1p(rank), 0.0).astype(np.float32)
+    return lowered
+
+
 Values = dict[str, Floats]
 Fusion = Literal["sum", "normalised", "rrf"]
 
@@ -140,15 +201,15 @@ def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32], *, quality: boo
     values = {name: SIGNALS[name](pool) for name in named}
     match recipe.fusion:
         case "rrf":
-            scores = fusion.rank_fusion(values, recipe.weights, recipe.rrf_k)
+            scores = rank_fusion(values, recipe.weights, recipe.rrf_k)
         case "normalised":
-            scores = fusion.normalised_sum(values, recipe.weights)
+            scores = normalised_sum(values, recipe.weights)
         case "sum":
-            scores = fusion.plain_sum(values, recipe.weights)
+            scores = plain_sum(values, recipe.weights)
     if assisted:
-        scores = np.where(pool.assisted, fusion.plain_sum(values, assisted), scores)
+        scores = np.where(pool.assisted, plain_sum(values, assisted), scores)
     if boost:
-        scores = scores + fusion.plain_sum(values, boost)
+        scores = scores + plain_sum(values, boost)
     if recipe.spread:
-        scores = fusion.spread(scores, np.where(pool.assisted, 0, groups) if assisted else groups, recipe.spread)
+        scores = spread(scores, np.where(pool.assisted, 0, groups) if assisted else groups, recipe.spread)
     return scores, values

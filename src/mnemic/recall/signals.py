@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.recall.pool import HERE, Pool
+from mnemic.recall.candidates import HERE, Pool
 from mnemic.text import bm25 as scoring
 from mnemic.text import cues
 from mnemic.vectors import dot

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
-from mnemic.services.process import process_lock
+from mnemic.services.processes import process_lock
 
 if TYPE_CHECKING:
     from mnemic.protocols import Floats

@@ -10,7 +10,7 @@ import numpy as np
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.onnx import Network, model_folder
 from mnemic.services.arguments import whole
-from mnemic.services.process import PerProcess
+from mnemic.services.processes import PerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,14 +12,14 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly
 from mnemic.indexes.vector import discarded, index_from
-from mnemic.protocols import Embedder, Reranker, Store, TokenCounter, VectorIndex
+from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer, Notices
 from mnemic.runtime.redaction import redacting
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
-from mnemic.runtime.uses import Uses
+from mnemic.runtime.usage import Uses
 from mnemic.runtime.views import Views
 from mnemic.stores import InMemoryStore, SqliteStore
 from mnemic.text.display import shown
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from mnemic.llm import LanguageModel
     from mnemic.safety.secrets import SecretPolicy
+    from mnemic.stores import Store
     from mnemic.stores.postgres import PostgresStore
     from mnemic.stores.sql.connection import Durability
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from mnemic.services.forks import renewed
+from mnemic.services.processes import renewed
 
 __all__ = ["Courtesy", "SearchGate"]
 

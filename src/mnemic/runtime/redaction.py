@@ -10,7 +10,6 @@ from traceback import walk_tb
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCorrupt
-from mnemic.protocols import Store
 from mnemic.runtime.indexer import Indexer
 from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
@@ -39,6 +38,7 @@ from mnemic.types import (
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
+    from mnemic.stores import Store
 
 __all__ = [
     "Guarded",

@@ -9,20 +9,20 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.protocols import Reranker, Store, TokenCounter, VectorIndex
-from mnemic.runtime.delivered import Delivered
+from mnemic.protocols import Reranker, TokenCounter, VectorIndex
 from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer, Notices
 from mnemic.runtime.scheduler import Scheduler, Triggers
 from mnemic.runtime.settings import Settings
-from mnemic.runtime.uses import Uses
+from mnemic.runtime.usage import Delivered, Uses
 from mnemic.runtime.views import Views
 from mnemic.safety.secrets import SecretPolicy
-from mnemic.services.process import process_lock
+from mnemic.services.processes import process_lock
 from mnemic.text.tokens import token_counter
 
 if TYPE_CHECKING:
     from mnemic.llm import LanguageModel
+    from mnemic.stores import Store
 
 __all__ = ["Runtime"]
 

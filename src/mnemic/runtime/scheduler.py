@@ -11,8 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 
-from mnemic.services.forks import renewed
-from mnemic.services.process import process_lock
+from mnemic.services.processes import process_lock, renewed
 
 __all__ = ["FAREWELL", "Job", "Scheduler", "Triggers"]
 

@@ -7,16 +7,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
 from mnemic.indexes.vector import Centre, DistantRows, ExactIndex, RowVectors, centre_of, sample_size
-from mnemic.protocols import KeywordIndex, Store, VectorIndex
-from mnemic.services.process import process_lock
+from mnemic.protocols import KeywordIndex, VectorIndex
+from mnemic.services.processes import process_lock
 from mnemic.text.render import searchable
 from mnemic.vectors import CALIBRATED_FOR, base_cosine
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = ["View", "Views"]
 

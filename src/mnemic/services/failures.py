@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
+import random
 import re
 import time
 from dataclasses import dataclass
 from email.utils import mktime_tz, parsedate_tz
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from mnemic.errors import MnemicError
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Awaitable, Callable, Collection
 
     from mnemic.errors import MnemicError
 
-__all__ = ["Failure", "Meaning", "Verdict", "judged", "scrubbed"]
+__all__ = [
+    "LONGEST_WAIT",
+    "Failure",
+    "Meaning",
+    "Patience",
+    "Verdict",
+    "judged",
+    "persistently",
+    "scrubbed",
+]
 
 Meaning = Literal["refused", "rejected", "transient", "other"]
 """It does not let us in; it does not take this request; another attempt may help; none of these."""
@@ -132,3 +145,60 @@ def _seconds_of(header: str) -> float | None:
         return float(header)
     moment = parsedate_tz(header)
     return mktime_tz(moment) - time.time() if moment else None
+
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Failure)
+
+LONGEST_WAIT = 30.0
+"""Seconds: a service that asks for more is given up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds for one attempt, attempts after the first, seconds before the second (doubled each time).
+
+    ``jitter`` in 0..1 is the share of a wait that is left to chance, so that callers who failed together do not come
+    back together; a wait that the service asked for is never cut short.
+    """
+
+    timeout: float
+    retries: int
+    backoff: float
+    jitter: float = 0.0
+
+
+async def persistently(
+    request: Callable[[], Awaitable[T]],
+    patience: Patience,
+    judge: Callable[[Exception], F],
+    *,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    again: Callable[[], None] | None = None,
+) -> T | F:
+    """The result of a request that is tried as often as `patience` allows, or its last failure.
+
+    Args:
+        request: makes one attempt.
+        patience: the bounds.
+        judge: what an error means; its text must hold no secrets. Errors of Mnemic itself are raised as they are.
+        sleep: waits between attempts; seconds.
+        again: called before each attempt after the first.
+    """
+    attempt = 0
+    while True:
+        failure: F
+        try:
+            async with asyncio.timeout(patience.timeout):
+                return await request()
+        except MnemicError:
+            raise
+        except Exception as error:  # noqa: BLE001 - every provider raises errors of its own; `judge` sorts them
+            failure = judge(error)
+        if not failure.transient or attempt >= patience.retries or failure.wait > LONGEST_WAIT:
+            return failure
+        wait = patience.backoff * 2**attempt * (1 - patience.jitter * random.random())  # noqa: S311 - not for secrets
+        await sleep(max(wait, failure.wait))
+        attempt += 1
+        if again is not None:
+            again()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from mnemic.services.process import process_lock
+from mnemic.services.processes import process_lock
 
 __all__ = ["minted"]
 

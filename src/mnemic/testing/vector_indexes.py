@@ -12,7 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 from mnemic.embedders import HashingEmbedder
-from mnemic.indexes.vector import rows
+from mnemic.indexes.vector import exact
 from mnemic.memory import Memory
 from mnemic.protocols import InputKind, VectorIndex
 from mnemic.runtime.runtime import Runtime
@@ -81,7 +81,7 @@ class _Fixtures:
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Also a few records are looked up: otherwise they are compared without asking the index."""
         for name, value in (("FETCHED", 1), ("COSTS", 0), ("ENOUGH", 10)):
-            monkeypatch.setattr(rows, name, value)
+            monkeypatch.setattr(exact, name, value)
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:

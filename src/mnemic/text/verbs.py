@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from mnemic.text.irregular import BASE_FORMS
-from mnemic.text.terms import content_terms
+from mnemic.text.terms import BASE_FORMS, content_terms
 
 __all__ = ["is_past", "is_verb"]
 

@@ -7,8 +7,7 @@ import string
 from hypothesis import strategies as st
 from tests.faults.fuzzing import texts
 
-from mnemic.safety.secrets.labels import BESIDE
-from mnemic.safety.secrets.surroundings import SAID
+from mnemic.safety.secrets.surroundings import BESIDE, SAID
 from mnemic.safety.secrets.tokens import TOKENS
 
 WILD = st.characters(codec=None)

@@ -10,7 +10,7 @@ from typing import Any
 from mnemic import Hit, Message, SecretPolicy
 from mnemic.llm import fences
 from mnemic.llm.answers import plain
-from mnemic.recall.context import lines
+from mnemic.recall.context import packing
 from mnemic.safety.fences import parsed, without_recalled
 from mnemic.text.markup import unlinked, unmarked, unvoiced, visible
 
@@ -28,8 +28,8 @@ def rendered(title: str, texts: Sequence[str], speaker: str, *, trust: float = 1
         Hit(id=str(n), kind="message", text=text, score=1.0, speaker=speaker, trust=trust)
         for n, text in enumerate(texts)
     ]
-    shown = [f"{lines.heading_of(title, FENCE)}:", *(lines.line_of(hit, FENCE) for hit in hits)]
-    context = lines.fenced(shown, FENCE)
+    shown = [f"{packing.heading_of(title, FENCE)}:", *(packing.line_of(hit, FENCE) for hit in hits)]
+    context = packing.fenced(shown, FENCE)
     assert context.count(FENCE) == 2
     assert not _HIDDEN.search(context)
     items = parsed(context, FENCE)

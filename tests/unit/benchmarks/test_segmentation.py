@@ -6,7 +6,7 @@ import pytest
 from benchmarks.quality import segmentation
 
 from mnemic import HashingEmbedder
-from mnemic.knowledge.segmentation.boundaries import WEIGHTS
+from mnemic.knowledge.segmentation import WEIGHTS
 
 
 def dialogue(number, subjects):

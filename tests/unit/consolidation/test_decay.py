@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.recall.decay import LINK_HALF_LIFE, RANK_HALF_LIFE, link_strength, rank_weight
+from mnemic.recall.graph import LINK_HALF_LIFE, RANK_HALF_LIFE, link_strength, rank_weight
 
 unit = st.floats(0, 1)
 idles = st.timedeltas(timedelta(days=-10), timedelta(days=100_000))

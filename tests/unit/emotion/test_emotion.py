@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Emotion, OnnxEmbedder
-from mnemic.emotion import NEUTRAL, emotion, emotions, features, has_affect, similarity, weights
+from mnemic.emotion import NEUTRAL, emotion, emotions, estimate, has_affect, similarity, weights
 from mnemic.errors import ConfigurationError, EmbedderUnavailable, InvalidInput
 
 RUN = settings(max_examples=150, deadline=None)
@@ -93,17 +93,17 @@ class TestAnyText:
     @pytest.mark.parametrize("run", ["\U0001f600", "ok\U0001f600", "\U0001f600!", "\U0001f469\u200d\U0001f467"])
     def test_emoji_without_spaces_are_words_of_their_own(self, run, monkeypatch):
         """What VADER does with a text grows with the square of its words, and an emoji is several of them."""
-        analyzer, read = features._analyzer(), []
+        analyzer, read = estimate._analyzer(), []
         monkeypatch.setattr(
-            features, "_analyzer", lambda: SimpleNamespace(
+            estimate, "_analyzer", lambda: SimpleNamespace(
                 lexicon=analyzer.lexicon, emojis=analyzer.emojis,
                 polarity_scores=lambda text: read.append(text) or analyzer.polarity_scores(text),
             ),
         )  # fmt: skip
         emotion(run * 3_000)
         emoji = [sum(sign in analyzer.emojis for sign in text) for text in read]
-        assert 0 < max(emoji) <= features.CHUNK
-        assert sum(emoji) <= features.MAX_WORDS
+        assert 0 < max(emoji) <= estimate.CHUNK
+        assert sum(emoji) <= estimate.MAX_WORDS
         assert emotion("\U0001f600" * 3) == emotion("\U0001f600 " * 3)
 
     def test_a_long_text_is_no_surer_of_one_word_than_a_short_one(self):
@@ -326,16 +326,16 @@ class TestWeights:
 
 
 def test_names_in_capitals_are_not_shouted():
-    shouted = features.FEATURES.index("shouted")
-    assert features.features_of("NATO met in the USA")[shouted] == 0
-    assert features.features_of("I HATE the USA")[shouted] > 0
+    shouted = estimate.FEATURES.index("shouted")
+    assert estimate.features_of("NATO met in the USA")[shouted] == 0
+    assert estimate.features_of("I HATE the USA")[shouted] > 0
 
 
 def test_a_feature_for_every_name():
-    found = features.features_of("WOW, what a day!! I am soooo happy... are you?")
-    assert found.shape == (len(features.FEATURES),)
+    found = estimate.features_of("WOW, what a day!! I am soooo happy... are you?")
+    assert found.shape == (len(estimate.FEATURES),)
     assert found.dtype == np.float32
-    by_name = dict(zip(features.FEATURES, found.tolist(), strict=True))
+    by_name = dict(zip(estimate.FEATURES, found.tolist(), strict=True))
     assert by_name["exclamations"] == 0.75
     assert by_name["questions"] == pytest.approx(1 / 3)
     assert by_name["shouted"] == 0.25

@@ -9,8 +9,8 @@ from benchmarks.quality import emotion as fitting
 from benchmarks.quality import mood
 
 from mnemic import Emotion
-from mnemic.emotion import regression, weights
-from mnemic.emotion.features import FEATURES, features_of
+from mnemic.emotion import estimate, weights
+from mnemic.emotion.estimate import FEATURES, features_of
 
 
 def sentences(count=120):
@@ -74,7 +74,7 @@ class TestFit:
         right = np.concatenate([np.arange(500) < 250, np.arange(500) < 400])
         slope = fitting.logistic(seen, right)
         assert 1 / (1 + np.exp(-seen[[0, -1]] @ slope)) == pytest.approx([0.5, 0.8], abs=0.01)
-        low, high = regression.confidence(seen[[0, -1]].astype(np.float32), slope.astype(np.float32))
+        low, high = estimate.confidence(seen[[0, -1]].astype(np.float32), slope.astype(np.float32))
         assert (low, high) == (pytest.approx(0, abs=0.02), pytest.approx(0.6, abs=0.02))
 
 

@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.beliefs import Beliefs
+from mnemic.indexes.catalog import Beliefs
 from mnemic.stores import InMemoryStore
 from mnemic.types import CatalogDelta, Filters
 

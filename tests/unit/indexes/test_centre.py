@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mnemic.indexes.vector import DistantRows, ExactIndex, HeldRows, centre_of, cosines, sample_size
+from mnemic.indexes.vector import DistantRows, ExactIndex, HeldRows, centre_of, exact, sample_size
 from mnemic.indexes.vector import exact as exact_index
 
 SIZE, DIMENSION = 400, 48
@@ -127,14 +127,14 @@ def test_an_index_is_asked_for_what_is_nearest_without_the_mean():
 
 
 def test_signs_tell_the_nearest_only_without_the_mean(monkeypatch):
-    monkeypatch.setattr(cosines, "KEPT", 60)
+    monkeypatch.setattr(exact, "KEPT", 60)
     matrix = cone(4_000)
     centre, allowed = centre_of(matrix), np.ones(4_000, np.bool_)
     shared = {"centred": 0, "raw": 0}
     for query in cone(10, seed=3):
         truth = np.argsort(-HeldRows(matrix, None, centre).cosines([query]).values)[:10]
         for name, mean in (("centred", centre.mean), ("raw", 0.0)):
-            rough = HeldRows(matrix, cosines.signs_of(matrix, mean), centre).cosines([query])
+            rough = HeldRows(matrix, exact.signs_of(matrix, mean), centre).cosines([query])
             rough.settle(allowed)
             shared[name] += np.isin(truth, np.argsort(-rough.values)[:10]).sum()
     assert shared["centred"] > 1.5 * shared["raw"]
@@ -175,7 +175,7 @@ def test_the_mean_is_frozen_until_the_record_has_doubled_and_follows_what_change
     index.apply(Delta(range(127, 300), matrix[127:]), Rows(300))
     lent = index.rows(centred=True)
     np.testing.assert_allclose(lent.centre.mean, matrix[:256].mean(axis=0), atol=1e-6)
-    np.testing.assert_array_equal(index.signs(), cosines.signs_of(matrix, lent.centre.mean))
+    np.testing.assert_array_equal(index.signs(), exact.signs_of(matrix, lent.centre.mean))
     asked = cone(1, seed=6)[0]
     before = sharp(lent, asked)
     index.apply(Delta([5], cone(1, seed=8)), Rows(300))
@@ -186,6 +186,6 @@ def test_the_mean_is_frozen_until_the_record_has_doubled_and_follows_what_change
     assert later.centre is now.centre
     np.testing.assert_allclose(sharp(later, asked), sharp(HeldRows(index.matrix(), None, now.centre), asked), atol=1e-6)
     np.testing.assert_array_equal(sharp(lent, asked), before)  # who searches meanwhile sees what was there
-    np.testing.assert_array_equal(index.signs(), cosines.signs_of(index.matrix(), index.rows(centred=True).centre.mean))
+    np.testing.assert_array_equal(index.signs(), exact.signs_of(index.matrix(), index.rows(centred=True).centre.mean))
     index.apply(Delta(range(300), matrix, reembedded=True), Rows(300))
     assert index.rows().centre is None

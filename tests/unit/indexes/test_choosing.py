@@ -9,7 +9,7 @@ from mnemic import ConfigurationError, Memory, MissingExtra
 from mnemic.indexes.vector import choice, index_from
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
-from mnemic.indexes.vector.rows import DistantRows
+from mnemic.indexes.vector.exact import DistantRows
 
 
 @pytest.fixture

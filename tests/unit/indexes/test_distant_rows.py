@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mnemic.indexes.vector import DistantRows, HeldRows
-from mnemic.indexes.vector import rows as module
+from mnemic.indexes.vector import exact as module
 
 SIZE, DIMENSION = 600, 16
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.vector import HeldCosines, cosines
-from mnemic.indexes.vector.centre import Probe
+from mnemic.indexes.vector import HeldCosines, exact
+from mnemic.indexes.vector.exact import Probe
 from mnemic.text.render import searchable
 
 RUN = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -57,21 +57,21 @@ def test_signs_choose_and_products_decide(monkeypatch):
     rng = np.random.default_rng(0)
     centres = unit(rng.normal(size=(40, 384)))
     matrix = unit(centres[rng.integers(0, 40, 4_000)] + 0.08 * rng.normal(size=(4_000, 384)))
-    monkeypatch.setattr(cosines, "KEPT", 200)
-    signs = cosines.signs_of(matrix)
+    monkeypatch.setattr(exact, "KEPT", 200)
+    signs = exact.signs_of(matrix)
     assert signs.shape == (6, 4_000)
     found = 0
     for centre in centres[:20]:
         query = unit(centre[None] + 0.05 * rng.normal(size=(1, 384)))[0]
-        exact = HeldCosines(matrix, None, [Probe(query)]).values
+        every = HeldCosines(matrix, None, [Probe(query)]).values
         rough = HeldCosines(matrix, signs, [Probe(query)])
         allowed = rng.random(4_000) < 0.9
         rough.settle(allowed)
-        best = np.argsort(-np.where(allowed, exact, -2))[:20]
+        best = np.argsort(-np.where(allowed, every, -2))[:20]
         found += np.isin(best, np.argsort(-np.where(allowed, rough.values, -2))[:20]).sum()
         some = rng.choice(4_000, 50)
         rough.sharpen(some)
-        np.testing.assert_allclose(rough.values[some], exact[some], atol=1e-5)
+        np.testing.assert_allclose(rough.values[some], every[some], atol=1e-5)
     assert found >= 0.95 * 20 * 20
 
 
@@ -79,7 +79,7 @@ def test_few_allowed_rows_are_all_multiplied():
     rng = np.random.default_rng(1)
     matrix = unit(rng.normal(size=(300, 70)))  # not a multiple of 64
     query = unit(rng.normal(size=(1, 70)))[0]
-    rough = HeldCosines(matrix, cosines.signs_of(matrix), [Probe(query)])
+    rough = HeldCosines(matrix, exact.signs_of(matrix), [Probe(query)])
     rough.settle(np.ones(300, np.bool_))
     np.testing.assert_allclose(rough.values, matrix @ query, atol=1e-5)
 
@@ -97,7 +97,7 @@ def test_signs_follow_what_is_added_and_changed(followed, monkeypatch):
         world.vectors.signs()  # the first search of a state that is large enough goes without
         signs = world.vectors.signs()
         assert signs is not None
-        np.testing.assert_array_equal(signs, cosines.signs_of(world.vectors.matrix()))
+        np.testing.assert_array_equal(signs, exact.signs_of(world.vectors.matrix()))
     world.apply(world.memory("a fact"))
     name = world.ids(world.follow())[-1]
     for held in (False, True):  # what changes is written in its place, unless somebody reads there
@@ -105,7 +105,7 @@ def test_signs_follow_what_is_added_and_changed(followed, monkeypatch):
         before = matrix.copy()
         world.revise(name, f"quite another fact, {held}")
         world.follow()
-        np.testing.assert_array_equal(world.vectors.signs(), cosines.signs_of(world.vectors.matrix()))
+        np.testing.assert_array_equal(world.vectors.signs(), exact.signs_of(world.vectors.matrix()))
         assert np.shares_memory(matrix, world.vectors.matrix()) is not held
         assert np.array_equal(matrix, before) is held
         del lent

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from mnemic.indexes import corpus as corpora
-from mnemic.indexes.keyword import fts5
+from mnemic.indexes import keyword
+from mnemic.indexes import keyword as corpora
 from mnemic.text import bm25
 from mnemic.text.render import searchable
 from mnemic.text.terms import content_terms, index_terms, query_terms
@@ -153,7 +153,7 @@ def test_on_disk_with_a_long_tail(followed, tmp_path, monkeypatch):
 
     from mnemic.stores import SqliteStore
 
-    monkeypatch.setattr(fts5, "MAX_TAIL", 20)
+    monkeypatch.setattr(keyword, "MAX_TAIL", 20)
     rng = np.random.default_rng(5)
     with closing(SqliteStore(tmp_path / "memory")) as store:
         world = followed(store)

@@ -6,9 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import InvalidInput, Message
-from mnemic.knowledge.segmentation import begins_episode, boundaries
-from mnemic.knowledge.segmentation.boundaries import LONGEST
-from mnemic.knowledge.segmentation.turns import is_filler, is_greeting, turn
+from mnemic.knowledge.segmentation import LONGEST, begins_episode, boundaries, is_filler, is_greeting, turn
 
 NOW = datetime(2023, 5, 8, 12, tzinfo=UTC)
 

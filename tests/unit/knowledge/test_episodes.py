@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic import Message
-from mnemic.knowledge.titles import EXCERPT, SENTENCE, TITLE, excerpt, frequencies, title
+from mnemic.knowledge.episodes import EXCERPT, SENTENCE, TITLE, excerpt, frequencies, title
 
 NOW = datetime(2026, 5, 8, tzinfo=UTC)
 

@@ -9,8 +9,7 @@ import pytest
 
 from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
-from mnemic.indexes.corpus import Corpus
-from mnemic.indexes.keyword import RankBM25Index
+from mnemic.indexes.keyword import Corpus, RankBM25Index
 from mnemic.recall import Recipe
 from mnemic.recall.context import pack as packed_lines
 from mnemic.types import Hit

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.recall import RECIPES, Pool, Recipe, evidence, fusion, grade, neighbours, recipe_named, score, top
+from mnemic.recall import RECIPES, Pool, Recipe, evidence, grade, neighbours, recipe_named, recipes, score, top
 from mnemic.recall.signals import SIGNALS, own_coverage
 from mnemic.text import cues
 
@@ -97,24 +97,24 @@ class TestFusion:
             "a": np.array([0.9, 0.1, 0.5, 0.0], np.float32),  # ranks 1, 3, 2; the last is not in the list
             "b": np.array([0.0, 2.0, 1.0, -1.0], np.float32),  # ranks -, 1, 2, -
         }
-        found = fusion.rank_fusion(values, {"a": 0.5, "b": 0.25}, 60.0)
+        found = recipes.rank_fusion(values, {"a": 0.5, "b": 0.25}, 60.0)
         by_hand = [0.5 / 61, 0.5 / 63 + 0.25 / 61, 0.5 / 62 + 0.25 / 62, 0.0]
         np.testing.assert_allclose(found, by_hand, rtol=1e-6)
 
     def test_rank_fusion_gives_the_lower_row_the_better_rank(self):
-        found = fusion.rank_fusion({"a": np.array([1.0, 1.0], np.float32)}, {"a": 1.0}, 0.0)
+        found = recipes.rank_fusion({"a": np.array([1.0, 1.0], np.float32)}, {"a": 1.0}, 0.0)
         assert found.tolist() == [1.0, 0.5]
 
     def test_sums_by_hand(self):
         values = {"a": np.array([1.0, 3.0, 2.0], np.float32), "same": np.full(3, 7.0, np.float32)}
         weights = {"a": 2.0, "same": 1.0}
-        assert fusion.plain_sum(values, weights).tolist() == [9.0, 13.0, 11.0]
-        assert fusion.normalised_sum(values, weights).tolist() == [0.0, 2.0, 1.0]
+        assert recipes.plain_sum(values, weights).tolist() == [9.0, 13.0, 11.0]
+        assert recipes.normalised_sum(values, weights).tolist() == [0.0, 2.0, 1.0]
 
     def test_spread_by_hand(self):
         scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0], np.float32)
         groups = np.array([1, 0, 1, 0, 1], np.int32)
-        found = fusion.spread(scores, groups, 0.5)
+        found = recipes.spread(scores, groups, 0.5)
         np.testing.assert_allclose(found, [5.0, 4.0, 3.0 - 0.5 * np.log(2), 2.0, 1.0 - 0.5 * np.log(3)], rtol=1e-6)
 
     @RUN
@@ -129,7 +129,7 @@ class TestFusion:
                 expected[i] -= weight * np.log1p(seen[int(groups[i])])
             seen[int(groups[i])] += 1
         before = scores.copy()
-        np.testing.assert_allclose(fusion.spread(scores, groups, weight), expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(recipes.spread(scores, groups, weight), expected, rtol=1e-5, atol=1e-5)
         np.testing.assert_array_equal(scores, before)
 
 

@@ -6,12 +6,12 @@ import sys
 
 import pytest
 
-from mnemic.services.file_lock import FileLock
+from mnemic.services.processes import FileLock
 
 HOLD = """
 import sys
 from pathlib import Path
-from mnemic.services.file_lock import FileLock
+from mnemic.services.processes import FileLock
 lock = FileLock(Path(sys.argv[1]))
 print(lock.take(), flush=True)
 sys.stdin.readline()

@@ -5,7 +5,7 @@ from threading import Event, Thread
 
 import pytest
 
-from mnemic.services.background import BackgroundLoop
+from mnemic.services.threads import BackgroundLoop
 
 
 @pytest.fixture

@@ -1,8 +1,7 @@
 import pytest
 
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.services.failures import Failure
-from mnemic.services.retries import LONGEST_WAIT, Patience, persistently
+from mnemic.services.failures import LONGEST_WAIT, Failure, Patience, persistently
 
 
 class Service:

@@ -5,8 +5,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mnemic import Memory, Message
-from mnemic.text.irregular import BASE_FORMS
-from mnemic.text.terms import STOP_WORDS, clean, content_terms, index_terms, query_terms
+from mnemic.text.terms import BASE_FORMS, STOP_WORDS, clean, content_terms, index_terms, query_terms
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)
 RUN = settings(max_examples=150, deadline=None)

@@ -18,7 +18,7 @@ from mnemic.embedders.prompts import Prompts, known_prompts
 from mnemic.errors import EmbedderUnavailable
 from mnemic.onnx.folder import is_hub_name, model_folder
 from mnemic.services.arguments import whole
-from mnemic.services.process import PerProcess
+from mnemic.services.processes import PerProcess
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

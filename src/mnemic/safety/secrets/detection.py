@@ -6,12 +6,9 @@ import re
 from array import array
 from collections.abc import Callable, Collection, Sequence
 
-from mnemic.safety.secrets.labels import ANYWHERE, BESIDE
-from mnemic.safety.secrets.numbers import NUMBERS
 from mnemic.safety.secrets.pattern import Pattern, Span, found
-from mnemic.safety.secrets.surroundings import SAID
-from mnemic.safety.secrets.tables import columns
-from mnemic.safety.secrets.tokens import TOKENS
+from mnemic.safety.secrets.surroundings import ANYWHERE, BESIDE, SAID, columns
+from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
 
 __all__ = ["KINDS", "MARK", "Finder", "pieces", "unmarked"]
 

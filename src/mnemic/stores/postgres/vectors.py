@@ -28,7 +28,7 @@ _SEARCH = "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_c
 
 
 class PostgresEmbedding(Embedding):
-    """See ``VectorWork``."""
+    """See ``Embedding``, and which vectors are near."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.services.process import process_lock
+from mnemic.services.processes import process_lock
 from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import quarantine, queries, rows
 from mnemic.stores.sql.connection import Connection, Database

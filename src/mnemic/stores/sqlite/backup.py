@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, cast
 import apsw
 
 from mnemic import errors
-from mnemic.services.file_lock import FileLock
+from mnemic.services.processes import FileLock
 from mnemic.stores.sqlite.database import Database, translate
 
 if TYPE_CHECKING:

@@ -15,8 +15,7 @@ from typing import TypeVar, cast
 import apsw
 
 from mnemic import errors
-from mnemic.services.file_lock import FileLock
-from mnemic.services.forks import resting
+from mnemic.services.processes import FileLock, resting
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from mnemic.errors import ConfigurationError
-from mnemic.services.file_lock import FileLock
+from mnemic.services.processes import FileLock
 from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sqlite.database import Database
 

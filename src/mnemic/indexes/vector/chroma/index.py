@@ -15,8 +15,7 @@ from mnemic.errors import ConfigurationError, MissingExtra
 from mnemic.indexes.vector.chroma.collections import LOCK, ChromaUnavailable, Collections, Folder, Server
 from mnemic.indexes.vector.chroma.outbox import Outbox
 from mnemic.protocols import RecordFeed
-from mnemic.services.file_lock import FileLock
-from mnemic.services.process import PerProcess
+from mnemic.services.processes import FileLock, PerProcess
 
 if TYPE_CHECKING:
     import numpy as np

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.stores.suite.knowledge import everything, memory_of, number_of, put_link
 
 from mnemic import errors
-from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import everything, memory_of, number_of, put_link
 from mnemic.types import (
     Archive,
     Candidates,
@@ -29,6 +28,9 @@ from mnemic.types import (
     Undo,
     Work,
 )
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = ["LifecyclePromises", "UndoPromises"]
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from mnemic import errors
-from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message
 from mnemic.types import (
     Archive,
@@ -25,6 +24,9 @@ from mnemic.types import (
     Settle,
     Supersede,
 )
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = [
     "LATER",

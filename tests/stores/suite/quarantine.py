@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.stores.suite.knowledge import everything, memory_of, number_of, put_link, rows_of
 
 from mnemic import errors
-from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_episode, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import everything, memory_of, number_of, put_link, rows_of
 from mnemic.types import (
     Archive,
     Consolidate,
@@ -25,6 +24,9 @@ from mnemic.types import (
     Supersede,
     Undo,
 )
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = ["QuarantinePromises", "WordingPromises"]
 

@@ -6,19 +6,21 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.stores.suite.knowledge import BeliefPromises, EpisodePromises, number_of, rows_of
+from tests.stores.suite.lifecycle import LifecyclePromises, UndoPromises
+from tests.stores.suite.links import LinkPromises, WorkPromises
+from tests.stores.suite.quarantine import QuarantinePromises, WordingPromises
 
 from mnemic import errors
-from mnemic.protocols import Store
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import BeliefPromises, EpisodePromises, number_of, rows_of
-from mnemic.testing.lifecycle_stores import LifecyclePromises, UndoPromises
-from mnemic.testing.linked_stores import LinkPromises, WorkPromises
-from mnemic.testing.quarantine_stores import QuarantinePromises, WordingPromises
 from mnemic.types import Archive, Emotion, Filters, MemoryRecord, Message, Restore, Revise
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = ["StoreSuite"]
 

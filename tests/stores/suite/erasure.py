@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
+from tests.stores.suite.knowledge import rows_of
 
 from mnemic import errors
-from mnemic.protocols import Store
 from mnemic.testing.fakes import add_episode, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import rows_of
 from mnemic.types import (
     Archive,
     Consolidate,
@@ -25,6 +25,9 @@ from mnemic.types import (
     Supersede,
     Touch,
 )
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = ["ErasureSuite"]
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import pytest
+from tests.stores.suite.knowledge import LATER, TYPES, everything, memory_of, number_of, put_link
 
 from mnemic import errors
-from mnemic.protocols import Store
 from mnemic.testing.fakes import add_episode, add_memory, add_message, indexing
-from mnemic.testing.knowledge_stores import LATER, TYPES, everything, memory_of, number_of, put_link
 from mnemic.types import (
     Archive,
     Change,
@@ -26,6 +25,9 @@ from mnemic.types import (
     Settle,
     Supersede,
 )
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
 
 __all__ = ["LinkPromises", "WorkPromises"]
 

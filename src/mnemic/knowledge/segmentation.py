@@ -1,0 +1,628 @@
+"""Segmentation: where one episode ends and the next begins, and which belong together. Pure functions, without a model."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from mnemic.errors import InvalidInput
+from mnemic.text.clock import to_micros
+from mnemic.text.terms import content_terms
+from mnemic.types import Message
+from mnemic.vectors import dot
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
+
+__all__ = [
+    "LONGEST",
+    "MERGE_THRESHOLD",
+    "TIME_GAP",
+    "WEIGHTS",
+    "Signs",
+    "Turn",
+    "Weights",
+    "band",
+    "begins_episode",
+    "block_depth",
+    "boundaries",
+    "cut",
+    "embedded",
+    "is_filler",
+    "is_greeting",
+    "lengths",
+    "most_similar",
+    "repaired",
+    "signs",
+    "stretches",
+    "turn",
+    "unit_rows",
+]
+
+LOOKED_AT = 2_000
+"""Characters at the beginning of a message, and as many at its end, in which cues are looked for."""
+
+LONGEST_FILLER = 300
+_DIGIT = re.compile(r"\d")
+_GREETING = r"(?:hi|hello|hey|heya|hiya|howdy|greetings|yo|good (?:morning|afternoon|evening))"
+_LEAD = r"(?:oh|well|so|and|hey|ok|okay|right|yeah|yes|hmm|but)"
+_GREETS = re.compile(rf"\W*{_GREETING}\b", re.IGNORECASE)
+_OPENS = re.compile(
+    rf"""(?:^|[.!?]\W{{1,5}})(?:{_LEAD},?\ +)*(?:
+      by\ the\ way | btw | anyways?\b(?!\ (?:you|it|that|to)) | anyhow | (?:speaking|talking)\ of
+      | that\ reminds\ me | guess\ what | before\ i\ forget
+      | on\ (?:another|a\ (?:different|separate|side|related|lighter|happier))\ (?:note|topic|subject)
+      | (?:another|one\ (?:more|other|last)|a\ different|the\ other|next|new)\ (?:thing|question|topic|subject|matter|issue)\b
+      | (?:(?:to|let'?s|let\ me|can\ we|could\ we)\ )?(?:chang|switch)(?:e|ing)?\ (?:the\ )?(?:subjects?|topics?|gears)
+      | moving\ on\b | let'?s\ (?:talk\ about|discuss|turn\ to|move\ on) | (?:can|could)\ we\ (?:talk\ about|discuss)
+      | unrelated(?:ly)?\b | off[- ]topic | totally\ (?:different|unrelated)
+      | i(?:\ also|'ve\ also|'ve|\ have)?\ (?:wanted|meant|been\ meaning)\ to\ (?:ask|tell|mention|talk)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_ASKS = re.compile(
+    r"""\b(?:
+      i(?:\ am|['\u2019]m|m)?\ (?:(?:also|really|just)\ )?(?:need|want|looking|wanna|seeking|interested)
+      | i\ would\ (?:also\ |really\ )?like
+      | i['\u2019]d\ (?:also\ |really\ )?like | (?:can|could)\ you
+      | please\ (?:find|help|book|give|tell|show|schedule|set|make|send|write|check|look|explain)
+      | find\ (?:me|a|the) | (?:give|get|tell|show|help|remind)\ me | set\ (?:up\ )?(?:a|an|the) | schedule
+      | what(?:['\u2019]s|\ is|\ are|\ will|\ was|\ time|\ do\ you|\ kind) | where(?:['\u2019]s|\ is|\ are|\ can|\ do)
+      | when(?:['\u2019]s|\ is|\ does)
+      | how\ (?:do|can|should|would)\ (?:i|we|you) | (?:is|are)\ there | (?:do|have|are|did)\ you | (?:will|is)\ it
+    )\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_REPLIES = re.compile(
+    r"""\W*(?:yes|yeah|yea|yep|yup|no|nope|nah|not|sure|ok|okay|great|good|cool|nice|thanks|thank|that|it|they|this|those|these|ha
+      |haha|lol|ah|oh|wow|awesome|amazing|perfect|sounds|i\ do|i\ did|i\ am|i['\u2019]m|me\ too|same|really|absolutely
+      |definitely|totally|exactly|of\ course|actually|maybe|well|right|true|he|she|and|but|because|or|alright
+      |you['\u2019]re|there|just|sorry|glad|congrat\w*|no\ problem|my\ pleasure|how\ about|what\ about)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CLOSES = re.compile(
+    r"""\b(?:anything\ else | any\ other | you(?:['\u2019]re|r|\ are)?\ (?:(?:very|most|so|always|quite)\ )?welcome
+      | thank(?:s|\ you) | (?:good\ ?)?bye | good\ ?night
+      | have\ an?\ (?:\w+\ )?(?:day|night|evening|weekend|time|trip|one|stay|meal)
+      | see\ (?:you|ya) | catch\ you\ later | talk\ (?:to\ you\ )?(?:later|soon) | ttyl | take\ care | enjoy | glad\ i\ could
+      | happy\ to\ help | that(?:['\u2019]s|\ is|\ will\ be|\ should\ be|['\u2019]ll\ be)?\ all)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FILLER_TERMS = frozenset(
+    term
+    for term in content_terms(
+        """hi heya hiya yo hello howdy greetings morning afternoon evening night bye goodbye thanks thank welcome please
+        sorry yes yep yup nope nah sure great good nice cool fine well awesome amazing wonderful lovely perfect
+        excellent fantastic haha hahaha lol right true indeed exactly absolutely definitely totally course alright glad
+        happy today day sounds see talk later soon care take anything else help helpful problem worries pleasure back
+        hear know understand interesting agree hmm hm ah aha uh um hope enjoy weekend chat dear friend guys everyone
+        there going tell buddy mate always actually maybe guess think done bit got ha yay bro dude man anytime
+        appreciate ttyl cya assist questions question let"""
+    )
+)
+_MOST_FILLER_WORDS = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one message does.
+
+    Attributes:
+        greets: it begins with a greeting.
+        opens: it announces another subject ("by the way", "another thing").
+        asks: it asks for or wants something.
+        replies: it begins like an answer or a comment.
+        closes: it thanks, wishes or takes leave, or asks whether there is anything else.
+        waits: it ends in a question, so that an answer follows; one that closes does not.
+    """
+
+    greets: bool
+    opens: bool
+    asks: bool
+    replies: bool
+    closes: bool
+    waits: bool
+
+
+def turn(text: str) -> Turn:
+    """What a message does, told from its words."""
+    head, tail = text[:LOOKED_AT], text[-LOOKED_AT:].rstrip()
+    if tail.endswith("]"):  # a note such as the caption of an image
+        tail = tail[: max(tail.rfind("["), 0)].rstrip()
+    closes = bool(_CLOSES.search(tail))
+    return Turn(
+        greets=bool(_GREETS.match(head)),
+        opens=bool(_OPENS.search(head)),
+        asks=bool(_ASKS.search(head)),
+        replies=bool(_REPLIES.match(head)),
+        closes=closes,
+        waits=tail.endswith(("?", "\uff1f")) and not closes,
+    )
+
+
+def is_filler(text: str) -> bool:
+    """Whether a message is nothing but greeting, thanks, agreement or leave-taking: no episode of its own."""
+    if len(text) > LONGEST_FILLER or _DIGIT.search(text):
+        return False
+    terms = content_terms(text)
+    return len(terms) <= _MOST_FILLER_WORDS and all(term in _FILLER_TERMS for term in terms)
+
+
+def is_greeting(text: str) -> bool:
+    """Whether a message is filler that begins a talk: what follows belongs to it."""
+    return bool(_GREETS.match(text[:LOOKED_AT])) and is_filler(text)
+
+
+WORDS_SHARE = 0.2
+"""How much of a similarity is common words; the rest is the embedding."""
+WORD_SLOTS = 512
+READ_FOR_TERMS = 4_000
+"""Characters of a message whose words count."""
+
+
+def embedded(count: int, vectors: Floats | None) -> NDArray[np.bool_]:
+    """Which messages have an embedding: a row that is finite and not all zeros.
+
+    Raises:
+        InvalidInput: the number of vectors is not ``count``.
+    """
+    import numpy as np
+
+    if vectors is None:
+        return np.zeros(count, np.bool_)
+    if vectors.ndim != 2 or len(vectors) != count:
+        raise InvalidInput(
+            f"There are {count} messages but the vectors have the shape {vectors.shape}. Give one row per message, of zeros "
+            "where a message has none."
+        )
+    return np.logical_and(np.isfinite(vectors).all(axis=1), np.any(vectors != 0, axis=1))
+
+
+def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
+    """One vector per message whose products are similarities: embedding and words.
+
+    Args:
+        texts: the messages' texts.
+        vectors: their embeddings, shape (n, d); rows of zeros or NaN stand for messages without one, whose words alone count.
+
+    Returns:
+        Shape (n, d + 512): rows of length 1 where both parts are known, shorter where one is missing.
+
+    Raises:
+        InvalidInput: the number of vectors is not that of the texts.
+    """
+    import numpy as np
+
+    words = _word_rows(texts)
+    if vectors is None:
+        return words
+    known = embedded(len(texts), vectors)
+    size = vectors.shape[1]
+    rows = np.empty((len(texts), size + WORD_SLOTS), np.float32)
+    rows[:, :size] = vectors
+    rows[~known, :size] = 0.0
+    scale = np.sqrt(1 - WORDS_SHARE) / np.where(known, _row_lengths(rows[:, :size]), 1)
+    rows[:, :size] *= scale.astype(np.float32)[:, None]
+    rows[:, size:] = words * np.where(known, np.sqrt(WORDS_SHARE), 1).astype(np.float32)[:, None]
+    return rows
+
+
+def _row_lengths(rows: Floats) -> Floats:
+    import numpy as np
+
+    return np.sqrt(np.einsum("ij,ij->i", rows, rows))
+
+
+def _word_rows(texts: Sequence[str]) -> Floats:
+    """The distinct content words of each text, hashed to signed slots, at length 1."""
+    import numpy as np
+
+    rows = np.zeros((len(texts), WORD_SLOTS), np.float32)
+    for row, text in zip(rows, texts, strict=True):
+        for term in set(content_terms(text[:READ_FOR_TERMS])):
+            code = zlib.crc32(term.encode())
+            row[code % WORD_SLOTS] += 1.0 if code >> 31 else -1.0
+    found = _row_lengths(rows)
+    return (rows / np.where(found > 0, found, 1)[:, None]).astype(np.float32, copy=False)
+
+
+def band(rows: Floats, width: int) -> Floats:
+    """The product of each row with those after it: ``band[i, d]`` is row i times row i + d, 0 beyond the end."""
+    import numpy as np
+
+    found = np.zeros((len(rows), width), np.float32)
+    for distance in range(min(width, len(rows))):
+        found[: len(rows) - distance, distance] = np.einsum("ij,ij->i", rows[: len(rows) - distance], rows[distance:])
+    return found
+
+
+def lengths(products: Floats) -> Floats:
+    """The length of the sum of every run of messages: ``lengths[i, k - 1]`` of the k messages from i on, 0 beyond the end.
+
+    A run of one subject sums to a long vector; where subjects mix, directions cancel.
+    """
+    import numpy as np
+
+    count, width = products.shape
+    added = np.cumsum(np.concatenate([products[:, :1], 2 * products[:, 1:]], axis=1), axis=1, dtype=np.float64)
+    found = np.zeros((count, width), np.float32)
+    squares = np.zeros(count + 1)
+    for size in range(1, min(width, count) + 1):
+        runs = count - size + 1
+        squares[:runs] = squares[1 : runs + 1] + added[:runs, size - 1]
+        found[:runs, size - 1] = np.sqrt(np.maximum(squares[:runs], 0))
+        squares[runs:] = 0
+    return found
+
+
+def block_depth(products: Floats, sums: Floats) -> Floats:
+    """How deep the similarity of the two messages before and after each place dips below its peaks on both sides.
+
+    TextTiling's depth score (Hearst, Computational Linguistics 23(1), 1997) over blocks of two messages; place 0 has none.
+    """
+    import numpy as np
+
+    count = len(products)
+    found = np.zeros(count, np.float32)
+    if count < 2:
+        return found
+    near = np.zeros(count)
+    near[1:] = products[:-1, 1]
+    for distance in (2, 3):
+        if products.shape[1] > distance:
+            near[distance:] += products[: count - distance, distance]
+    if products.shape[1] > 2:
+        near[1:-1] += products[:-2, 2]
+    before = np.concatenate([[1.0, sums[0, 0]], sums[: count - 2, 1]])
+    after = np.concatenate([sums[:-1, 1], sums[-1:, 0]])
+    similarity = (near / np.maximum(before * after, 1e-6))[1:]
+    left, right = _peaks(similarity), _peaks(similarity[::-1])[::-1]
+    found[1:] = left + right - 2 * similarity
+    return found
+
+
+def _peaks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """For each value, the top of the slope that leads down to it from the left."""
+    found = values.copy()
+    for at in range(1, len(values)):
+        if values[at - 1] >= values[at]:
+            found[at] = found[at - 1]
+    return found
+
+
+TIME_GAP = timedelta(minutes=30)
+LONGEST = 40
+"""Messages of the longest episode."""
+BLOCK = 3
+"""Messages before the last one that the causal form compares it with."""
+NO_FILLER = 2.0
+"""What an episode of nothing but filler loses: more than it can gain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """What each sign counts for a beginning, in units of similarity.
+
+    Attributes:
+        price: of an episode, in the global form.
+        causal_price: the same when only the past is known.
+        near: similarity to the message before, against a beginning.
+        depth: how deep the similarity of the neighbourhood dips.
+        greets: the message greets.
+        opens: it announces another subject.
+        asks: it asks for something.
+        replies: it replies.
+        closes: it takes leave or thanks.
+        closed: the message before did.
+        awaited: the message before ends in a question that this one may answer.
+        pause: a pause as long as ``time_gap``; shorter ones in proportion. Longer ones always begin an episode.
+        unseen: the message has no embedding, and seems less similar than it is.
+    """
+
+    price: float = 1.0
+    causal_price: float = 0.6
+    near: float = 0.8
+    depth: float = 0.3
+    greets: float = 0.4
+    opens: float = 0.7
+    asks: float = 0.35
+    replies: float = -0.1
+    closes: float = -0.4
+    closed: float = 0.25
+    awaited: float = -0.3
+    pause: float = 0.3
+    unseen: float = -0.3
+
+
+WEIGHTS = Weights()
+
+
+@dataclass(frozen=True, slots=True)
+class Signs:
+    """What is known of every place of one stretch: arrays of n rows."""
+
+    sums: Floats
+    near: Floats
+    depth: Floats
+    cues: Floats
+    fill: NDArray[np.intp]
+
+
+CUES = ("greets", "opens", "asks", "replies", "closes", "closed", "awaited", "pause", "unseen")
+
+
+def boundaries(
+    messages: Sequence[Message],
+    vectors: Floats | None,
+    *,
+    time_gap: timedelta = TIME_GAP,
+    weights: Weights = WEIGHTS,
+) -> list[int]:
+    """The positions at which a new episode begins, seen from the end: with all messages known.
+
+    A change of session and a pause of ``time_gap`` or more always begin one, except that a word of thanks or assent after a
+    pause stays with what it answers. No episode has more than 40 messages, and none is nothing but filler unless sessions
+    leave no choice.
+
+    Args:
+        messages: in the order of time.
+        vectors: their embeddings, shape (n, d), rows of zeros or NaN where one is missing; None when there are none.
+        time_gap: the pause that ends an episode.
+        weights: what each sign counts.
+
+    Returns:
+        Ascending positions; the first is 0. Empty for no messages.
+
+    Raises:
+        InvalidInput: the number of vectors is not that of the messages.
+    """
+    embedded(len(messages), vectors)
+    found: list[int] = []
+    for start, end in stretches(messages, time_gap):
+        part = signs(messages[start:end], None if vectors is None else vectors[start:end], time_gap=time_gap)
+        found += [start + at for at in cut(part, weights)]
+    return found
+
+
+def begins_episode(
+    messages: Sequence[Message],
+    vectors: Floats | None,
+    *,
+    time_gap: timedelta = TIME_GAP,
+    weights: Weights = WEIGHTS,
+) -> bool:
+    """Whether the last message begins a new episode, knowing only those before it.
+
+    Args:
+        messages: the open episode so far, and the message in question.
+        vectors: as for ``boundaries``.
+        time_gap: the pause that ends an episode.
+        weights: what each sign counts.
+
+    Raises:
+        InvalidInput: the number of vectors is not that of the messages.
+    """
+    if len(messages) < 2:
+        return bool(messages)
+    before, last = messages[-2], messages[-1]
+    filler = is_filler(last.content)
+    if before.session != last.session or len(messages) > LONGEST:
+        return True
+    if _pause(before, last) >= time_gap:
+        return not filler or is_greeting(last.content)
+    if filler or all(is_filler(m.content) for m in messages[:-1]):
+        return False
+    recent = messages[-BLOCK - 1 :]
+    known = embedded(len(messages), vectors)[-len(recent) :]
+    rows = unit_rows([m.content for m in recent], None if vectors is None else vectors[-len(recent) :])
+    said = float(dot(_cues(recent, known, time_gap)[-1], _cue_weights(weights)))
+    return _novelty(rows, weights) + said > weights.causal_price
+
+
+def _novelty(rows: Floats, weights: Weights) -> float:
+    """What the sum of the messages loses because the last points elsewhere, minus its likeness to the one before."""
+    import numpy as np
+
+    before = rows[:-1].sum(0)
+    alone = float(np.linalg.norm(before)) + float(np.linalg.norm(rows[-1]))
+    return alone - float(np.linalg.norm(before + rows[-1])) - weights.near * float(dot(rows[-2], rows[-1]))
+
+
+def signs(messages: Sequence[Message], vectors: Floats | None, *, time_gap: timedelta = TIME_GAP) -> Signs:
+    """The signs of messages that lie in one session without a long pause: what ``cut`` weighs."""
+    import numpy as np
+
+    rows = unit_rows([m.content for m in messages], vectors)
+    known = embedded(len(messages), vectors)
+    products = band(rows, LONGEST)
+    sums = lengths(products)
+    near = np.zeros(len(rows), np.float32)
+    near[1:] = products[:-1, 1]
+    fill = np.zeros(len(rows) + 1, np.intp)
+    for at in range(len(rows) - 1, -1, -1):
+        fill[at] = fill[at + 1] + 1 if is_filler(messages[at].content) else 0
+    return Signs(sums, near, block_depth(products, sums), _cues(messages, known, time_gap), fill[:-1])
+
+
+def _cues(messages: Sequence[Message], known: NDArray[np.bool_], time_gap: timedelta) -> Floats:
+    """One row per message, one column per name in ``CUES``; the first has no message before it."""
+    import numpy as np
+
+    turns = [turn(m.content) for m in messages]
+    found = np.zeros((len(messages), len(CUES)), np.float32)
+    for at, own in enumerate(turns):
+        found[at, :5] = own.greets, own.opens, own.asks, own.replies, own.closes
+        if at:
+            found[at, 5:7] = turns[at - 1].closes, turns[at - 1].waits
+            found[at, 7] = min(_pause(messages[at - 1], messages[at]) / time_gap, 1.0) if time_gap else 0.0
+    found[:, 8] = ~known
+    return found
+
+
+def _cue_weights(weights: Weights) -> Floats:
+    import numpy as np
+
+    return np.array([getattr(weights, name) for name in CUES], np.float32)
+
+
+def cut(found: Signs, weights: Weights = WEIGHTS) -> list[int]:
+    """The best cut of one stretch by its signs: the positions at which episodes begin, the first 0."""
+    import numpy as np
+
+    count, longest = len(found.near), LONGEST
+    gains = (
+        dot(found.cues, _cue_weights(weights)) + weights.depth * found.depth - weights.near * found.near - weights.price
+    )
+    gains[0] = 0.0
+    only_filler = np.less_equal(np.arange(1, longest + 1), found.fill[:, None])
+    totals: NDArray[np.float64] = (
+        found.sums + gains[:, None] - np.where(only_filler, np.float32(NO_FILLER), np.float32(0))
+    )
+    ending = np.full(
+        (count, longest), -np.inf
+    )  # [end - 1, k - 1]: what the k messages up to ``end`` are worth as an episode
+    for size in range(1, min(longest, count) + 1):
+        ending[size - 1 :, size - 1] = totals[: count - size + 1, size - 1]
+    best = np.full(count + longest, -np.inf)  # that of ``end`` messages stands at ``longest + end - 1``
+    best[longest - 1] = 0.0
+    back: list[int] = [0]
+    for end in range(1, count + 1):
+        scores: NDArray[np.float64] = best[end - 1 : end + longest - 1][::-1] + ending[end - 1]
+        chosen = int(np.argmax(scores))
+        best[longest + end - 1] = scores[chosen]
+        back.append(end - 1 - chosen)
+    places: list[int] = []
+    at = count
+    while at > 0:
+        at = back[at]
+        places.append(at)
+    return places[::-1]
+
+
+def _pause(before: Message, after: Message) -> timedelta:
+    """The time between two messages, whichever came first; none where one of them has no time."""
+    if before.sent_at is None or after.sent_at is None:
+        return timedelta(0)
+    return timedelta(microseconds=abs(to_micros(after.sent_at) - to_micros(before.sent_at)))
+
+
+def stretches(messages: Sequence[Message], time_gap: timedelta) -> list[tuple[int, int]]:
+    """Runs of messages of one session without a long pause, as (start, end).
+
+    Filler alone after a pause stays with what is before it, unless it greets; a greeting goes with what follows.
+    """
+    if not messages:
+        return []
+    starts = [0]
+    for at in range(1, len(messages)):
+        same = messages[at - 1].session == messages[at].session
+        if not same or _pause(messages[at - 1], messages[at]) >= time_gap:
+            starts.append(at)
+    ends = [*starts[1:], len(messages)]
+    found: list[tuple[int, int]] = []
+    for start, end in zip(starts, ends, strict=True):
+        part = messages[start:end]
+        joins = (
+            found and messages[start - 1].session == messages[start].session and all(is_filler(m.content) for m in part)
+        )
+        if joins and not is_greeting(part[0].content):
+            found[-1] = (found[-1][0], end)
+        else:
+            found.append((start, end))
+    return found
+
+
+MERGE_THRESHOLD = 0.9
+
+
+def most_similar(vector: Floats | None, candidates: Floats, threshold: float = MERGE_THRESHOLD) -> int | None:
+    """The row of the candidate most similar to a new episode, if it is similar enough to merge with.
+
+    Args:
+        vector: the embedding of the new episode, shape (d,); None, zeros or NaN when it has none.
+        candidates: those of recent episodes, shape (n, d); rows of zeros or NaN never match.
+        threshold: the least cosine, -1 to 1.
+
+    Returns:
+        Of equals the first; None when no candidate reaches the threshold.
+
+    Raises:
+        InvalidInput: the shapes do not fit.
+    """
+    import numpy as np
+
+    if vector is None or not len(candidates):
+        return None
+    if vector.ndim != 1 or candidates.ndim != 2 or candidates.shape[1] != len(vector):
+        raise InvalidInput(
+            f"An episode's vector of shape {vector.shape} does not compare with candidates of shape {candidates.shape}. Give "
+            "(d,) and (n, d) of one embedding model."
+        )
+    if not np.isfinite(vector).all() or not vector.any():
+        return None
+    usable = np.logical_and(np.isfinite(candidates).all(axis=1), np.any(candidates != 0, axis=1))
+    rows = np.where(usable[:, None], candidates, 0).astype(np.float32)
+    norms = np.sqrt(np.einsum("ij,ij->i", rows, rows)) * float(np.linalg.norm(vector))
+    cosines = np.where(usable, dot(rows, vector.astype(np.float32)) / np.where(usable, norms, 1), -np.inf)
+    best = int(cosines.argmax())
+    return best if cosines[best] >= threshold - 1e-6 else None
+
+
+TOLERATED = 5
+"""One message in so many may be wrong in each of the ways that can be mended."""
+
+
+def repaired(groups: Sequence[Sequence[int]], count: int) -> list[list[int]] | None:
+    """Episodes in which every message stands exactly once, made of the groups a model answered with.
+
+    Episodes are contiguous: a group with a gap is split there. A message in two groups stays in the first, a number that
+    no message has is dropped, and a message left out goes with the one before it (the first ones with the one after).
+
+    Args:
+        groups: message numbers from 0 to ``count - 1``, in any order.
+        count: how many messages there are.
+
+    Returns:
+        The episodes in order, each an ascending run. None when too much is wrong: more than a fifth of the messages left
+        out, as many numbers invented or extra pieces split off, or more repeats than messages.
+    """
+    if count < 1:
+        return []
+    owner: dict[int, int] = {}
+    invented, repeated = set[int](), 0
+    for number, group in enumerate(groups):
+        for message in group:
+            if not 0 <= message < count:
+                invented.add(message)
+            elif message in owner:
+                repeated += 1
+            else:
+                owner[message] = number
+    allowed = count // TOLERATED
+    if not owner or count - len(owner) > allowed or len(invented) > allowed or repeated > count:
+        return None
+    episodes = _runs(_filled(owner, count))
+    return None if len(episodes) - len(set(owner.values())) > max(allowed, 1) else episodes
+
+
+def _filled(owner: dict[int, int], count: int) -> list[int]:
+    """The group of every message: one left out takes that of its neighbour."""
+    found: list[int] = []
+    last = owner[min(owner)]
+    for message in range(count):
+        last = owner.get(message, last)
+        found.append(last)
+    return found
+
+
+def _runs(numbers: list[int]) -> list[list[int]]:
+    starts = [0, *(at for at in range(1, len(numbers)) if numbers[at] != numbers[at - 1])]
+    return [list(range(start, end)) for start, end in pairwise([*starts, len(numbers)])]

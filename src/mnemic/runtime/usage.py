@@ -1,0 +1,93 @@
+"""What was handed out: in the conversations under way, and how often in all."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mnemic.errors import StoreReadOnly
+from mnemic.services.processes import process_lock, renewed
+from mnemic.text.clock import now, to_micros
+from mnemic.types import Scope, Touch
+
+if TYPE_CHECKING:
+    from mnemic.stores import Store
+
+__all__ = [
+    "Delivered",
+    "Uses",
+]
+
+SESSIONS, RECORDS = 256, 1_000
+"""Conversations, and records of each, that are kept: the latest."""
+
+
+class Delivered:
+    """Ids of the records that were delivered, by conversation; thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = process_lock()
+        self._ids: OrderedDict[Scope, OrderedDict[str, None]] = OrderedDict()
+
+    def note(self, scope: Scope, ids: Iterable[str]) -> None:
+        """Records were delivered; outside a conversation nothing is kept."""
+        if scope.session is None:
+            return
+        with self._lock:
+            held = self._ids.setdefault(scope, OrderedDict())
+            self._ids.move_to_end(scope)
+            for id_ in ids:
+                held[id_] = None
+            while len(held) > RECORDS:
+                held.popitem(last=False)
+            while len(self._ids) > SESSIONS:
+                self._ids.popitem(last=False)
+
+    def of(self, scope: Scope) -> tuple[str, ...]:
+        """What was delivered in a conversation, the oldest first."""
+        with self._lock:
+            return tuple(self._ids.get(scope, ()))
+
+    def forget(self, scope: Scope) -> None:
+        """The conversation ended."""
+        with self._lock:
+            self._ids.pop(scope, None)
+
+
+MAX_USES = 4_096
+"""Uses counted in RAM before they are written down."""
+
+
+class Uses:
+    """Counts of uses by user and doc; thread-safe."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._lock = process_lock()
+        self._counts: dict[tuple[str, int], int] = {}
+        renewed(self, Uses._renew)
+
+    def _renew(self) -> None:
+        """Start from zero in a forked child: what the parent counted it writes down itself."""
+        self._counts = {}
+
+    def note(self, user: str, docs: Iterable[int]) -> None:
+        """Count records that were found and handed out."""
+        with self._lock:
+            for doc in docs:
+                self._counts[user, doc] = self._counts.get((user, doc), 0) + 1
+            full = len(self._counts) > MAX_USES
+        if full:
+            self.save()
+
+    def save(self) -> None:
+        """Write down the uses counted so far; a record that cannot be written forgets them."""
+        with self._lock:
+            counts, self._counts = self._counts, {}
+        moment = to_micros(now())
+        for user in dict.fromkeys(user for user, _ in counts):
+            own = {doc: count for (owner, doc), count in counts.items() if owner == user}
+            with suppress(StoreReadOnly):
+                self._store.apply(user, [Touch(uses=own, at=moment)])
