@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from mnemic.text.dates import MONTHS
+from mnemic.text.dates import MONTHS, told_periods
 from mnemic.text.names import names
-from mnemic.text.relative_dates import absolute_dates
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Message
@@ -120,21 +119,18 @@ def lost_values(text: str, sources: Sequence[str]) -> list[str]:
 
 
 def told_by(messages: Iterable[Message]) -> list[str]:
-    """The texts that an answer about messages may take its numbers from: when something was said, by whom, and what, its
-    relative dates also worked out.
+    """The texts that an answer about messages may take its numbers from: when something was said, by whom, what, and the days
+    that it speaks of.
     """
     found: list[str] = []
     for message in messages:
         text = f"{message.name or ''} {message.content}"
         if message.sent_at is not None:
-            dated = _dates(absolute_dates(message.content, message.sent_at), message.content)
-            text = f"{message.sent_at:%Y-%m-%d} {text} {dated}"
+            days = {day for period in told_periods(message.content, message.sent_at.toordinal()) for day in period}
+            told = " ".join(date.fromordinal(day).isoformat() for day in sorted(days))
+            text = f"{message.sent_at:%Y-%m-%d} {text} {told}"
         found.append(text)
     return found
-
-
-def _dates(worked_out: str, said: str) -> str:
-    return worked_out if worked_out != said else ""
 
 
 def shortened(text: str, most_sentences: int, limit: int) -> str | None:

@@ -20,7 +20,6 @@ from mnemic.llm.enrichment import CATEGORIES, MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.fences import DATA_RULE, fenced, numbered, ranges, spoken
 from mnemic.llm.schema import Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
-from mnemic.text.relative_dates import absolute_dates
 from mnemic.types import MemoryRecord, MemoryType, Message
 
 __all__ = [
@@ -211,10 +210,9 @@ def _statement(
     position = None if found.known is None else found.known - FIRST_KNOWN
     named = position is not None and 0 <= position < len(known)
     change: ChangeType = found.change if named else "new"
-    said = messages[rests_on[-1]].sent_at
     category = (found.category or "").lower()
     return Statement(
-        text=absolute_dates(text, said) if said else text,
+        text=text,
         change=change,
         episode=place,
         messages=rests_on,

@@ -13,7 +13,7 @@ from mnemic.llm.checks import borne_out, founded, shortened, told_by
 from mnemic.llm.fences import DATA_RULE, fenced, ranges, spoken
 from mnemic.llm.schema import Number, Schema
 from mnemic.llm.task import Answer, Task
-from mnemic.text.relative_dates import absolute_dates
+from mnemic.text.dates import relative_periods
 from mnemic.types import Message
 
 __all__ = [
@@ -133,18 +133,14 @@ def _title(text: str, sources: Sequence[str]) -> str | None:
 
 
 def _story(text: str, messages: Sequence[Message], sources: Sequence[str]) -> str | None:
-    """The story in whole sentences and with absolute dates; None when it invents numbers or cannot be dated."""
+    """The story in whole sentences; None when it invents numbers, or counts days from one of several."""
     story = shortened(text, MOST_SENTENCES, LONGEST_STORY)
     if story is None or len(story) < SHORTEST_STORY or _FIRST_PERSON.search(story):
         return None
     if not founded(story, sources) or not borne_out(story, sources):
         return None
-    moments = [message.sent_at for message in messages if message.sent_at is not None]
-    if not moments:
-        return story
-    absolute = absolute_dates(story, moments[0])
-    one_day = len({moment.date() for moment in moments}) == 1
-    return absolute if one_day or absolute == story else None
+    days = {message.sent_at.toordinal() for message in messages if message.sent_at is not None}
+    return None if len(days) > 1 and relative_periods(story, min(days)) else story
 
 
 _LOOSE_ENDS = frozenset("a an the and or of in on at to for with from by about as".split())

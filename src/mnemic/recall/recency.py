@@ -120,7 +120,7 @@ class _Read:
     long: bool
 
 
-CERTAIN = 0.25
+CERTAIN = 0.35
 """Log odds from which a later hit goes first."""
 
 

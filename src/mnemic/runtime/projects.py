@@ -10,17 +10,15 @@ import hashlib
 import os
 import re
 import stat
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote, urlsplit
 
 from mnemic.errors import InvalidInput
-from mnemic.text.front_matter import decoded, front_matter, lead, one_line
 from mnemic.text.markup import unlinked, unmarked, visible
 
-__all__ = ["Project", "project", "project_id"]
+__all__ = ["Project", "front_matter", "project", "project_id"]
 
 FILES = ("CLAUDE.md", "AGENTS.md")
 MOST_READ = 64 * 1024
@@ -29,7 +27,9 @@ MOST_READ = 64 * 1024
 MOST_LEVELS = 40
 """Folders that are looked at on the way up."""
 
-LONGEST_NAME, LONGEST_DESCRIPTION = 100, 500
+LONGEST_NAME, LONGEST_DESCRIPTION, LONGEST_LINE = 100, 500, 2_000
+
+_CONTROL = re.compile("[\u0000-\u001f\u007f-\u009f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,8 +56,8 @@ class Project:
 def project(path: str | os.PathLike[str] = ".") -> Project:
     """The project that a folder belongs to: the git repository around it, else the folder itself.
 
-    Name and description come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at its root, else from their first
-    heading and paragraph, else from the folder. Clones of one repository, wherever they are, and all its worktrees have one
+    Name and description come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at its root, else the name is that of
+    the folder. Clones of one repository, wherever they are, and all its worktrees have one
     id. The home folder and the root of the file system are never taken for the repository around a folder.
 
     Args:
@@ -110,31 +110,61 @@ def _beginning(path: Path) -> str | None:
         return None
     try:
         with path.open("rb") as file:
-            return decoded(file.read(MOST_READ))
+            return _decoded(file.read(MOST_READ))
     except OSError:
         return None
 
 
 def _plain(text: str, most: int) -> str:
     """A text as one line that is nothing but text: anybody writes the files of a repository, and prompts show what they say."""
-    return unlinked(unmarked(visible(one_line(text, most)))).strip()
+    return unlinked(unmarked(visible(_one_line(text, most)))).strip()
 
 
 def _described(texts: list[str]) -> tuple[str, str]:
-    """Name and description, each from the first file that has it; what the front matter says comes first."""
-    said: list[Mapping[str, str]] = []
-    led: list[Mapping[str, str]] = []
-    for text in texts:
-        fields, body = front_matter(text)
-        heading, paragraph = lead(body)
-        said.append(fields)
-        led.append({"name": heading or "", "description": paragraph or ""})
+    """Name and description, each from the front matter of the first file that has it."""
+    said = [front_matter(text) for text in texts]
 
     def first(key: str, most: int) -> str:
-        values = (_plain(source[key], most) for source in (*said, *led) if source.get(key))
-        return next(filter(None, values), "")
+        return next(filter(None, (_plain(fields.get(key, ""), most) for fields in said)), "")
 
     return first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
+
+
+def _decoded(data: bytes) -> str:
+    """A text file in UTF-8 or UTF-16; what cannot be read is replaced."""
+    encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+    return data.decode(encoding, errors="replace")
+
+
+def front_matter(text: str) -> dict[str, str]:
+    """The strings of one line at the top level of the front matter of a Markdown file, keys in lower case.
+
+    Two flat strings are wanted of files that anybody writes: what is no such string (a list, a mapping, an alias, a block) is
+    left out, and nothing is expanded.
+    """
+    lines = iter(text.lstrip().splitlines())
+    found: dict[str, str] = {}
+    if next(lines, "").rstrip() != "---":
+        return found
+    for line in lines:
+        if line.rstrip() in {"---", "..."}:
+            break
+        key, colon, value = line[:LONGEST_LINE].partition(":")
+        value = value.strip()
+        if not colon or key != key.strip() or value[:1] in set("[{&*!|>#"):
+            continue
+        quoted = len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]
+        found[key.strip("\"'").lower()] = value[1:-1] if quoted else value.partition(" #")[0].rstrip()
+    return found
+
+
+def _one_line(text: str, most: int) -> str:
+    """Text as one line without control characters, cut at a word after so many characters."""
+    line = " ".join(_CONTROL.sub(" ", text).split())
+    if len(line) <= most:
+        return line
+    cut = line[:most].rsplit(" ", 1)[0] if " " in line[:most] else line[: most - 1]
+    return f"{cut.rstrip(' ,;:.')}…"
 
 
 # Git
@@ -236,11 +266,11 @@ def _owned(url: str) -> str | None:
     ]
     if not host or not names:
         return None
-    return one_line("/".join(names if len(names) > 1 else [host, *names]), 2 * LONGEST_NAME)
+    return _one_line("/".join(names if len(names) > 1 else [host, *names]), 2 * LONGEST_NAME)
 
 
 def _local_id(folder: Path) -> str:
     """The name of a folder and a hash of its path."""
     path = os.path.normcase(folder).encode("utf-8", "surrogatepass")
     digest = hashlib.blake2b(path, digest_size=4).hexdigest()
-    return f"{one_line(folder.name, LONGEST_NAME) or 'files'}-{digest}"
+    return f"{_one_line(folder.name, LONGEST_NAME) or 'files'}-{digest}"

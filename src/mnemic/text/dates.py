@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-__all__ = ["MONTHS", "Period", "may_name_a_date", "named_periods", "told_periods"]
+__all__ = ["MONTHS", "Period", "may_name_a_date", "named_periods", "relative_periods", "told_periods"]
 
 Period = tuple[int, int]
 
@@ -91,8 +91,9 @@ def _periods(named: tuple[int, int, int], years: Iterable[int]) -> list[Period]:
     return found
 
 
-def _relative(text: str, said: int) -> list[Period]:
-    """The periods of words such as "last week", from the day they were said."""
+def relative_periods(text: str, said: int) -> list[Period]:
+    """The periods of words such as "last week", from the day they were said (ordinal)."""
+    text = text.lower()
     found = [(said + start, said + end) for words, start, end in _NEAR if words in text]
     if _WEEKDAY.search(text):
         found.append((said - 8, said - 1))
@@ -124,7 +125,7 @@ def told_periods(text: str, said: int) -> list[Period]:
     lowered = text.lower()
     if not _HINT.search(lowered):
         return []
-    found = _relative(lowered, said)
+    found = relative_periods(lowered, said)
     for named in _dates(lowered):
         if named[1]:
             found += _periods((named[0] or date.fromordinal(said).year, *named[1:]), ())
@@ -148,4 +149,4 @@ def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
     named = _dates(lowered)
     if named:
         return [period for one in named for period in _periods(one, years)]
-    return _relative(lowered, asked)
+    return relative_periods(lowered, asked)

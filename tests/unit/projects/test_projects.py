@@ -104,41 +104,24 @@ def described(folder: Path, **files: str | bytes) -> Project:
     return mnemic.project(folder)
 
 
-def test_front_matter_then_heading_then_folder(at_home):
-    found = described(
-        at_home / "a", CLAUDE="---\nname: Atlas\n---\n# Another\n\nMaps of *everything*.\n\nMore.", AGENTS="# Third"
-    )
-    assert (found.name, found.description) == ("Atlas", "Maps of everything.")
-    found = described(at_home / "b", CLAUDE="# The Atlas\n\nMaps.", AGENTS="---\nname: Agents' Atlas\n---\n")
+def test_front_matter_then_folder(at_home):
+    found = described(at_home / "a", CLAUDE="---\nname: Atlas\n---\n# Another", AGENTS="# Third")
+    assert (found.name, found.description) == ("Atlas", "")
+    found = described(at_home / "b", CLAUDE="---\ndescription: Maps.\n---", AGENTS="---\nname: Agents' Atlas\n---\n")
     assert (found.name, found.description) == ("Agents' Atlas", "Maps.")
-    found = described(at_home / "c", CLAUDE="@AGENTS.md\n", AGENTS="# Atlas\n\nMaps.")
-    assert (found.name, found.description) == ("Atlas", "Maps.")
-    found = described(at_home / "d", CLAUDE="- only\n- a list\n")
+    found = described(at_home / "d", CLAUDE="# A heading\n\n- a list\n")
     assert (found.name, found.description) == ("d", "")
-
-
-def test_what_programs_write_at_the_top_is_no_name(at_home):
-    found = described(
-        at_home / "atlas",
-        CLAUDE="# CLAUDE.md\n\nThis file provides guidance to Claude Code when working with code in this repository.\n\n"
-        "## Build & Test Commands\n\n```sh\n# not a heading\nmake\n```\n\n## Architecture\n\nA server for maps.\n",
-    )
-    assert (found.name, found.description) == ("atlas", "A server for maps.")
 
 
 @pytest.mark.parametrize(
     "content",
     [
-        b"\xef\xbb\xbf---\r\nname: Atlas\r\ndescription: \"Maps \\u2014 all\"\r\n---\r\n",
+        b"\xef\xbb\xbf---\r\nname: Atlas\r\ndescription: \"Maps \xe2\x80\x94 all\"\r\n---\r\n",
         "---\nname: Atlas\ndescription: Maps — all\n---\n".encode("utf-16"),
-        "---\nname: Atlas\ndescription: Maps — all\n---\n".encode("utf-16-le"),
-        "---\nname: Atlas\ndescription: Maps — all\n---\n".encode("utf-16-be"),
         "---\nname:\tAtlas\ndescription:\t'Maps — all'\n---\n".encode(),
-        "---\nname: Atlas\ndescription: Maps — all\n\nno end marker".encode(),
-        "---\nname: Old\nname: Atlas\ndescription: >-\n  Maps —\n  all\n---".encode(),
-        "\n---\n  name: Atlas # a comment\n  description: |\n    Maps —\n    all\n...\nbody".encode(),
-        "---\n'name': Atlas\ndescription: Maps —\n  all\nnested:\n  name: wrong\nlist:\n- name: wrong\n---\n".encode(),
-        "---\nother: [unclosed\nname: Atlas\ndescription: !!str &x \"Maps — all\n---\n".encode(),
+        "---\nname: Old\nname: Atlas\ndescription: Maps — all # a comment\nno end marker".encode(),
+        "---\n'name': Atlas\ndescription: Maps — all\nnested:\n  name: wrong\nlist:\n- name: wrong\n---\n".encode(),
+        "---\nother: [unclosed\nname: Atlas\ndescription: Maps — all\n...\nname: no\n".encode(),
     ],
 )  # fmt: skip
 def test_front_matter_of_many_hands(at_home, content):
@@ -149,13 +132,13 @@ def test_front_matter_of_many_hands(at_home, content):
 def test_no_alias_is_expanded_and_no_file_read_whole(at_home):
     bomb = "---\na: &a [x,x]\nb: &b [*a,*a]\nname: *b\ndescription: {deep: *b}\n---\n"
     assert described(at_home / "bomb", CLAUDE=bomb).name == "bomb"
-    far = "# x\n" + "- filler\n" * 10_000 + "\nToo far down.\n"
+    far = "---\n" + "- filler\n" * 10_000 + "description: Too far down.\n---\n"
     assert described(at_home / "far", CLAUDE=far).description == ""
 
 
 def test_values_are_one_line_without_control_characters_and_bounded(at_home):
     found = described(
-        at_home / "a", CLAUDE=f'---\nname: "A\\x1b[31m\\nB\u202e{"c" * 900}"\ndescription: {"word " * 400}\n---'
+        at_home / "a", CLAUDE=f'---\nname: "A\x1b[31m\x00B\u202e{"c" * 900}"\ndescription: {"word " * 400}\n---'
     )
     assert found.name.startswith("A [31m B")
     assert len(found.name) <= 100
