@@ -7,9 +7,11 @@ as absent.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import stat
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -153,9 +155,17 @@ def front_matter(text: str) -> dict[str, str]:
         value = value.strip()
         if not colon or key != key.strip() or value[:1] in set("[{&*!|>#"):
             continue
-        quoted = len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]
-        found[key.strip("\"'").lower()] = value[1:-1] if quoted else value.partition(" #")[0].rstrip()
+        found[key.strip("\"'").lower()] = _unquoted(value)
     return found
+
+
+def _unquoted(value: str) -> str:
+    """The string that a value means: in double quotes as in JSON, in single quotes, or up to a comment."""
+    if value[:1] == '"':
+        with suppress(ValueError):
+            return str(json.loads(value))
+    quoted = len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]
+    return value[1:-1].replace("''", "'") if quoted else value.partition(" #")[0].rstrip()
 
 
 def _one_line(text: str, most: int) -> str:
