@@ -36,6 +36,7 @@ from mnemic.types import (
     MemoryRecord,
     MemoryType,
     Message,
+    Mood,
     ProcessReport,
     Reach,
     Receipt,
@@ -369,7 +370,7 @@ class AsyncMemory:
         expand_links: int = 0,
         expand_query: bool = False,
         recent: Sequence[str] = (),
-        mood: Emotion | None = None,
+        mood: Mood = None,
         emotion_weight: float = 0.3,
         min_similarity: float | None = None,
         min_evidence: Evidence = "none",
@@ -407,14 +408,16 @@ class AsyncMemory:
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         recent: Sequence[str] = (),
+        mood: Mood = None,
+        emotion_weight: float = 0.3,
         min_evidence: Evidence = "none",
     ) -> MemoryContext:
         """See ``Memory.get_memory_context``."""
         return await self._run(
             self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types,
             tags=tags, metadata=metadata, since=since, until=until, at=at, known_at=known_at, session=session,
-            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe, recent=recent,
-            min_evidence=min_evidence,
+            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe, recent=recent, mood=mood,
+            emotion_weight=emotion_weight, min_evidence=min_evidence,
         )  # fmt: skip
 
     async def list(

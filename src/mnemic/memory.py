@@ -36,6 +36,7 @@ from mnemic.types import (
     MemoryRecord,
     MemoryType,
     Message,
+    Mood,
     Reach,
     Receipt,
     Receipts,
@@ -576,7 +577,7 @@ class Memory(Handle):
         expand_links: int = 0,
         expand_query: bool = False,
         recent: Sequence[str] = (),
-        mood: Emotion | None = None,
+        mood: Mood = None,
         emotion_weight: float = 0.3,
         min_similarity: float | None = None,
         min_evidence: Evidence = "none",
@@ -614,7 +615,8 @@ class Memory(Handle):
                 or when it fails, nothing is added.
             recent: the last turns before the query, oldest first. They say what a short query is about, such as "and the
                 second step?"; the more a query says itself, the less they count.
-            mood: rank what feels like this first; see ``emotion``. A query that has a mood of its own breaks ties by it.
+            mood: rank what feels like this first: an ``Emotion`` (see ``emotion``), a function that gives one at each call,
+                or ``"session"`` for that of the user's last turns, at a low weight. A mood in the query's words breaks ties.
             emotion_weight: what the mood counts beside a cosine, 0 to 1; 0 leaves it out.
             min_similarity: lowest cosine with the query, -1 to 1.
             min_evidence: a result graded lower than this is empty; it still carries its grade.
@@ -659,6 +661,8 @@ class Memory(Handle):
         now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         recent: Sequence[str] = (),
+        mood: Mood = None,
+        emotion_weight: float = 0.3,
         min_evidence: Evidence = "none",
     ) -> MemoryContext:
         """What is found for a query, as text for a prompt that fits a budget.
@@ -683,7 +687,7 @@ class Memory(Handle):
             k = assembly.hits_for(budget)
             asked = validation.query(
                 query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, recent=recent,
-                min_evidence=min_evidence,
+                min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
             )  # fmt: skip
         return assembly.recall(self._runtime, self._scope, asked, filters=filters, max_tokens=budget)
 

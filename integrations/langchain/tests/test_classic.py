@@ -233,3 +233,15 @@ def test_a_follow_up_is_asked_with_the_turns_before_it(memory: Memory, monkeypat
     classic.save_context({"input": "My starter smells sour."}, {"output": "Feed it."})
     classic.load_memory_variables({"input": "How often?"})
     assert turns == [["My starter smells sour.", "Feed it."]]
+
+
+def test_a_mood_says_what_comes_first(memory: Memory) -> None:
+    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
+    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
+    memory.remember(glad)
+    memory.remember(sad)
+    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
+        asked = {"mood": lambda words=words: memory.emotion(words), "emotion_weight": 1.0}
+        kept = MnemicMemory(memory=memory, max_tokens=85, recall_kwargs=asked)
+        shown = kept.load_memory_variables({"input": "How was the exam?"})["memory_context"]
+        assert [text for text in (glad, sad) if text in shown] == [wanted]

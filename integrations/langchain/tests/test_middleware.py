@@ -641,3 +641,16 @@ async def test_a_follow_up_is_asked_with_the_turns_before_it(
     said = [HumanMessage("My starter smells sour."), AIMessage("Feed it."), HumanMessage("How often?")]
     await run(agent, asynchronous, *said)
     assert turns == [["My starter smells sour.", "Feed it."]]
+
+
+def test_a_mood_says_what_comes_first(memory: Memory, scripted: Any) -> None:
+    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
+    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
+    memory.remember(glad)
+    memory.remember(sad)
+    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
+        asked = {"mood": memory.emotion(words), "emotion_weight": 1.0}
+        model = scripted("a")
+        feels = MnemicMiddleware(memory, max_tokens=85, recall_kwargs=asked)
+        agent_of(model, feels).invoke({"messages": [HumanMessage("How was the exam?")]})
+        assert [text for text in (glad, sad) if text in model.seen[0][0].text] == [wanted]

@@ -485,3 +485,15 @@ def test_a_follow_up_is_asked_with_the_turns_before_it(folder, monkeypatch):
     chat.put_messages([user("My starter smells sour."), assistant("Feed it."), user("How often?")])
     chat.get()
     assert turns == [["My starter smells sour.", "Feed it."]]
+
+
+def test_a_mood_says_what_comes_first(memory):
+    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
+    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
+    memory.remember(glad)
+    memory.remember(sad)
+    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
+        asked = {"mood": memory.emotion(words), "emotion_weight": 1.0}
+        chat = MnemicChatMemory(memory=memory, recall_tokens=85, search_kwargs=asked)
+        shown = recalled(chat.get(input="How was the exam?"))
+        assert [text for text in (glad, sad) if text in shown] == [wanted]

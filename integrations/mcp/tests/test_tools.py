@@ -414,3 +414,14 @@ async def test_a_context_holds_nothing_that_has_nothing_to_do_with_the_question(
     assert all("Evidence: none" in text for text in found["none"])
     with pytest.raises(ConfigurationError, match="min_evidence"):
         memory_server(memory, min_evidence="much")
+
+
+async def test_a_mood_says_what_comes_first(memory, served):
+    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
+    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
+    memory.remember(glad)
+    memory.remember(sad)
+    async with served(memory) as call:
+        for mood, wanted in (("sad and lonely, everything hurts", sad), ("so happy and excited!", glad)):
+            context = await call("context", query="How was the exam?", max_tokens=85, mood=mood)
+            assert [text for text in (glad, sad) if text in context["text"]] == [wanted]

@@ -361,3 +361,15 @@ def test_a_follow_up_is_asked_with_the_turns_before_it(memory, scripted, monkeyp
     first = agent.run_sync("My starter smells sour.")
     agent.run_sync("How often?", message_history=first.all_messages())
     assert turns == [[], ["My starter smells sour.", "Feed it."]]
+
+
+def test_a_mood_says_what_comes_first(memory, scripted):
+    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
+    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
+    memory.remember(glad)
+    memory.remember(sad)
+    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
+        model = scripted("a")
+        feels = MnemicCapability(memory, max_tokens=85, store=False, mood=memory.emotion(words), emotion_weight=1.0)
+        Agent(model, capabilities=[feels]).run_sync("How was the exam?")
+        assert [text for text in (glad, sad) if text in model.prompts(0)[0]] == [wanted]

@@ -124,7 +124,8 @@ def _check(values: Mapping[str, Any]) -> None:
     """Look at values as a search would."""
     if "max_tokens" in values:
         validation.whole("max_tokens", values["max_tokens"], 1, validation.MAX_TOKENS)
-    named = {**_USUAL, **{_FILTER_OF.get(name, name): value for name, value in values.items()}}
+    given = {name: value for name, value in values.items() if not callable(value)}  # a mood is asked for at each call
+    named = {**_USUAL, **{_FILTER_OF.get(name, name): value for name, value in given.items()}}
     of_filters, of_query = (
         {name: value for name, value in named.items() if name in _parameters(function)}
         for function in (validation.filters, validation.query)

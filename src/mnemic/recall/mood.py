@@ -12,9 +12,9 @@ from mnemic import emotion
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.render import searchable
-from mnemic.types import Emotion, MemoryRecord, Query
+from mnemic.types import Emotion, Filters, MemoryRecord, Query, Scope
 
-__all__ = ["feeling", "felt", "moods", "strength"]
+__all__ = ["feeling", "felt", "moods", "session_mood", "strength"]
 
 Vector = NDArray[np.float32]
 
@@ -34,22 +34,45 @@ def feeling(record: MemoryRecord, vector: Vector | None, model: str) -> MemoryRe
     return replace(record, emotion=felt([record.content], [vector], model)[0])
 
 
-def strength(query: Query, scale: float, *, processed: bool) -> tuple[Emotion | None, float]:
-    """The mood to look for and what it weighs: the caller's, else that of the query if it has one.
+def strength(
+    runtime: Runtime, scope: Scope, query: Query, scale: float, *, processed: bool
+) -> tuple[Emotion | None, float]:
+    """The mood to look for and what it weighs: the caller's, that of the session, else that of the query if it has one.
 
     Args:
+        runtime: the record.
+        scope: whose session.
         query: what is asked.
         scale: what the recipe gives a cosine, so that a mood counts beside it.
         processed: whether any record was judged: without one the mood of a query has nothing to be compared with.
     """
-    if query.mood is not None:
+    if isinstance(query.mood, Emotion):
         return query.mood, query.emotion_weight * scale
+    if query.mood == "session" and (mood := session_mood(runtime, scope)) is not None:
+        return mood, TOLD * query.emotion_weight * scale
     if not query.emotion_weight or not processed:
         return None, 0.0
     mood = emotion.emotion(query.text)
     return (mood, TOLD * query.emotion_weight * scale) if emotion.has_affect(mood) else (None, 0.0)
 
 
+def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
+    """The mood of the last turns of the user in the session: their mean, weighted by confidence; None where none shows."""
+    if scope.session is None:
+        return None
+    filters = Filters(kinds=("message",), reach="user", in_session=scope.session, role="user")
+    turns = runtime.store.list_messages(scope.user, filters, limit=TURNS, newest=True)
+    shown = [mood for mood in emotion.emotions([turn.content for turn in turns]) if emotion.has_affect(mood)]
+    sure = sum(mood.confidence for mood in shown)
+    if not sure:
+        return None
+    valence = sum(mood.valence * mood.confidence for mood in shown) / sure
+    arousal = sum(mood.arousal * mood.confidence for mood in shown) / sure
+    return Emotion(valence=valence, arousal=arousal, confidence=sure / len(shown))
+
+
+TURNS = 5
+"""Turns of the user that tell the mood of a session."""
 TOLD = 0.2
 """A mood that only shows in the words of a query weighs so much of one that the caller names: it breaks ties."""
 

@@ -206,7 +206,7 @@ def _found(runtime: Runtime, scope: Scope, ask: _Ask, view: View) -> _Found | No
     scale = query.recipe.weights.get("dense", 1.0)
     mood, weight = None, 0.0
     if query.quality:
-        mood, weight = strength(query, scale, processed=len(view.columns.beliefs) > 0)
+        mood, weight = strength(runtime, scope, query, scale, processed=len(view.columns.beliefs) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
     pool = pooled(view, question, rows, lifted=behind.lifted, mood=_felt(runtime, view, query, rows, mood))
     first = _ranking(view, question, pool)
@@ -226,7 +226,7 @@ def _result(runtime: Runtime, scope: Scope, ask: _Ask, view: View, found: _Found
     query, pool, first = ask.query, found.pool, found.first
     grade = recall.grade(pool, first.order, model=found.model, searched=int(np.count_nonzero(found.allowed)))
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.behind.instead)))
-    if query.quality and query.recipe.quality and query.mood is None:
+    if query.quality and query.recipe.quality and not isinstance(query.mood, Emotion):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
     pages = itertools.chain([first], _further(view, found.question, found.standing.shown, pool.rows))
@@ -238,7 +238,7 @@ def _felt(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion 
     """How near rows are to a mood; nothing when there is none to look for."""
     if mood is None:
         return {}
-    near = moods(runtime, view, view.columns.doc[rows], mood, judge=query.mood is not None)
+    near = moods(runtime, view, view.columns.doc[rows], mood, judge=isinstance(query.mood, Emotion))
     return {
         row: near[doc] for row, doc in zip(rows.tolist(), view.columns.doc[rows].tolist(), strict=True) if doc in near
     }

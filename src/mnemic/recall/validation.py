@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from datetime import datetime, tzinfo
-from typing import Any, cast, get_args
+from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import InvalidInput
 from mnemic.recall import Recipe, recipe_named
@@ -97,9 +97,17 @@ def _share(what: str, value: object) -> float:
     return float(value)
 
 
-def _mood(value: object) -> Emotion | None:
+def _mood(value: object) -> Emotion | Literal["session"] | None:
+    """A mood, asked for now where it is given as a function."""
+    if callable(value):
+        value = value()
+    if value == "session":
+        return "session"
     if value is not None and not isinstance(value, Emotion):
-        raise InvalidInput(f"mood must be an Emotion(valence=..., arousal=...), not {type(value).__name__}.")
+        raise InvalidInput(
+            'mood must be an Emotion(valence=..., arousal=...), "session", or a function that gives one of these, not '
+            f"{shown(value)}."
+        )
     return value
 
 

@@ -30,7 +30,7 @@ from mnemic.types.changes import (
 )
 from mnemic.types.erasure import Absorption, Erasure, Family, Kin, Purge
 from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
-from mnemic.types.query import Filters, Query
+from mnemic.types.query import Filters, Mood, Query
 from mnemic.types.records import (
     Candidates,
     Emotion,
@@ -98,6 +98,7 @@ __all__ = [
     "MemorySummary",
     "MemoryType",
     "Message",
+    "Mood",
     "Outcome",
     "ProcessReport",
     "Promotion",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from mnemic.types.literals import Evidence, Kind, Reach
 from mnemic.types.records import Emotion
 
-__all__ = ["Filters", "Query"]
+__all__ = ["Filters", "Mood", "Query"]
+
+Mood: TypeAlias = Emotion | Literal["session"] | Callable[[], Emotion | None] | None
+"""A mood to rank by: an emotion, a function that is asked at each call, or that of the user's last turns in the session."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,6 @@ class Query:
     expand_links: int = 0
     expand_query: bool = False
     recent: tuple[str, ...] = ()
-    mood: Emotion | None = None
+    mood: Emotion | Literal["session"] | None = None
     emotion_weight: float = 0.3
     untrusted_share: float = 0.3

@@ -171,9 +171,10 @@ async def recalled(
     return Recalled(evidence=result.evidence, found=[_hit_line(hit, _share(len(result))) for hit in result])
 
 
-async def context(memory: AsyncMemory, query: str, max_tokens: int, min_evidence: Evidence) -> Context:
-    """What is found for a query, as text that fits a budget."""
-    packed = await memory.get_memory_context(query, max_tokens=max_tokens, min_evidence=min_evidence)
+async def context(memory: AsyncMemory, query: str, max_tokens: int, min_evidence: Evidence, mood: str = "") -> Context:
+    """What is found for a query and in a mood, as text that fits a budget."""
+    felt = await memory.emotion(mood) if mood else None
+    packed = await memory.get_memory_context(query, max_tokens=max_tokens, min_evidence=min_evidence, mood=felt)
     return Context(
         text=packed.to_prompt(), token_count=packed.token_count, truncated=packed.truncated, evidence=packed.evidence
     )

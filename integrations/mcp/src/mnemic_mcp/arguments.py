@@ -18,6 +18,7 @@ __all__ = [
     "Kind",
     "Limit",
     "MaxTokens",
+    "Mood",
     "OneId",
     "Query",
     "Since",
@@ -61,6 +62,7 @@ Task: TypeAlias = Annotated[
 Limit: TypeAlias = Annotated[int, Field(ge=1, le=100, description="At most so many.")]
 Since: TypeAlias = Annotated[datetime | None, Field(description="Said at this time or later, ISO 8601.")]
 Until: TypeAlias = Annotated[datetime | None, Field(description="Said before this time, ISO 8601.")]
+Mood: TypeAlias = Annotated[str, Field(description="How the user feels now, in their words; may be left out.")]
 MaxTokens: TypeAlias = Annotated[int, Field(ge=1, le=100_000, description="The budget of the text.")]
 Description: TypeAlias = Annotated[
     str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')

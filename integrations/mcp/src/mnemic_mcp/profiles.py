@@ -35,6 +35,7 @@ from mnemic_mcp.arguments import (
     Kind,
     Limit,
     MaxTokens,
+    Mood,
     OneId,
     Query,
     Since,
@@ -108,9 +109,9 @@ def _recall(memory: AsyncMemory, name: str, scale: Scale) -> Tool:
 
 
 def _context(memory: AsyncMemory, scale: Scale, project: Project | None, min_evidence: Evidence) -> Tool:
-    async def context(query: Task = "", max_tokens: MaxTokens = 2000) -> Context:
+    async def context(query: Task = "", max_tokens: MaxTokens = 2000, mood: Mood = "") -> Context:
         if query:
-            return await actions.context(memory, query, max_tokens, min_evidence)
+            return await actions.context(memory, query, max_tokens, min_evidence, mood)
         answer = await actions.start(memory, max_tokens, project)
         return answer.model_copy(update={"important": scale(answer.important), "recent": scale(answer.recent)})
 

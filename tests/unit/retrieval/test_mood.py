@@ -1,0 +1,59 @@
+"""A mood in recall: named, asked for at each call, or read off the session."""
+
+import pytest
+
+from mnemic import Emotion, InvalidInput, Memory, checked_options
+
+GLAD, SAD = "The exam made me proud, I am so happy!", "The exam made me cry, I feel miserable."
+LOW = Emotion(valence=-0.6, arousal=-0.4)
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.remember(GLAD)
+        memory.remember(SAD)
+        yield memory
+
+
+@pytest.mark.parametrize("mood", [LOW, lambda: LOW])
+def test_a_context_has_what_feels_like_the_mood_first(memory, mood):
+    context = memory.get_memory_context("How was the exam?", mood=mood, emotion_weight=1.0)
+    assert [hit.text for hit in context.hits] == [SAD, GLAD]
+    assert memory.search("How was the exam?", mood=mood, emotion_weight=1.0)[0].text == SAD
+
+
+def test_a_function_is_asked_at_each_call(memory):
+    moods = iter([LOW, Emotion(valence=0.7, arousal=0.6), None])
+    first = [
+        memory.get_memory_context("How was the exam?", mood=lambda: next(moods), emotion_weight=1.0).hits[0].text
+        for _ in range(2)
+    ]
+    assert first == [SAD, GLAD]
+    plain = memory.get_memory_context("How was the exam?", mood=lambda: next(moods)).text
+    assert plain == memory.get_memory_context("How was the exam?").text
+
+
+def test_the_mood_of_a_session_is_that_of_the_last_turns(memory):
+    talk = memory.scoped(session="now")
+    for text in ("I am so sad and lonely today.", "Everything hurts, I feel terrible."):
+        talk.add_message(text)
+    talk.add_message("Wonderful, fantastic news!", role="assistant")
+    query = {"kinds": ["memory"], "emotion_weight": 1.0}
+    scores = {hit.text: hit.scores["emotion"] for hit in talk.search("How was the exam?", mood="session", **query)}
+    assert scores[SAD] > scores[GLAD]
+    elsewhere = memory.scoped(session="another").search("How was the exam?", mood="session", **query)
+    assert not any("emotion" in hit.scores for hit in elsewhere)
+
+
+def test_what_is_no_mood_is_refused(memory):
+    for wrong in ("sad", 0.5, lambda: "sad"):
+        with pytest.raises(InvalidInput, match="mood must be"):
+            memory.get_memory_context("How was the exam?", mood=wrong)
+
+
+def test_an_adapter_takes_a_function_without_calling_it():
+    def mood():
+        raise AssertionError
+
+    assert checked_options(Memory.get_memory_context, {"mood": mood}) == {"mood": mood}
