@@ -19,7 +19,7 @@ Memory      src/mnemic                       Memory AsyncMemory quoted
 Adapters    src/mnemic                       bound checked_options ScopeSource
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
-Choices     src/mnemic/types                 Kind Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
+Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
 Projects    src/mnemic                       Project project new_session
 Settings    src/mnemic                       Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
 Chroma      src/mnemic/indexes/vector/chroma  Chroma

@@ -2,26 +2,26 @@
 
 __all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
 
-BIAS = -5.30
+BIAS = -4.76
 THRESHOLD = 0.48
 WEIGHTS = {
-    "size": 2.85,
-    "digit": 1.70,
-    "name": 1.61,
-    "uncased": 0.65,
-    "question": -1.37,
-    "first": 0.23,
-    "opens_first": 0.66,
-    "second": -0.76,
-    "this": -1.47,
-    "opens_with_talk": -1.09,
-    "hedge": -1.06,
-    "always": 0.73,
-    "opens_always": 0.46,
-    "now": -1.11,
-    "orders": -1.32,
-    "only_asks": -1.16,
-    "code": -0.54,
-    "comma": -1.04,
-    "answer": -0.50,
+    "size": 2.50,
+    "digit": 1.72,
+    "name": 1.33,
+    "uncased": 0.81,
+    "question": -1.27,
+    "first": 0.16,
+    "opens_first": 0.61,
+    "second": -0.71,
+    "this": -1.49,
+    "opens_with_talk": -1.03,
+    "hedge": -1.11,
+    "always": 0.81,
+    "opens_always": 0.43,
+    "now": -1.27,
+    "orders": -1.33,
+    "only_asks": -1.19,
+    "code": -0.64,
+    "comma": -1.16,
+    "answer": -0.42,
 }

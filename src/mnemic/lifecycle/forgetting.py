@@ -34,10 +34,10 @@ HARD = 5
 """Most records that are erased for good by a description alone."""
 NEAREST, SHARING = 200, 1_000
 """Records that are looked at because they are near in meaning, and because they share words with the request."""
-ALL, MEANT, PARTLY = 1.0, 0.3, 0.35
+ALL, MEANT, PARTLY = 1.0, 0.3, 0.5
 """A record with all the words of a request; the closeness that one needs with none of them, and with some: the word that is
 missing often tells two matters apart."""
-WORDS = 0.3
+WORDS = 0.1
 """What all the words of a request are worth beside closeness."""
 BESIDE, BESIDE_WORDS = 0.92, 0.65
 """The share of the best record's worth that others need, and with all the words the share of its closeness."""
