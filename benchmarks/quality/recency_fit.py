@@ -1,11 +1,11 @@
 """Fits the weights of ``mnemic.recall.recency`` and prints them as the module has them, with how they do on what is held out.
 
-    python -m benchmarks.quality.recency_fit --stories FILE [FILE ...] --locomo FILE --agents FILE
+    python -m benchmarks.quality.recency_fit --stories FILE [FILE ...] --talk FILE [FILE ...] --locomo FILE --agents FILE
 
 Each question gives the pairs of an earlier and a later hit among its first ones. The later one should go first where it holds
 the value that holds now (stories in the shape of ``values_that_change.json``, the families ``tuned``, ``held_out``, ``third``
 and ``fourth`` of the benchmark of updates, BEAM's questions on updated values); it should stay where the earlier one answers, or
-neither does (also the other questions of BEAM, and those of LoCoMo). ``fifth`` is never read. Held out: five folds by story,
+neither does (also the other questions of BEAM, those of LoCoMo, and those about conversations with an assistant). ``fifth`` is never read. Held out: five folds by story,
 attribute or conversation.
 """
 
@@ -38,7 +38,7 @@ FAMILIES = ("tuned", "held_out", "third", "fourth")
 SEQUENCES = 2
 """Of each attribute of a family."""
 FOLDS, RIDGE = 5, 1.0
-MASS = {"stories": (1000, 1000), "families": (1500, 1500), "locomo": (300, 300), "beam": (300, 1200)}
+MASS = {"stories": (1000, 1000), "families": (1500, 1500), "locomo": (300, 300), "beam": (300, 1200), "talk": (0, 4000)}
 """What the pairs of a source weigh together: those whose later hit goes first, and those whose later hit stays."""
 
 Label = Callable[[str, str], float | None]
@@ -107,6 +107,23 @@ def of_stories(file: Path, embedder: Any) -> Iterator[Asked]:
                     {*question["earlier"]},
                     **when,
                 )
+
+
+def of_talk(file: Path, embedder: Any) -> Iterator[Asked]:
+    """What answers a question about a conversation makes way for nothing that does not."""
+    for conversation in json.loads(file.read_text(encoding="utf-8")):
+        messages, now = talk.spoken(conversation), talk.moment(conversation["date"]) + timedelta(days=1)
+        people = {message.id for message in messages if message.role == "user"}
+        with talk.opened(embedder) as memory:
+            memory.add(messages)
+            for question, answer in conversation["questions"]:
+                gold = {m.id for m in messages if m.id in people and talk.matches(answer, [m.content])}
+
+                def label(old: str, new: str, gold: Any = gold) -> float | None:
+                    return 0.0 if old in gold and new not in gold else None
+
+                source = ("talk", conversation["id"])
+                yield from seen(memory, question, source, label, gold, people - gold, now=now)
 
 
 def of_family(family: str, embedder: Any) -> Iterator[Asked]:
@@ -216,6 +233,7 @@ def main(given: Sequence[str]) -> None:
     """Fit and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.recency_fit", description=__doc__)
     parser.add_argument("--stories", type=Path, nargs="+", required=True)
+    parser.add_argument("--talk", type=Path, nargs="+", required=True, help="conversations.json of folders of talk")
     parser.add_argument("--locomo", type=Path, required=True)
     parser.add_argument("--agents", type=Path, required=True)
     parser.add_argument(
@@ -224,12 +242,13 @@ def main(given: Sequence[str]) -> None:
     options = parser.parse_args(given)
     embedder = default_embedder(options.vectors_cache)
     asked = [one for file in options.stories for one in of_stories(file, embedder)]
+    asked += [one for file in options.talk for one in of_talk(file, embedder)]
     asked += [one for family in FAMILIES for one in of_family(family, embedder)]
     asked += [*of_locomo(options.locomo, embedder), *of_agents(options.agents, embedder)]
     embedder.close()
     names = [*recency.WEIGHTS]
     weights = fitted(asked, names)
-    for file in (*options.stories, options.locomo, options.agents):
+    for file in (*options.stories, *options.talk, options.locomo, options.agents):
         print(f"# {file.name} {reporting.sha256(file)}")
     for source, values in held_out(asked, names).items():
         print(f"# held out, {source}: {len(values)} questions, {float(np.mean(values)):.1%} right")
