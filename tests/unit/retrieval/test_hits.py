@@ -13,7 +13,7 @@ from mnemic import Hit, Memory
 from mnemic.recall import falling
 from mnemic.types import SearchResult
 
-SCORES = st.lists(st.floats(-1e6, 1e6), max_size=40)
+SCORES = st.lists(st.floats(-1e6, 1e6).map(lambda score: round(score, 6)), max_size=40)
 
 
 def hits(scores):
