@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.knowledge import segmentation
-from mnemic.runtime.consultant import Consultant, together
+from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted, least
 from mnemic.text.clock import now
@@ -50,7 +50,7 @@ LITTLE = 3
 """A sentence that tells less than a third of what the best one does is left out of an excerpt."""
 LONG = 7
 """Letters from which a word counts whole."""
-ASSISTANT, QUESTION, FIRST, OPENING, WHOLE = 0.5, 0.8, 1.3, 1.15, 1.15
+ASSISTANT, MESSAGES_PER_PROMPT, FIRST, OPENING, WHOLE = 0.5, 0.8, 1.3, 1.15, 1.15
 """What is said by an assistant, asked, said first, at the beginning of a sentence, and not cut, against the rest."""
 
 _MARKUP = re.compile(r"(```|~~~).*?(?:\1|\Z)|https?://\S+|\[[^\[\]]{3,300}\]\s*$|\*\*|__|[`#]+", re.DOTALL)
@@ -160,7 +160,9 @@ def _weights(messages: Sequence[Message], background: Mapping[str, int] | None) 
 
 def _share(message: Message, sentence: str) -> float:
     asks = sentence.endswith(("?", "\uff1f"))
-    return (ASSISTANT if message.role == "assistant" and not message.name else 1.0) * (QUESTION if asks else 1.0)
+    return (ASSISTANT if message.role == "assistant" and not message.name else 1.0) * (
+        MESSAGES_PER_PROMPT if asks else 1.0
+    )
 
 
 def _said(messages: Sequence[Message]) -> list[tuple[int, str]]:
@@ -241,7 +243,7 @@ def groups(
     """The messages of each episode, in order."""
     if not messages:
         return []
-    if consultant.there:
+    if consultant.available:
         return _cut_by_model(runtime, consultant, messages, vectors)
     return _cut(runtime, messages, vectors, 0)
 
@@ -330,7 +332,7 @@ def _stories(
     against: Mapping[str, int],
 ) -> list[tuple[str, str, bool]]:
     """Title, story and whether the model failed, for each group; without a model an excerpt stands for the story."""
-    if not consultant.there:
+    if not consultant.available:
         return [(*describe(group, against), False) for group in groups]
     from mnemic.llm import narration
 
@@ -363,7 +365,7 @@ def _parts(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]
     found = [[place] for place, kind in kinds.items() if len(kind) == 2]
     for trusted in (True, False):
         places = [place for place, kind in kinds.items() if kind == {trusted}]
-        found += [[places[i] for i in part] for part in together([len(groups[place]) for place in places], most)]
+        found += [[places[i] for i in part] for part in episode_batches([len(groups[place]) for place in places], most)]
     return found
 
 

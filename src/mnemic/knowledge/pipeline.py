@@ -100,7 +100,7 @@ def process(
         consultant = Consultant(runtime)
         most = total if limit is None else min(total, limit)
         run = _Run(runtime, scope, zone, most, progress, consultant)
-        left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.there else []
+        left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.available else []
         _steps(run, halted)
         if not halted():
             _refine(run, left_before)

@@ -14,7 +14,7 @@ from mnemic.knowledge.reconciliation import DOUBTED, reconcile, resolution_chang
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.recall.mood import feeling
-from mnemic.runtime.redaction import incoming, telling
+from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least
 from mnemic.services.ids import minted
@@ -66,7 +66,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
     if options["level"] == "session" and scope.session is None:
         raise InvalidInput("level='session' needs a handle with a session: memory.scoped(session=...).")
-    one = incoming(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
+    one = check_record(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
     if not storable(one):
         return unstored(one)
     record: MemoryRecord = one.record
@@ -78,7 +78,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
             id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: release() them first"
         )
     record = replace(record, trust=least([record.trust, *(source.value.trust for source in sources)]))
-    return telling(store(runtime, scope, record), one.kinds)
+    return with_redactions(store(runtime, scope, record), one.kinds)
 
 
 def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:

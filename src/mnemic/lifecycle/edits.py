@@ -13,7 +13,7 @@ from mnemic.ingest.add import storable, unstored
 from mnemic.knowledge.candidates import redescribed
 from mnemic.lifecycle.revision import follow
 from mnemic.recall.mood import feeling
-from mnemic.runtime.redaction import incoming, telling
+from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.clock import now
@@ -69,7 +69,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
         if not changed["pinned"]:
             del changed["importance"]
     _said_by(changed, held)
-    one = incoming(
+    one = check_record(
         runtime.secrets,
         runtime.fence,
         replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)),
@@ -93,7 +93,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
         record = feeling(record, indexing.vector, embedder.id)
     change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)
     receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
-    return telling(receipt, one.kinds)
+    return with_redactions(receipt, one.kinds)
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
