@@ -687,7 +687,7 @@ class Memory(Handle):
                 query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, recent=recent,
                 min_evidence=min_evidence,
             )  # fmt: skip
-        return assembly.recall(self._runtime, self._scope, checked, filters=filters, max_tokens=budget)
+        return assembly.build_context(self._runtime, self._scope, checked, filters=filters, max_tokens=budget)
 
     def list(
         self,
@@ -799,4 +799,4 @@ class Memory(Handle):
 
         embedder = self._runtime.indexer.embedder
         said = validation.identifier(text)
-        return mood.felt([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
+        return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]

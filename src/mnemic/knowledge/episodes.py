@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from mnemic.knowledge import segmentation
 from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted, least
+from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.clock import now
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -123,16 +123,16 @@ def _excerpt(messages: Sequence[Message], weights: Mapping[str, float], said: Se
         for place, (at, sentence) in enumerate(said)
     }
     chosen: dict[int, str] = {}
-    told, length, least = set[str](), 0, 0.0
+    told, length, least_trust = set[str](), 0, 0.0
     while waiting and length < EXCERPT:
         worth = {
             place: share * sum(weights.get(term, 0.0) for term in terms if term not in told)
             for place, (share, terms) in waiting.items()
         }
         place = max(worth, key=worth.__getitem__)  # of equals the first
-        if worth[place] <= least:
+        if worth[place] <= least_trust:
             break
-        least = least or worth[place] / LITTLE
+        least_trust = least_trust or worth[place] / LITTLE
         told.update(waiting.pop(place)[1])
         at, sentence = said[place]
         line = f"{_speaker(messages[at])}: {_clipped(sentence, SENTENCE)}"
@@ -379,7 +379,7 @@ def merged(
         source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),
         ended_at=max(first.ended_at, second.ended_at), project=first.project,
         session=first.session if first.session == second.session else None,
-        source=first.source if first.trust <= second.trust else second.source, trust=least([first.trust, second.trust]),
+        source=first.source if first.trust <= second.trust else second.source, trust=least_trust([first.trust, second.trust]),
         created_at=now(),
     )  # fmt: skip
     return Told(record, messages, failed)

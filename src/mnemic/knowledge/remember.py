@@ -13,10 +13,10 @@ from mnemic.ingest.add import storable, unstored
 from mnemic.knowledge.reconciliation import DOUBTED, reconcile, resolution_changes, salience
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
-from mnemic.recall.mood import feeling
+from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least
+from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.services.ids import minted
 from mnemic.text.clock import now
 from mnemic.text.display import shown
@@ -77,7 +77,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         return Receipt(
             id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: release() them first"
         )
-    record = replace(record, trust=least([record.trust, *(source.value.trust for source in sources)]))
+    record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
     return with_redactions(store(runtime, scope, record), one.kinds)
 
 
@@ -88,7 +88,7 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
-    record = feeling(record, index.vector, embedder.id)
+    record = with_emotion(record, index.vector, embedder.id)
     near = _neighbours(runtime, scope, record, index)
     resolution = reconcile(record, *near)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]

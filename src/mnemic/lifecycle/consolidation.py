@@ -17,7 +17,7 @@ from mnemic.knowledge.candidates import described
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.lifecycle.importance import importances
-from mnemic.recall.mood import feeling
+from mnemic.recall.mood import with_emotion
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.gate import Throttle
 from mnemic.runtime.runtime import Runtime
@@ -392,7 +392,7 @@ READ = "the language model reads it so"
 def _reworded(runtime: Runtime, record: MemoryRecord) -> Revise:
     record = described(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
-    record = feeling(record, index.vector, runtime.indexer.embedder.id)
+    record = with_emotion(record, index.vector, runtime.indexer.embedder.id)
     return Revise(record=record, indexing=index)
 
 

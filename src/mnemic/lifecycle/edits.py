@@ -12,7 +12,7 @@ from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
 from mnemic.knowledge.candidates import redescribed
 from mnemic.lifecycle.revision import follow
-from mnemic.recall.mood import feeling
+from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
@@ -90,7 +90,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
         record = redescribed(record, held)
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if reworded:
-        record = feeling(record, indexing.vector, embedder.id)
+        record = with_emotion(record, indexing.vector, embedder.id)
     change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)
     receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
     return with_redactions(receipt, one.kinds)

@@ -13,7 +13,7 @@ from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCo
 from mnemic.runtime.indexer import Indexer
 from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
-from mnemic.safety.trust import REPEATED, TRUST_OF_SOURCE
+from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.call_hints import explained
 from mnemic.text.display import shown
 from mnemic.text.markup import is_unverified
@@ -124,7 +124,7 @@ def _trust(record: Message | Episode | MemoryRecord, content: str, fence: str) -
     if isinstance(record, Message) and record.trust is not None:
         return record.trust
     trust = TRUST_OF_SOURCE[record.source or "tool_external"] if record.trust is None else record.trust
-    return min(trust, REPEATED) if is_unverified(content) or is_cut_off(record.content, fence) else trust
+    return min(trust, REPEATED_TRUST) if is_unverified(content) or is_cut_off(record.content, fence) else trust
 
 
 def _refusal_reason(policy: SecretPolicy, kinds: Sequence[str]) -> str:

@@ -121,7 +121,7 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
 
 class TestTurns:
     def test_one_search_computes_at_a_time(self, monkeypatch):
-        inside, most, real = [], [], search._found
+        inside, most, real = [], [], search._first_pool
 
         def found(*given):
             inside.append(1)
@@ -132,7 +132,7 @@ class TestTurns:
             finally:
                 inside.pop()
 
-        monkeypatch.setattr(search, "_found", found)
+        monkeypatch.setattr(search, "_first_pool", found)
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.remember("The slow boat lies in the harbour.")
             threads = [
@@ -145,7 +145,7 @@ class TestTurns:
                 thread.join()
             assert len(most) >= 8
             assert set(most) == {1}
-            monkeypatch.setattr(search, "_found", lambda *_: 1 / 0)
+            monkeypatch.setattr(search, "_first_pool", lambda *_: 1 / 0)
             for _ in range(2):  # an error gives the turn to the next
                 with pytest.raises(ZeroDivisionError):
                     memory.search("boat")
