@@ -60,12 +60,15 @@ def run(
 def fitted(answers: dict[int, list[tuple[str, Graded]]]) -> list[float]:
     """What to add for each unit of the logarithm that is missing, and by how much to stretch the sum, by Newton's method."""
     rows = [(size, one) for size, found in answers.items() for _, one in found]
-    missing = np.maximum(0, np.log([evidence._USUAL / size for size, _ in rows]))
+    missing = np.maximum(0, np.log([evidence._REFERENCE_SIZE / size for size, _ in rows]))
     chance = np.clip([one.probability for _, one in rows], 1e-9, 1 - 1e-9)
     told = np.log(chance / (1 - chance))
-    plain = (told - evidence._FEWER * missing) / (1 + evidence._STRETCHED * missing)
+    plain = (told - evidence._SMALL_SHIFT * missing) / (1 + evidence._SMALL_SCALE * missing)
     held = np.array([one.evidence for _, one in rows], np.float64)
-    parts, weights = np.column_stack([missing, missing * plain]), np.array([evidence._FEWER, evidence._STRETCHED])
+    parts, weights = (
+        np.column_stack([missing, missing * plain]),
+        np.array([evidence._SMALL_SHIFT, evidence._SMALL_SCALE]),
+    )
     for _ in range(20):
         said = 1 / (1 + np.exp(-(plain + parts @ weights)))
         curve = parts.T @ (parts * (said * (1 - said))[:, None])

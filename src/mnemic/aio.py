@@ -1,7 +1,7 @@
-"""AsyncMemory: the same methods for asynchronous code, each one line over a worker thread.
+"""AsyncMemory: the asynchronous API, each method one call on a worker thread.
 
-The engine is synchronous because SQLite and the embedder are; what must not happen is that they block the event loop.
-The threads have a limiter of their own, so that memory never starves the rest of a program of anyio's.
+SQLite and the embedder are synchronous and must not block the event loop. The threads have their own limiter, so that
+memory never takes anyio's threads from the rest of a program.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ T = TypeVar("T")
 class AsyncMemory:
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
-    Opening is a few milliseconds of work on the caller's thread; everything else runs on worker threads. A cancelled
-    call returns at once, the work under way is finished in its thread.
+    The constructor takes a few milliseconds on the caller's thread; everything else runs on worker threads. A cancelled
+    call returns at once, and its thread finishes the work.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class AsyncMemory:
 
     @classmethod
     def over(cls, memory: Memory) -> AsyncMemory:
-        """The asynchronous face of a handle that is already open."""
+        """An asynchronous handle over an open ``Memory``."""
         face = cls.__new__(cls)
         face._memory, face._limits = memory, Limits()  # noqa: SLF001 - our own class
         return face
@@ -258,7 +258,7 @@ class AsyncMemory:
 
     @property
     def preferences(self) -> Preferences:
-        """See ``Memory.preferences``; reading and setting one takes a moment on the calling thread."""
+        """See ``Memory.preferences``; reads and writes run on the calling thread."""
         return self._memory.preferences
 
     async def retire(self) -> int:
@@ -267,7 +267,7 @@ class AsyncMemory:
 
     @property
     def session(self) -> SessionView:
-        """See ``Memory.session``; it is read on the calling thread."""
+        """See ``Memory.session``; it reads on the calling thread."""
         return self._memory.session
 
     async def end_session(self) -> Receipt | None:
@@ -475,11 +475,11 @@ class AsyncMemory:
         return await self._run(self._memory.log, kinds=kinds, limit=limit)
 
     def redacted(self, text: str) -> str:
-        """See ``Memory.redacted``; nothing is waited for."""
+        """See ``Memory.redacted``; it does no I/O."""
         return self._memory.redacted(text)
 
     def without_recalled(self, text: str) -> str:
-        """See ``Memory.without_recalled``; nothing is waited for."""
+        """See ``Memory.without_recalled``; it does no I/O."""
         return self._memory.without_recalled(text)
 
     async def emotion(self, text: str) -> Emotion:

@@ -1,4 +1,4 @@
-"""What a handle is, whatever it is used for: a place on a runtime, with a session, preferences, and work that keeps it."""
+"""The base of ``Memory``: scope, session, preferences, idle work and maintenance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mnemic.lifecycle import maintenance
 from mnemic.protocols import Embedder
 from mnemic.recall import validation
 from mnemic.runtime import factory
-from mnemic.runtime.redaction import discreet
+from mnemic.runtime.redaction import redact_errors
 from mnemic.safety.fences import without_recalled
 from mnemic.services.call_hints import method_hint
 from mnemic.types import ProcessReport, Receipt, Scope, SessionView, Stats, VerifyReport
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Handle"]
 
 
-@discreet
+@redact_errors
 class Handle:
     """A user, project and session on a runtime; ``Memory`` is one."""
 
@@ -49,17 +49,17 @@ class Handle:
 
     @property
     def location(self) -> str:
-        """What opens the same record again, as the first argument of the constructor.
+        """The first constructor argument that opens the same record again.
 
-        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with the
-        schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or whoever opens it.
+        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with
+        the schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or the caller.
         """
         place = self._runtime.store.location
         return place if place == factory.IN_MEMORY or factory.is_address(place) else str(Path(place).parent)
 
     @property
     def idle(self) -> IdleTrigger:
-        """What does ``process`` and ``consolidate`` for this user in quiet moments, once it is armed."""
+        """The trigger that runs ``process`` and ``consolidate`` for this user when idle, once it is armed."""
         from mnemic.lifecycle.idle import IdleTrigger
 
         runtime, zone = self._runtime, self._zone
@@ -68,15 +68,15 @@ class Handle:
 
     @property
     def preferences(self) -> Preferences:
-        """Exact keys and values: ``memory.preferences["theme"] = "dark"``; earlier values stay in the record."""
+        """Exact keys and values: ``memory.preferences["theme"] = "dark"``; earlier values are kept as history."""
         from mnemic.lifecycle.preferences import Preferences
 
         return Preferences(self._runtime, self._scope, self._zone)
 
     def retire(self) -> int:
-        """Archive what has had its time by ``retention`` and ``delete_after``; returns how many records.
+        """Archive what expired by ``retention`` and ``delete_after``; returns the number of records.
 
-        Idle work does this too. Nothing goes that a live memory was made from.
+        Idle work does this too. Messages that a live memory cites are kept.
         """
         from mnemic.lifecycle import retention
 
@@ -84,24 +84,24 @@ class Handle:
 
     @property
     def session(self) -> SessionView:
-        """The conversation of this handle as it stands: messages, tools, preferences, and what contexts gave in it."""
+        """The current conversation of this handle: messages, tools, preferences, and ids that contexts delivered."""
         from mnemic.lifecycle import sessions
 
         return sessions.look(self._runtime, self._scope, self._zone)
 
     def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
-        """Make knowledge of the messages that wait: episodes, and memories of what was not known before.
+        """Process waiting messages into episodes, and into memories of what was not known before.
 
-        Safe to interrupt and to call again: each conversation is taken in steps, and a step is stored whole or not at all.
-        What an interrupted call had not reached waits for the next.
+        Safe to interrupt and to call again: conversations are processed in steps, each stored whole or not at all. An
+        interrupted call leaves the rest waiting for the next.
 
         Args:
-            limit: at most about how many messages, whole episodes at a time, and how many remembered statements to
+            limit: about the most messages to process, whole episodes at a time, and the most remembered statements to
                 enrich; ``None`` for all that wait when the call begins.
-            progress: called with (messages done, messages in all).
+            progress: called with (messages done, total messages).
 
         Raises:
-            StoreError: the disk or the file refuses; what was done before is stored.
+            StoreError: the record cannot be written; earlier steps are stored.
         """
         from mnemic.knowledge import pipeline
 
@@ -109,9 +109,9 @@ class Handle:
         return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=progress)
 
     def end_session(self) -> Receipt | None:
-        """Process the handle's conversation and keep a summary of it for a week; None when nothing was said in it.
+        """Process the handle's conversation and keep a summary of it for a week; None for an empty conversation.
 
-        The summary is offered when a new session starts: ``get_memory_context()`` without a query.
+        ``get_memory_context()`` without a query shows the summary at the start of a new session.
         """
         from mnemic.lifecycle import sessions
 
@@ -119,9 +119,10 @@ class Handle:
         return sessions.summarise(self._runtime, self._scope, self._zone)
 
     def flush(self, *, process: bool = True) -> int:
-        """Do the work that is pending: embed what has no vector, and ``process`` what waits; returns how many were done.
+        """Finish pending work: embed records without a vector, ``process`` waiting messages, and update the vector
+        index.
 
-        What an index over the vectors has not taken in yet is taken in.
+        Returns the number of records embedded and messages processed.
         """
         from mnemic.lifecycle import erasure
 
@@ -133,65 +134,64 @@ class Handle:
         return done
 
     def stats(self) -> Stats:
-        """Counts of this user's records, the work pending, and the size of the store."""
+        """Counts of this user's records, pending work, and the size of the store."""
         found, llm = self._runtime.store.stats(self._scope.user), self._runtime.llm
         return found if llm is None else replace(found, llm=llm.stats())
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record and of an index made from it; ``deep`` also reads every page and every text.
+        """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.
 
-        ``deep`` also finds secrets that were stored under another policy, or before there was a rule for them: a finding
-        names their kind and the records, never the secret, and nothing is changed. An index that differs from the record is
-        told among the findings, and made anew.
+        ``deep`` also finds secrets that were stored under another policy or an older rule: a finding names their kind
+        and the records, never the secret, and nothing is changed. A vector index that differs from the record is
+        reported as a finding and rebuilt.
         """
         return maintenance.verify(self._runtime, deep=deep)
 
     def reembed(
         self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Make every vector of the record anew, with another embedder or the handle's own, and use it from then on.
+        """Recompute every vector of the record, with another embedder or the handle's own, and use that from then on.
 
-        Searches go on with the old vectors meanwhile; interrupted, it resumes when called again.
+        Searches use the old vectors meanwhile; an interrupted call resumes when called again.
 
         Args:
-            embedder: as for the constructor; ``None`` is the handle's own.
+            embedder: as for the constructor; ``None`` for the handle's own.
             progress: called with (done, total).
 
         Returns:
-            How many vectors were made.
+            The number of vectors made.
         """
         chosen = factory.embedder_from(embedder) if embedder is not None else self._runtime.indexer.embedder
         return maintenance.reembed(self._runtime, chosen, progress)
 
     def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
-        """Copy the whole record, all its users, into a new folder while it is in use; the copy is verified.
+        """Copy the whole record, with all its users, into a new folder while it is in use, and verify the copy.
 
-        The folder is a memory: ``Memory(folder)`` opens it. It holds everything the record holds now; what is erased later
-        stays in it.
+        ``Memory(folder)`` opens it. Records that are erased later stay in the backup.
 
         Args:
-            folder: a place where there is nothing yet; readable by its owner alone.
-            progress: called with (pages done, pages in all).
+            folder: a path that does not exist yet; only its owner can read it.
+            progress: called with (pages done, total pages).
 
         Raises:
-            InvalidInput: there is something at that place.
-            StoreCorrupt: the copy does not verify; it is not kept.
-            StoreError: it cannot be written.
-            ConfigurationError: the record is kept by a server, which has tools of its own for this.
+            InvalidInput: the path exists.
+            StoreCorrupt: the copy fails verification; it is removed.
+            StoreError: the copy cannot be written.
+            ConfigurationError: the record is kept by a database server, which has its own backup tools.
         """
         from mnemic.transfer import backup
 
         return backup.backup(self._runtime, folder, progress)
 
     def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
-        """Write all that this user has, at every level, into a JSONL file that ``import_from`` reads back.
+        """Write all records of this user, at every level, to a JSONL file that ``import_from`` reads.
 
         Args:
             file: a path, or a text file open for writing.
-            vectors: take the vectors along, so that reading it in needs no embedder.
+            vectors: include the vectors, so that the import needs no embedder.
 
         Returns:
-            How many of each kind; ``left_out`` counts links between two forgotten memories.
+            Counts by kind; ``left_out`` counts links between two forgotten memories.
 
         Raises:
             Conflict: others kept changing the record.
@@ -204,19 +204,19 @@ class Handle:
     def import_from(
         self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
     ) -> dict[str, int]:
-        """Read what ``export`` wrote into a user who has nothing yet: all of it or nothing.
+        """Import a file of ``export`` into a user without records, all or nothing.
 
         Raises:
-            InvalidInput: the file is damaged or no export, or this user has records.
+            InvalidInput: the file is damaged or not an export, or this user has records.
         """
         from mnemic.transfer import export
 
         return export.restore_from(self._runtime, self._scope, file, progress=progress)
 
     def without_recalled(self, text: str) -> str:
-        """A text without what contexts of this record put into it; as it is where there is nothing of that.
+        """A text without the contexts of this memory that were inserted into it; unchanged if it holds none.
 
-        What is stored is treated so anyway: this is for what comes back and is shown again, such as the history of a chat.
+        Stored texts are stripped automatically; use this for text that is shown again, such as a chat history.
 
         Raises:
             InvalidInput: the text is not a string.
@@ -225,7 +225,7 @@ class Handle:
         return text if rest is None else rest
 
     def close(self) -> None:
-        """Close the record for this handle and all handles made from it. Closing twice is harmless."""
+        """Close the record for this handle and all handles made from it. May be called twice."""
         self._runtime.close()
 
     def __enter__(self) -> Self:

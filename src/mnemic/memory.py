@@ -1,4 +1,4 @@
-"""Memory: the synchronous face. Each method says what it promises and hands over to a flow."""
+"""Memory: the synchronous API."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mnemic.recall import search, validation
 from mnemic.recall.context import assembly
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
-from mnemic.runtime.redaction import discreet, named, policy_from
+from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
 from mnemic.text.display import shown
 from mnemic.types import (
     UNSET,
@@ -60,44 +60,44 @@ if TYPE_CHECKING:
 __all__ = ["Memory"]
 
 
-@discreet
+@redact_errors
 class Memory(Handle):
     """Long-term memory in one folder.
 
-    A handle is bound to one user (a hard wall), and optionally to a project and a session. It is safe to share between
-    threads, and several processes may open the same folder. A handle may be carried over a fork: parent and child open
-    connections of their own after it.
+    A handle is bound to one user, strictly isolated from others, and optionally to a project and a session. It is
+    thread-safe, and several processes may open the same folder. After a fork, parent and child open their own
+    connections.
 
     Args:
-        location: a folder, made when missing; ``postgresql://user:password@host/database``, with ``?schema=`` other than
-            ``mnemic`` where you like; or ``":memory:"`` for a record that is gone when closed.
-        user: whose memory this is. Nothing of another user is ever read, scored or counted.
-        project: a level between user and session: what is remembered here is seen here. A name, or ``mnemic.project()``.
-        session: the conversation that new messages belong to.
+        location: a folder, created if missing; ``postgresql://user:password@host/database``, with ``?schema=`` for
+            another schema than ``mnemic``; or ``":memory:"`` for a record that is gone when closed.
+        user: the owner of the memory. Records of other users are never read, scored or counted.
+        project: a level between user and session: memories made here are visible here. A name, or ``mnemic.project()``.
+        session: the conversation of new messages.
         timezone: zone of naive datetimes: an IANA name or a tzinfo; default UTC.
         embedder: ``None`` for all-MiniLM-L6-v2 on this machine; ``"onnx:OWNER/NAME"`` for another model of the hub;
             ``"hashing"``; ``"provider:model"``; a model folder; or any object with ``embed``.
         tokenizer: how tokens are counted; see ``get_memory_context``.
-        reranker: reads the first fifty hits of a search again and reorders them: ``"onnx:OWNER/NAME"``, such as
+        reranker: reorders the first fifty hits of a search: ``"onnx:OWNER/NAME"``, such as
             ``"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"``, a folder with such a model, or an object such as
             ``CrossEncoderReranker()``; none by default.
-        llm: a language model that makes knowledge better: ``"provider:model"`` as pydantic-ai names it, or its model
-            object. Nothing needs one; where it fails, the rules take over.
-        processing: how messages are made into knowledge; see ``Processing``.
-        consolidator: how short-term memories become long-term ones; see ``Consolidator``.
-        retention: how long things are kept; see ``RetentionPolicy``.
-        secrets: what is done with keys, passwords and the like before anything is stored: ``"redact"``, ``"allow"``,
+        llm: an optional language model that improves extracted knowledge: ``"provider:model"`` as in pydantic-ai, or
+            its model object. Where it fails, rules take over.
+        processing: settings of ``process``; see ``Processing``.
+        consolidator: settings of ``consolidate``; see ``Consolidator``.
+        retention: how long records are kept; see ``RetentionPolicy``.
+        secrets: how keys, passwords and other secrets are treated before storage: ``"redact"``, ``"allow"``,
             ``"refuse"``, or a ``SecretPolicy``.
-        idle: how long is quiet for the handle's ``idle`` trigger, which works when it is armed; see ``Idle``.
-        vectors: what is asked which vectors are near, for users who have very many: ``"exact"`` compares them all, as
-            ``None`` does except in PostgreSQL, which has an index of its own; ``"chroma"`` keeps Chroma in the folder;
-            ``"http://host:port"`` asks a Chroma server; ``Chroma(...)`` has settings; a chromadb client, or an object that
-            fits ``VectorIndex``.
-        durability: ``"FULL"`` survives power loss, ``"NORMAL"`` a killed process only.
+        idle: settings of the handle's ``idle`` trigger; see ``Idle``.
+        vectors: the vector index for users with very many records: ``"exact"`` compares all vectors, as ``None`` does
+            except in PostgreSQL, which has its own index; ``"chroma"`` keeps Chroma in the folder;
+            ``"http://host:port"`` is a Chroma server; ``Chroma(...)`` has settings; a chromadb client, or a
+            ``VectorIndex``.
+        durability: ``"FULL"`` survives power loss, ``"NORMAL"`` only a killed process.
 
     Raises:
-        ConfigurationError: an argument is not understood.
-        InvalidInput: a name is not usable.
+        ConfigurationError: an argument is not valid.
+        InvalidInput: a name cannot be used.
         StoreError: the folder cannot be opened, is damaged, or was written by a newer version.
 
     Example:
@@ -129,7 +129,7 @@ class Memory(Handle):
         durability: Durability = "FULL",
     ) -> None:
         policy = policy_from(secrets)
-        self._scope = named(policy, scopes.scope(user, project_id(project), session))
+        self._scope = redact_scope(policy, scopes.scope(user, project_id(project), session))
         self._zone = factory.time_zone(timezone)
         self._runtime: Runtime = factory.open_runtime(
             location, embedder=embedder, tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing,
@@ -144,9 +144,9 @@ class Memory(Handle):
         project: str | Project | Unset | None = UNSET,
         session: str | Unset | None = UNSET,
     ) -> Memory:
-        """Another handle on the same record; what is not given stays as it is here, and ``None`` leaves it out.
+        """Another handle on the same record with another scope; ``None`` removes a level, and unset levels are kept.
 
-        A new user starts without project and session.
+        A handle for another user starts without project and session.
         """
         here = self._scope
         same = user is UNSET or user == here.user
@@ -155,30 +155,30 @@ class Memory(Handle):
         other = Memory.__new__(Memory)
         other._runtime, other._zone = self._runtime, self._zone  # noqa: SLF001 - our own class
         scope = scopes.scope(here.user if user is UNSET else user, project, session)
-        other._scope = named(self._runtime.secrets, scope)  # noqa: SLF001 - our own class
+        other._scope = redact_scope(self._runtime.secrets, scope)  # noqa: SLF001 - our own class
         return other
 
     def _named(self, session: str | None) -> str | None:
-        """A session under the name it is kept by."""
+        """The stored name of a session."""
         return self._runtime.secrets.name(session) if isinstance(session, str) else session
 
     # Writing
 
     def add(self, messages: Iterable[Message | Mapping[str, Any]], *, session: str | None = None) -> Receipts:
-        """Store messages, verbatim. When this returns they are on disk and can be found.
+        """Store messages verbatim. When this returns, they are on disk and searchable.
 
         Args:
-            messages: ``Message`` values or mappings with the same fields (``role`` and ``content`` at least). Content may
-                come in parts, as chat APIs have it: texts are joined, an image or a file is told by its reference.
-            session: the conversation of those that name none themselves.
+            messages: ``Message`` values or mappings with the same fields (at least ``role`` and ``content``). Content
+                may be a list of parts as in chat APIs: texts are joined, an image or a file is stored as its reference.
+            session: the conversation of messages without one.
 
         Returns:
             One receipt per message, in order: ``stored``; ``duplicate`` (same id, same content); ``rejected`` (same id,
             other content; or nothing but white space).
 
         Raises:
-            InvalidInput: one of them cannot be used; then none of them was stored.
-            StoreError: the disk or the file refuses; batches of 256 before the failing one are stored.
+            InvalidInput: a message is not valid; none was stored.
+            StoreError: the record cannot be written; batches of 256 before the failing one are stored.
         """
         receipts = add.add(self._runtime, self._scope, messages, session, self._zone)
         threshold = self._runtime.settings.processing.batch_threshold
@@ -205,7 +205,7 @@ class Memory(Handle):
     def add_exchange(
         self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
     ) -> Receipts:
-        """Store what the user said and what the assistant answered; see ``add``."""
+        """Store a user message and the assistant's reply; see ``add``."""
         turns = (("user", user), ("assistant", assistant))
         return self.add([Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session)
 
@@ -228,27 +228,27 @@ class Memory(Handle):
     ) -> Receipt:
         """Store one statement as a memory, at the level of the handle's project, else of the user.
 
-        A statement under the same ``key`` as an earlier one takes its place: the receipt says ``superseded``, and the earlier
-        one ends but is kept. So does one that plainly gives another value of the same thing ("The API runs on port 9000" after
-        "... on port 8080"). In doubt both stay.
+        A statement with the same ``key`` as an earlier one supersedes it: the receipt says ``superseded``, and the
+        earlier one expires but is kept. So does one that plainly gives another value of the same attribute ("The API
+        runs on port 9000" after "... on port 8080"). In doubt both are kept.
 
         Args:
             content: the statement; the same one twice at one level is one memory (``duplicate``).
-            key: what it is a value of, such as ``meetings.time``, up to 200 characters.
-            type: what kind of knowledge it is.
+            key: the attribute it is a value of, such as ``meetings.time``, up to 200 characters.
+            type: the kind of knowledge.
             category: a free word, such as ``preference`` or ``architecture_decision``.
             tags: words to filter by; they are searched too.
             metadata: any JSON object.
-            importance: 0 to 1; given, it is pinned.
-            source_ids: messages or memories it was made from; it is never trusted more than they are.
-            valid_at: since when it is true in the world; default: now.
-            delete_after: its lifetime: from then on it is found no more, and ``retire`` and idle work archive it.
-            source: where it comes from.
-            level: ``"session"`` keeps it to the handle's session.
-            id: a name of your own; minted when left out.
+            importance: 0 to 1; pinned if given.
+            source_ids: messages or memories it is derived from; its trust is at most theirs.
+            valid_at: when it became true; default now.
+            delete_after: expiry time: later searches do not find it, and ``retire`` and idle work archive it.
+            source: its origin, which sets its trust.
+            level: ``"session"`` limits it to the handle's session.
+            id: an id of your choice; generated by default.
 
         Raises:
-            InvalidInput: a value cannot be used.
+            InvalidInput: a value is not valid.
             NotFound: a source does not exist.
         """
         options = {
@@ -275,27 +275,27 @@ class Memory(Handle):
         delete_after: datetime | Unset | None = UNSET,
         source: Source | Unset = UNSET,
     ) -> Receipt:
-        """Write the next version of a memory; what is not given stays, ``None`` clears. Earlier versions: see ``history``.
+        """Write the next version of a memory: unset fields are kept, ``None`` clears. ``history`` has earlier versions.
 
-        With a new ``content``, what was made of the earlier words (summary, keywords, its mood) is made again.
+        A new ``content`` also renews the summary, keywords and mood.
 
         Args:
             id: of the memory.
-            content: what it says from now on.
+            content: the new statement.
             type: see ``remember``, as for all others.
             category: one word for its kind.
-            tags: the whole list.
-            metadata: the whole of it.
-            importance: 0 to 1, pinned from then on; ``None`` lets it be computed again.
-            valid_at: from when it is true.
-            invalid_at: until when; ``None``: it holds.
-            delete_after: its lifetime; ``None``: none.
-            source: whose words the new content is, where it is not the memory's own source any more; it is believed no more
-                than that source is. What is not trusted (below 0.5) cannot take the place of what is: it is rejected.
+            tags: the complete list.
+            metadata: the complete object.
+            importance: 0 to 1, pinned; ``None`` computes it again.
+            valid_at: since when it is true.
+            invalid_at: until when it was true; ``None``: it still is.
+            delete_after: expiry time; ``None``: none.
+            source: the origin of the new content, if not that of the memory; it limits the trust. Untrusted content
+                (below 0.5) cannot replace trusted content: it is rejected.
 
         Raises:
             NotFound: no such record.
-            InvalidInput: it is a message (evidence is never rewritten), or a value cannot be used.
+            InvalidInput: it is a message (evidence is never rewritten), or a value is not valid.
         """
         values = {
             "content": content, "type": type, "category": category, "tags": tags, "metadata": metadata,
@@ -325,32 +325,33 @@ class Memory(Handle):
         self, description: str | None = None, *, ids: Iterable[str] | None = None, hard: bool = False,
         dry_run: bool = False, reason: str = "",
     ) -> Receipts | Erasure:  # fmt: skip
-        """Take records out of every search and listing. They stay reachable by id, and ``restore`` brings them back.
+        """Remove records from searches and listings. They stay reachable by id, and ``restore`` brings them back.
 
-        With ``hard`` nothing brings them back: they are erased with everything that was made from them, and no byte is left
-        in the files of the memory. Episodes are told again from what stays. See ``Erasure``, and ``erase_user`` for all that
-        a user has.
+        With ``hard`` they are erased for good with everything derived from them, and no byte is left in the files of
+        the memory. Episodes are rewritten from their remaining messages. See ``Erasure``, and ``erase_user`` for all
+        records of a user.
 
         Args:
-            description: what to forget, in words: "my salary", "everything about Eva". What clearly bears on it goes, by its
-                words or by meaning; what resembles it, or says something else as well, stays and has a ``rejected`` receipt.
+            description: the subject, in words: "my salary", "everything about Eva". Records clearly about it are
+                forgotten; similar ones, and those that also say something else, are kept and have a ``rejected``
+                receipt.
             ids: the records themselves, such as those of a preview.
-            hard: erase them for good, also those that were forgotten before; by description 5 at most.
-            dry_run: change nothing, and return the receipts that a description would have: ``forgotten`` for what it takes,
-                ``rejected`` for what stays, each with its text.
-            reason: kept in their history; what is erased has none.
+            hard: erase them for good, including those forgotten before; by description at most 5.
+            dry_run: change nothing, and return the receipts of a description: ``forgotten`` or ``rejected``, each with
+                its text.
+            reason: kept in the history of forgotten records.
 
         Raises:
-            InvalidInput: neither or both are given, ``dry_run`` comes with ids, or the description says nothing in particular.
-            TooManyHits: ``hard``, and the description takes more than 5 records; nothing was erased.
-            Conflict: others kept making something of what is to be erased; nothing was.
+            InvalidInput: neither or both are given, ``dry_run`` comes with ids, or the description is too vague.
+            TooManyHits: ``hard``, and the description matches more than 5 records; nothing was erased.
+            Conflict: other writers kept deriving records from them; nothing was erased.
         """
         if (description is None) == (ids is None):
             raise InvalidInput("forget() takes a description or ids=, one of them.")
         if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput("reason must be a string.")
         if ids is not None and dry_run:
-            raise InvalidInput("dry_run shows what a description takes; ids take what they name.")
+            raise InvalidInput("dry_run previews a description; ids= already names the records.")
         from mnemic.lifecycle import edits, forgetting
 
         if dry_run:
@@ -371,10 +372,10 @@ class Memory(Handle):
         return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
 
     def erase_user(self) -> Erasure:
-        """Erase everything that the handle's user has, at every level, and the user's name: nothing brings it back.
+        """Erase all records of the handle's user, at every level, and the user's name, for good.
 
-        No byte is left in the files of the memory. Backups and exports are files of their own. Handles of this user stay
-        usable: what they store from now on begins anew.
+        No byte is left in the files of the memory; backups and exports are not touched. Handles of this user stay
+        usable and start with an empty memory.
         """
         from mnemic.lifecycle import erasure
 
@@ -394,22 +395,22 @@ class Memory(Handle):
         session: str | None = None,
         reason: str = "",
     ) -> Receipts:
-        """Take records, and all that was made from them at any remove, out of every search, context and promotion.
+        """Exclude records, and everything derived from them, from searches, contexts and consolidation.
 
-        What is in quarantine stays reachable by id and in ``list(status=["quarantined"])``; nothing new is made from it, and
-        only ``release`` brings it back.
+        Quarantined records stay reachable by id and in ``list(status=["quarantined"])``; nothing is derived from them,
+        and only ``release`` brings them back.
 
         Args:
             ids: the records.
-            source: instead: everything from one source, a word such as ``"tool_external"`` or the name of a tool.
-            session: instead: everything of one conversation; with ``source`` what is of both.
+            source: instead, all records of a source such as ``"tool_external"``, or of a tool by its name.
+            session: instead, all records of a conversation; with ``source``, those of both.
             reason: kept in their history.
 
         Returns:
-            A receipt for each record that went.
+            A receipt for each quarantined record.
 
         Raises:
-            InvalidInput: nothing is named, or ids and something else.
+            InvalidInput: no argument is given, or ids with another one.
             NotFound: there is no such record.
         """
         from mnemic.lifecycle import quarantine
@@ -417,10 +418,11 @@ class Memory(Handle):
         return quarantine.quarantine(self._runtime, self._scope, ids, source, self._named(session), reason)
 
     def release(self, ids: Iterable[str]) -> Receipts:
-        """Bring quarantined records back with what was made from them, unless something else in quarantine had a part in it.
+        """Release quarantined records and those derived from them, unless another source of these is still in
+        quarantine.
 
         Returns:
-            A receipt for each record that came back.
+            A receipt for each released record.
 
         Raises:
             NotFound: there is no such record.
@@ -430,30 +432,30 @@ class Memory(Handle):
         return quarantine.release(self._runtime, self._scope, ids)
 
     def link(self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = "") -> Receipt:
-        """Link one memory to another; the same link again takes the new strength and reason.
+        """Link one memory to another; repeating a link updates its strength and reason.
 
-        ``supersedes`` also ends the time of the target: it is no longer believed.
+        ``supersedes`` also expires the target: it is no longer believed.
 
         Args:
-            source: id of the memory the link begins at.
-            target: id of the memory it leads to.
+            source: id of the memory the link starts from.
+            target: id of the memory it points to.
             type: ``extends``, ``contradicts``, ``implements``, ``references`` or ``supersedes``.
             strength: 0 to 1.
             reason: why, in a few words.
 
         Raises:
             NotFound: one of them does not exist.
-            InvalidInput: one of them is no memory, both are the same, or a value cannot be used.
+            InvalidInput: one of them is not a memory, both are the same, or a value is not valid.
         """
         from mnemic.lifecycle import links
 
         return links.link(self._runtime, self._scope, source, target, type, strength, reason)
 
     def unlink(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
-        """Remove the links from one memory to another, of one type or of all.
+        """Remove the links from one memory to another, of one type or all.
 
         Raises:
-            NotFound: one of them does not exist.
+            NotFound: one of the memories does not exist.
         """
         from mnemic.lifecycle import links
 
@@ -462,7 +464,7 @@ class Memory(Handle):
     # Knowledge
 
     def should_consolidate(self) -> ConsolidationAdvice:
-        """Whether consolidation has enough to do: the short-term tier is full, and something in it is old and important."""
+        """Whether consolidation is due: there are enough short-term memories, and some are old and important enough."""
         from mnemic.lifecycle import consolidation
 
         return consolidation.advise(self._runtime, self._scope, self._runtime.settings.consolidator)
@@ -475,23 +477,23 @@ class Memory(Handle):
         min_age_hours: float | None = None,
         dry_run: bool = False,
     ) -> ConsolidationReport:
-        """One cycle of consolidation: what matters becomes long-term, what says the same is kept once.
+        """Run one consolidation cycle: promote important memories to long-term and merge duplicates.
 
-        The most important short-term memories that are old enough each gather what says the same. Where such a group is
-        important enough, its most important member becomes long-term and stands for the others, which are archived: they stay
-        reachable by id and lineage, and ``undo`` brings everything back. What differs in a number, a date, a name, a
-        negation or in whom it tells of is never merged; it is linked as contradicting only where one denies the other. One
-        process of several consolidates, the others do nothing.
+        The most important short-term memories that are old enough are clustered with near duplicates. If a cluster is
+        important enough, its most important member becomes long-term and absorbs the others, which are archived: they
+        stay reachable by id and lineage, and ``undo`` restores everything. Memories that differ in a number, a date, a
+        name, a negation or the subject are never merged; they are linked as contradicting only where one denies the
+        other. Only one process consolidates at a time; concurrent calls do nothing.
 
         Args:
-            importance_threshold: instead of the consolidator's, for this call.
+            importance_threshold: overrides that of the consolidator.
             similarity_threshold: likewise.
             min_age_hours: likewise.
-            dry_run: only say what would be done.
+            dry_run: report without changing anything.
 
         Raises:
             ConfigurationError: a setting lies outside its range.
-            Conflict: the user's memories changed meanwhile, three times over; nothing was stored.
+            Conflict: other writers changed the memories during three attempts; nothing was stored.
         """
         from mnemic.lifecycle import consolidation
 
@@ -503,7 +505,7 @@ class Memory(Handle):
         return consolidation.consolidate(self._runtime, self._scope, settings, dry_run=dry_run)
 
     def undo(self, consolidation_id: str) -> Receipt:
-        """Take back what a consolidation promoted, archived and linked.
+        """Revert a consolidation: its promotions, archived records and links.
 
         Raises:
             NotFound: this user has no such consolidation.
@@ -521,7 +523,7 @@ class Memory(Handle):
         reach: Reach = "project+global",
         limit: int | None = None,
     ) -> builtins.list[Episode]:
-        """The episodes in the order they began; ``limit`` keeps the latest."""
+        """The episodes in order of their start; ``limit`` keeps the latest."""
         filters = validation.filters(
             self._scope,
             self._zone,
@@ -536,12 +538,12 @@ class Memory(Handle):
         return knowledge.episodes(self._scope.user, filters, limit=most, newest=most is not None)
 
     def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
-        """The memories within so many links of one, and the links among them, at most 500 memories.
+        """The memories within ``depth`` links of one, at most 500, and the links among them.
 
         Args:
-            id: where to begin.
-            depth: how many links to follow, 0 to 10, in either direction; circles are harmless.
-            types: links of these types only.
+            id: the memory to start from.
+            depth: links to follow, 0 to 10, in either direction.
+            types: only links of these types.
 
         Raises:
             NotFound: no such memory.
@@ -584,48 +586,49 @@ class Memory(Handle):
         min_trust: float | None = None,
         untrusted_share: float = 0.3,
     ) -> SearchResult:
-        """Find what bears on a query. Filters apply before any ranking or limit.
+        """Find records relevant to a query. Filters apply before any ranking or limit.
 
-        The evidence comes first: a memory made from a message is named by it (``via``) and is a hit of its own where its
-        messages are left out, as with ``kinds=["memory"]``. What holds now comes before what it replaced.
+        Evidence comes first: a memory derived from a message is listed in the ``via`` of that hit, and is a hit itself
+        only where its messages are excluded, as with ``kinds=["memory"]``. Current memories rank before those they
+        superseded.
 
         Args:
-            query: text in any language the embedder knows; operators have no meaning in it.
-            k: at most how many hits, 1 to 10,000; the order does not depend on it.
-            reach: how far to look from the handle's place: ``session``, ``project``, ``project+global``, ``user``, or
-                ``auto`` (narrow first, wider until there are k).
+            query: text in any language the embedder knows, without operators.
+            k: most hits, 1 to 10,000; the order does not depend on it.
+            reach: levels to search: ``session``, ``project``, ``project+global``, ``user``, or ``auto`` (narrow first,
+                wider until there are k).
             kinds: of ``message``, ``memory`` and ``episode``, those that may be hits.
-            types: types of memory; leaves messages out.
-            tags: at least one of these; leaves messages out.
+            types: types of memory; excludes messages.
+            tags: at least one of these; excludes messages.
             metadata: every key must equal its value.
-            status: default: everything that is not archived.
+            status: default: all but archived records.
             since: said at this time or later.
             until: said before this time.
             at: what was true then, by what was said until then; default: what is true now.
-            known_at: what was believed then, whatever came to be known later.
+            known_at: what was believed then, whatever became known later.
             include_expired: also memories that are no longer true or no longer believed.
             session: messages of this conversation only.
             role: messages of this role only.
-            exclude: ids to leave out, such as those of messages the prompt shows already.
-            now: the moment the question is asked; default the present.
+            exclude: ids to leave out, such as those of messages already in the prompt.
+            now: time of the question; default the present.
             recipe: ``conversation``, ``facts``, ``coding``, ``rrf``, ``vector``, or a ``Recipe``.
             quality: whether importance, recency, tier and level break ties.
-            expand_links: how many links to follow from the first hits, 0 to 10; what they lead to is ranked with the rest.
-            expand_query: ask the handle's ``llm`` for other wordings of the query and search for these as well; without one,
-                or when it fails, nothing is added.
-            recent: the last turns before the query, oldest first. They say what a short query is about, such as "and the
-                second step?"; the more a query says itself, the less they count.
-            mood: rank what feels like this first: an ``Emotion`` (see ``emotion``), a function that gives one at each call,
-                or ``"session"`` for that of the user's last turns, at a low weight. A mood in the query's words breaks ties.
-            emotion_weight: what the mood counts beside a cosine, 0 to 1; 0 leaves it out.
+            expand_links: links to follow from the first hits, 0 to 10; linked records are ranked with the rest.
+            expand_query: also search for other wordings of the query from the handle's ``llm``, if it answers.
+            recent: the last turns before the query, oldest first. They give context to a short query, such as "and the
+                second step?", and count less for a longer one.
+            mood: rank records of a similar mood first: an ``Emotion`` (see ``emotion``), a function that returns one at each
+                call, or ``"session"`` for that of the user's last turns, at a low weight. Without it, the mood of the query
+                breaks ties.
+            emotion_weight: weight of the mood relative to the cosine, 0 to 1; 0 turns it off.
             min_similarity: lowest cosine with the query, -1 to 1.
             min_evidence: a result graded lower than this is empty; it still carries its grade.
-            min_trust: lowest trust of a hit, 0 to 1; 0.5 leaves out what no one vouches for.
-            untrusted_share: the part of the hits that one untrusted source may have, such as a tool or a document, 0 to 1:
-                of ten hits three.
+            min_trust: lowest trust of a hit, 0 to 1; 0.5 excludes untrusted sources.
+            untrusted_share: largest share of the hits from one untrusted source, such as a tool or a document, 0 to 1;
+                the default allows three of ten.
 
         Raises:
-            InvalidInput: an argument cannot be used.
+            InvalidInput: an argument is not valid.
             EmbeddingMismatch: the record holds vectors of another model.
         """
         filters = validation.filters(
@@ -633,13 +636,13 @@ class Memory(Handle):
             since=since, until=until, in_session=self._named(session), role=role, at=at, known_at=known_at,
             expired=include_expired, exclude=exclude, min_trust=min_trust,
         )  # fmt: skip
-        asked = validation.query(
+        checked = validation.query(
             query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
             min_similarity=min_similarity, min_evidence=min_evidence, expand_links=expand_links,
             expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
             untrusted_share=untrusted_share,
         )  # fmt: skip
-        return search.search(self._runtime, self._scope, asked)
+        return search.search(self._runtime, self._scope, checked)
 
     def get_memory_context(
         self,
@@ -665,16 +668,16 @@ class Memory(Handle):
         emotion_weight: float = 0.3,
         min_evidence: Evidence = "none",
     ) -> MemoryContext:
-        """What is found for a query, as text for a prompt that fits a budget.
+        """Search results as text for a prompt, within a token budget.
 
-        Without a query: what a new session should know, important memories and the latest messages, of what
-        is trusted. Tokens are counted
-        by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is on this machine, else a
-        stated approximation; a name, ``"approximate"`` or any function are accepted. The other arguments are those of
-        ``search``: with ``min_evidence="weak"`` the text stays empty when nothing found bears on the query.
+        Without a query: the start of a new session, with important memories and the latest messages from trusted
+        sources. Tokens are counted by the handle's ``tokenizer``: ``None`` is tiktoken's cl100k_base where its table is
+        on this machine, else an approximation; a name, ``"approximate"`` or any function are accepted. The other
+        arguments are those of ``search``: with ``min_evidence="weak"`` the text is empty when no hit is relevant to the
+        query.
 
         Raises:
-            InvalidInput: an argument cannot be used.
+            InvalidInput: an argument is not valid.
         """
         filters = validation.filters(
             self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, since=since,
@@ -682,14 +685,14 @@ class Memory(Handle):
             min_trust=min_trust,
         )  # fmt: skip
         budget = validation.whole("max_tokens", max_tokens, 1, validation.MAX_TOKENS)
-        asked = None
+        checked = None
         if query is not None:
             k = assembly.hits_for(budget)
-            asked = validation.query(
+            checked = validation.query(
                 query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, recent=recent,
                 min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
             )  # fmt: skip
-        return assembly.recall(self._runtime, self._scope, asked, filters=filters, max_tokens=budget)
+        return assembly.build_context(self._runtime, self._scope, checked, filters=filters, max_tokens=budget)
 
     def list(
         self,
@@ -709,7 +712,9 @@ class Memory(Handle):
         include_expired: bool = False,
         min_trust: float | None = None,
     ) -> builtins.list[MemoryRecord]:
-        """Memories in order, not ranked. ``since`` and ``until`` are about when they were made; see ``search`` for the rest."""
+        """Memories in order, not ranked. ``since`` and ``until`` refer to their creation; see ``search`` for the
+        rest.
+        """
         filters = validation.filters(
             self._scope, self._zone, kinds=("memory",), reach=reach, types=types, tags=tags, metadata=metadata,
             status=status, since=since, until=until, at=at, known_at=known_at, expired=include_expired,
@@ -731,7 +736,7 @@ class Memory(Handle):
         reach: Reach = "project+global",
         limit: int | None = None,
     ) -> builtins.list[Message]:
-        """The verbatim messages in the order they were said; ``limit`` keeps the latest."""
+        """The verbatim messages in order of time; ``limit`` keeps the latest."""
         filters = validation.filters(
             self._scope,
             self._zone,
@@ -754,7 +759,7 @@ class Memory(Handle):
         return self._runtime.store.get(self._scope.user, validation.identifier(id)).value
 
     def history(self, id: str) -> builtins.list[Event]:
-        """What happened to a record, oldest first, with the content each version had.
+        """The events of a record, oldest first, with the content of each version.
 
         Raises:
             NotFound: this user has no such record.
@@ -764,23 +769,23 @@ class Memory(Handle):
     def log(
         self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
     ) -> builtins.list[Event]:
-        """What happened to all of the user's records of some kinds, at every level, the newest first.
+        """The events of all of the user's records of some kinds, at every level, newest first.
 
         Args:
             kinds: of ``message``, ``episode`` and ``memory``.
-            limit: the newest so many; None for all.
+            limit: most events; None for all.
 
         Raises:
-            InvalidInput: an argument cannot be used.
+            InvalidInput: an argument is not valid.
         """
         most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
         log = self._runtime.store.lifecycle.log
         return [*log(self._scope.user, kinds=validation.kinds(kinds), limit=most)]
 
     def redacted(self, text: str) -> str:
-        """A text as it would be stored: with a mark in the place of every secret; as it is where they are allowed.
+        """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.
 
-        Compare texts in these words with what was stored, and make names of them: a digest of a short secret gives it away.
+        Compare this with stored texts, and derive names from it: a digest of a short secret would reveal it.
 
         Raises:
             InvalidInput: the text is not a string.
@@ -788,9 +793,9 @@ class Memory(Handle):
         return self._runtime.secrets.redacted(validation.identifier(text))[0]
 
     def emotion(self, text: str) -> Emotion:
-        """The mood that a text speaks of or speaks in: valence and arousal, and how sure that is.
+        """The mood of a text: valence, arousal and confidence.
 
-        Made for English, and for a sentence or a few. With the default embedder it reads the meaning as well as the words.
+        Made for a few sentences of English. With the default embedder it uses the meaning as well as the words.
 
         Raises:
             InvalidInput: the text is not a string.
@@ -799,4 +804,4 @@ class Memory(Handle):
 
         embedder = self._runtime.indexer.embedder
         said = validation.identifier(text)
-        return mood.felt([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
+        return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]

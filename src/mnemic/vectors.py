@@ -1,4 +1,4 @@
-"""The arithmetic of vectors that several stages share."""
+"""Shared vector arithmetic."""
 
 from __future__ import annotations
 
@@ -7,35 +7,34 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["CALIBRATED_FOR", "NEAR", "among", "base_cosine", "dot", "eased", "highest", "unit", "unpacked"]
+__all__ = ["CALIBRATED_FOR", "LENGTH_TOLERANCE", "among", "base_cosine", "dot", "eased", "highest", "unit", "unpacked"]
 
 CALIBRATED_FOR = "all-MiniLM-L6-v2"
-"""The embedder for whose cosines thresholds are made; those of others are brought to its scale."""
-NEAR = 0.1
-"""How far from one the length of a stored vector may be."""
+"""The embedder whose cosines the thresholds are calibrated for; those of others are scaled to it."""
+LENGTH_TOLERANCE = 0.1
+"""Tolerance for the length of a stored unit vector."""
 
-_SAMPLED, _MANY = 8, 256
-"""One of so many values tells which may be among the highest, where there are so many for each that is wanted."""
-_GATHERED = 4
-"""Where no more than one of so many values is allowed, these are gathered; else the others are made lowest, which is sooner."""
-_USUAL_BASE, _HIGHEST_BASE, _FEWEST = 0.15, 0.95, 4
-"""Base of the default embedder, the highest that is believed, and from how many records one is told."""
+_SAMPLE_STEP, _SAMPLE_RATIO = 8, 256
+"""A sample of one in 8 values bounds the threshold, where there are more than 256 values per wanted one."""
+_GATHER_RATIO = 4
+"""Below one allowed value in 4, the allowed ones are gathered; else the others are set to -inf, which is faster."""
+_DEFAULT_BASE, _HIGHEST_BASE, _MIN_ROWS = 0.15, 0.95, 4
+"""Base cosine of the default embedder, highest plausible base, and least records to estimate one."""
 
 
 def unit(rows: NDArray[np.float32]) -> NDArray[np.bool_]:
-    """Which rows are directions: of numbers, and about as long as one. Shape (n,)."""
+    """Which rows are finite and about of length 1. Shape (n,)."""
     with np.errstate(all="ignore"):
-        return np.abs(np.sqrt(np.vecdot(rows, rows)) - 1) <= NEAR
+        return np.abs(np.sqrt(np.vecdot(rows, rows)) - 1) <= LENGTH_TOLERANCE
 
 
 def unpacked(blob: bytes, count: int = 1) -> NDArray[np.float32]:
-    """So many vectors as a record stores them, float16 one after the other: shape (count, dimension).
+    """Decode stored vectors, float16 one after the other: shape (count, dimension).
 
-    One that is no direction, because a byte of it changed on the disk, is zeros, as where there is none: a single NaN in a
-    product would reach every score.
+    A row that is not a unit vector, because of damage on disk, becomes zeros: a single NaN would spread to every score.
 
     Raises:
-        ValueError: they are not of one length.
+        ValueError: the rows are not of one length.
     """
     rows = np.frombuffer(blob, "<f2").astype(np.float32).reshape(count, -1)
     rows[~unit(rows)] = 0
@@ -45,19 +44,19 @@ def unpacked(blob: bytes, count: int = 1) -> NDArray[np.float32]:
 def dot(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.float32]:
     """The matrix product ``left @ right``.
 
-    Some processors' kernels for small matrices compute beyond the edge and throw that away, yet leave the floating-point
-    flags of what they threw away: NumPy would then warn of a value that is not there.
+    Some processors' kernels for small matrices compute beyond the edge and discard that, yet leave its floating-point
+    flags set: NumPy would then warn about a value that is not there.
     """
     with np.errstate(all="ignore"):
         return left @ right
 
 
 def highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
-    """The places of the k highest values, ascending; all of them where there are no more. Of equal ones the first count."""
+    """Indices of the k highest values, ascending; all of them if there are no more. Ties go to the first."""
     if not 0 < k < len(values):
         return np.arange(min(max(k, 0), len(values)))
-    some = values[::_SAMPLED] if len(values) > _MANY * k else values
-    threshold = np.partition(some, len(some) - k)[len(some) - k]  # that of all is not lower
+    some = values[::_SAMPLE_STEP] if len(values) > _SAMPLE_RATIO * k else values
+    threshold = np.partition(some, len(some) - k)[len(some) - k]  # the threshold over all values is not lower
     above = np.flatnonzero(values > threshold)
     if len(above) > k:
         high = values[above]
@@ -70,9 +69,9 @@ def highest(values: NDArray[np.float32], k: int) -> NDArray[np.intp]:
 def among(
     values: NDArray[np.float32], allowed: NDArray[np.bool_], k: int, *, above: float = -np.inf
 ) -> NDArray[np.intp]:
-    """The places of the k highest values above a floor among the allowed ones, ascending; of equal ones the first count."""
+    """Indices of the k highest allowed values above a floor, ascending. Ties go to the first."""
     allowed = allowed & (values > above)
-    if np.count_nonzero(allowed) * _GATHERED < len(values):
+    if np.count_nonzero(allowed) * _GATHER_RATIO < len(values):
         rows = np.flatnonzero(allowed)
         return rows[highest(values[rows], k)]
     rows = highest(np.where(allowed, values, np.float32(-np.inf)), k)
@@ -80,22 +79,22 @@ def among(
 
 
 def base_cosine(vectors: NDArray[Any]) -> float:
-    """The cosine of texts that have nothing to do with each other: what a quarter of all pairs stay below.
+    """The typical cosine of unrelated texts: the lower quartile over all pairs.
 
     Args:
-        vectors: of some of somebody's records, shape (n, d); rows of zeros are left out, and 4 others are needed.
+        vectors: of a sample of records, shape (n, d); rows of zeros are ignored, and 4 others are needed.
 
     Returns:
-        The cosine, at least that of the default embedder, for which the thresholds are made.
+        The cosine, at least that of the default embedder.
     """
     lengths = np.linalg.norm(vectors, axis=1)
     rows = np.asarray(vectors, np.float32)[lengths > 0] / lengths[lengths > 0][:, None]
-    if len(rows) < _FEWEST:
-        return _USUAL_BASE
+    if len(rows) < _MIN_ROWS:
+        return _DEFAULT_BASE
     cosines = dot(rows, rows.T)[np.triu_indices(len(rows), 1)]
-    return min(max(float(np.quantile(cosines, 0.25)), _USUAL_BASE), _HIGHEST_BASE)
+    return min(max(float(np.quantile(cosines, 0.25)), _DEFAULT_BASE), _HIGHEST_BASE)
 
 
 def eased(cosines: NDArray[np.float64], base: float) -> NDArray[np.float64]:
-    """Cosines as the default embedder would give them: some embedders hold all texts to be alike, from a base of .7 to 1."""
-    return cosines if base <= _USUAL_BASE else 1 - (1 - cosines) * ((1 - _USUAL_BASE) / (1 - base))
+    """Cosines on the scale of the default embedder: those of some embedders all lie between .7 and 1."""
+    return cosines if base <= _DEFAULT_BASE else 1 - (1 - cosines) * ((1 - _DEFAULT_BASE) / (1 - base))

@@ -9,7 +9,7 @@ import pytest
 from tests.battery import note
 
 from mnemic import Conflict, Memory, Message, NotFound
-from mnemic.runtime.redaction import unguarded
+from mnemic.runtime.redaction import unwrap_store
 from mnemic.text.terms import index_terms
 from mnemic.types import Consolidate, Erase, Promotion, Purge, Revise
 
@@ -267,7 +267,7 @@ def test_what_is_made_of_it_meanwhile_is_not_overlooked(tmp_path):
     """Another process makes something of a record between the decision and the erasing: it is decided again."""
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.remember("The first thing", id="first")
-        store = unguarded(memory._runtime.store)
+        store = unwrap_store(memory._runtime.store)
         real = type(store).erasure
         meanwhile = iter(["second", "third"])
 

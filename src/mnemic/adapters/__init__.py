@@ -1,1 +1,1 @@
-"""What adapters of frameworks share."""
+"""Shared code of framework adapters."""

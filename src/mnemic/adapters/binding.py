@@ -1,4 +1,4 @@
-"""What the adapters of all frameworks share: whose memory a call is about, and arguments that are given once for all calls."""
+"""Shared code of framework adapters: the scope of a call, and search options fixed at construction."""
 
 from __future__ import annotations
 
@@ -17,54 +17,56 @@ from mnemic.types import Scope
 __all__ = ["ScopeSource", "bound", "checked_options"]
 
 ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Mapping[str, str]] | None
-"""A scope, a mapping with ``user``, ``project`` or ``session``, or a function of what a framework knows of a call."""
+"""A scope, a mapping with ``user``, ``project`` or ``session``, or a function from a framework's call context to
+one.
+"""
 
 Handle = TypeVar("Handle", Memory, AsyncMemory)
 
 _NAMES = ("user", "project", "session")
-_NOWHERE = Scope(user="-", project="-", session="-")
-"""Every reach is possible there."""
+_ANY_SCOPE = Scope(user="-", project="-", session="-")
+"""A scope in which every reach is valid."""
 _FILTER_OF = {"session": "in_session", "include_expired": "expired"}
-"""How the filters call arguments of ``Memory``; all others have one name."""
-_USUAL: Mapping[str, Any] = {
+"""Filters whose name differs from the argument of ``Memory``."""
+_DEFAULTS: Mapping[str, Any] = {
     "kinds": ("message", "memory"), "reach": "project+global", "k": 1, "recipe": "conversation", "now": None,
 }  # fmt: skip
 
 
 def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
-    """The handle for one call, by what the program says of it: no model has a say in whose memory it is.
+    """The handle for one call, scoped by the program and never by a model.
 
     Args:
-        memory: the handle the adapter was made with; names that ``scope`` leaves out stay as they are there.
+        memory: the handle the adapter was made with; names missing from ``scope`` are taken from it.
         scope: a value, or a function called with ``origin``.
-        origin: what the framework knows of the call: its runtime, its config, its context.
+        origin: the call context of the framework: its runtime, config or context.
 
     Raises:
-        InvalidInput: the scope is not usable, cannot be told from ``origin``, or names a user that is None.
+        InvalidInput: the scope is not usable, cannot be derived from ``origin``, or names a user that is None.
     """
     if scope is None:
         return memory
-    return memory.scoped(**_names(_given(scope, origin) if callable(scope) else scope))
+    return memory.scoped(**_names(_call_scope(scope, origin) if callable(scope) else scope))
 
 
-def _given(scope: Callable[[Any], Scope | Mapping[str, str]], origin: object) -> object:
+def _call_scope(scope: Callable[[Any], Scope | Mapping[str, str]], origin: object) -> object:
     try:
         return scope(origin)
-    except (AttributeError, LookupError, TypeError) as error:  # it reads what was not given
+    except (AttributeError, LookupError, TypeError) as error:  # the context lacks what it reads
         raise InvalidInput(
-            f"scope could not say whose memory this is ({type(error).__name__}: {error}). Give the call what it reads, such "
-            "as context= or config=; nothing was read or written."
+            f"scope could not be read from the call ({type(error).__name__}: {error}). Pass what it reads, such as "
+            "context= or config=; nothing was read or written."
         ) from error
 
 
 def _names(value: object) -> dict[str, str]:
-    """The names a scope gives. A user that is asked for and missing must not become the handle's own."""
+    """The names of a scope. A user of None must not fall back to the handle's own user."""
     if isinstance(value, Scope):
         value = {"user": value.user, "project": value.project, "session": value.session}
     if not isinstance(value, Mapping):
         raise InvalidInput(
             f"scope must give a Scope or a mapping with some of {list(_NAMES)}, not {type(value).__name__}. "
-            "Without it nobody knows whose memory this is; nothing was read or written."
+            "Nothing was read or written."
         )
     given: dict[object, Any] = {**value}
     if unknown := sorted(str(name) for name in given if name not in _NAMES):
@@ -83,15 +85,15 @@ def checked_options(
     what: str = "",
     error: type[ConfigurationError | InvalidInput] = ConfigurationError,
 ) -> dict[str, Any]:
-    """Arguments that an adapter takes once and hands to every call, refused when they are given and not when they are used.
+    """Validate the search options of an adapter when it is made, rather than at each call.
 
     Args:
         method: ``Memory.search`` or ``Memory.get_memory_context``.
-        given: arguments of the method that the adapter takes as they are.
-        own: those that it has arguments of its own for; they cannot be among ``given``.
-        reserved: those that it sets itself at each call, such as ``query``.
-        what: the argument of the adapter that is at fault, for the message.
-        error: what is raised.
+        given: arguments passed through to the method.
+        own: arguments that the adapter names itself; they cannot be among ``given``.
+        reserved: arguments that it sets at each call, such as ``query``.
+        what: the argument of the adapter, for the error message.
+        error: the error type to raise.
 
     Returns:
         ``given`` and ``own`` together.
@@ -121,14 +123,14 @@ def _parameters(function: Callable[..., object]) -> frozenset[str]:
 
 
 def _check(values: Mapping[str, Any]) -> None:
-    """Look at values as a search would."""
+    """Validate values as a search would."""
     if "max_tokens" in values:
         validation.whole("max_tokens", values["max_tokens"], 1, validation.MAX_TOKENS)
-    given = {name: value for name, value in values.items() if not callable(value)}  # a mood is asked for at each call
-    named = {**_USUAL, **{_FILTER_OF.get(name, name): value for name, value in given.items()}}
-    of_filters, of_query = (
+    given = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
+    named = {**_DEFAULTS, **{_FILTER_OF.get(name, name): value for name, value in given.items()}}
+    for_filters, for_query = (
         {name: value for name, value in named.items() if name in _parameters(function)}
         for function in (validation.filters, validation.query)
     )
-    filters = validation.filters(_NOWHERE, UTC, **of_filters)
-    validation.query("-", filters=filters, zone=UTC, **of_query)
+    filters = validation.filters(_ANY_SCOPE, UTC, **for_filters)
+    validation.query("-", filters=filters, zone=UTC, **for_query)

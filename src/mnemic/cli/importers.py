@@ -16,7 +16,7 @@ from mnemic.cli.output import complain, counted, plain, say, say_json
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.memory import Memory
 from mnemic.runtime import factory, scopes
-from mnemic.runtime.redaction import named, policy_from
+from mnemic.runtime.redaction import policy_from, redact_scope
 from mnemic.transfer.importers import files, memories
 from mnemic.transfer.importers.fields import LEFT_OUT
 from mnemic.transfer.importers.found import Damage, Found
@@ -263,7 +263,7 @@ def _look_at(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome
     try:
         for user, mine in owned.items():
             scope, zone = (
-                named(runtime.secrets, scopes.scope(user, arguments.project)),
+                redact_scope(runtime.secrets, scopes.scope(user, arguments.project)),
                 factory.time_zone(arguments.timezone),
             )
             outcome.users[user] = memories.look(runtime, scope, mine, zone)
@@ -287,7 +287,7 @@ def _store_all(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outco
 
             for user, mine in owned.items():
                 tally = outcome.users[user] = memories.Tally()
-                scope = named(runtime.secrets, scopes.scope(user, arguments.project))
+                scope = redact_scope(runtime.secrets, scopes.scope(user, arguments.project))
                 memories.store(runtime, scope, mine, zone, tally=tally, step=step)
                 pending.update(runtime.store.stats(user).pending)
         return pending

@@ -1,1 +1,1 @@
-"""What comes in: checked, without secrets, embedded and written."""
+"""Ingestion: incoming messages are validated, redacted, embedded and written."""

@@ -1,4 +1,4 @@
-"""Messages come in: checked, without secrets, embedded, then one transaction. Nothing here waits for a model that writes."""
+"""Adds messages: validated, redacted, embedded, then written in one transaction; no language model is called."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.protocols import Embedder
-from mnemic.runtime.redaction import Guarded, incoming, telling
+from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.ids import minted
 from mnemic.text.clock import now
@@ -21,7 +21,7 @@ from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope
 __all__ = ["add", "storable", "unstored"]
 
 BATCH = 256
-MINTED = "msg_"
+ID_PREFIX = "msg_"
 
 SOURCE_OF_ROLE: Mapping[str, Source] = {
     "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
@@ -42,15 +42,15 @@ def _as_message(value: Message | Mapping[str, Any]) -> Message:
     return Message(**value)
 
 
-def _said(content: object) -> object:
-    """The text of a message that comes in parts; anything else as it is."""
+def _joined_content(content: object) -> object:
+    """The joined text of content parts; any other value unchanged."""
     return joined(cast("list[object]", content), "content")[0] if isinstance(content, (list, tuple)) else content
 
 
 def _complete(
     value: Message | Mapping[str, Any], scope: Scope, session: str | None, zone: tzinfo, moment: datetime
 ) -> Message:
-    """The message with every field checked and filled in; without a time of its own it was said at ``moment``."""
+    """The message with every field validated and filled in; ``moment`` is the default time."""
     m = _as_message(value)
     role = fields.text("role", m.role, limit=fields.MAX_ID)
     if not role:
@@ -62,10 +62,10 @@ def _complete(
     return replace(
         m,
         role=role,
-        content=fields.text("content", _said(m.content), limit=fields.MAX_CONTENT),
+        content=fields.text("content", _joined_content(m.content), limit=fields.MAX_CONTENT),
         name=fields.optional("name", m.name) or None,
         sent_at=fields.moment("sent_at", m.sent_at, zone) or moment,
-        id=id_ or minted(MINTED),
+        id=id_ or minted(ID_PREFIX),
         session=fields.optional("session", m.session) or session or scope.session,
         metadata=fields.json_object("metadata", m.metadata),
         source=source,
@@ -76,42 +76,42 @@ def _complete(
 def add(
     runtime: Runtime, scope: Scope, messages: Iterable[Message | Mapping[str, Any]], session: str | None, zone: tzinfo
 ) -> Receipts:
-    """Store messages: all are checked first, then embedded, then written in one transaction per batch."""
+    """Store messages: validate all, then embed and write them in one transaction per batch."""
     if isinstance(messages, (str, bytes, Message, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput("add() takes a list of messages; for one message use add_message() or add_exchange().")
-    moment = now().astimezone(zone)  # one for all: what is given together stays together, whoever else writes
+    moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
     complete = [_complete(message, scope, fields.optional("session", session), zone, moment) for message in messages]
     receipts: list[Receipt] = []
     for start in range(0, len(complete), BATCH):
-        batch = [incoming(runtime.secrets, runtime.fence, message) for message in complete[start : start + BATCH]]
-        said: list[Message] = [one.record for one in batch if storable(one)]
+        batch = [check_record(runtime.secrets, runtime.fence, message) for message in complete[start : start + BATCH]]
+        accepted: list[Message] = [one.record for one in batch if storable(one)]
         embedder = runtime.indexer.embedder
-        indexing = _indexing(runtime, scope, said, embedder)
+        indexing = _indexing(runtime, scope, accepted, embedder)
         changes = [
-            AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(said, indexing, strict=True)
+            AddMessage(message=m, project=scope.project, indexing=i) for m, i in zip(accepted, indexing, strict=True)
         ]
         written = iter(runtime.store.apply(scope.user, changes, model=embedder.id) if changes else ())
-        receipts += [telling(next(written), one.kinds) if storable(one) else unstored(one) for one in batch]
+        receipts += [with_redactions(next(written), one.kinds) if storable(one) else unstored(one) for one in batch]
     return Receipts(receipts)
 
 
-def storable(one: Guarded) -> bool:
-    """Whether there is something to store."""
+def storable(one: CheckedRecord) -> bool:
+    """Whether a record may be stored and has content."""
     return not one.refusal and bool(one.record.content.strip())
 
 
-def unstored(one: Guarded) -> Receipt:
-    """The receipt of what is not stored."""
+def unstored(one: CheckedRecord) -> Receipt:
+    """The receipt of a record that is not stored."""
     if one.refusal:
         return Receipt(id=str(one.record.id), outcome="rejected", reason=one.refusal)
     return _empty(str(one.record.id))
 
 
 def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embedder: Embedder) -> Sequence[Indexing]:
-    """What makes new messages findable; of many, those whose id is taken are not embedded again for nothing."""
+    """The index entries of new messages; in a batch, those whose id is taken are not embedded again."""
     if len(messages) == 1:
         return runtime.indexer.indexing(messages, embedder)
-    given = [message.id for message in messages if message.id and not message.id.startswith(MINTED)]
+    given = [message.id for message in messages if message.id and not message.id.startswith(ID_PREFIX)]
     known = runtime.store.docs_of(scope.user, given, kind="message") if given else {}
     fresh = iter(runtime.indexer.indexing([message for message in messages if message.id not in known], embedder))
     return [next(fresh) if message.id not in known else Indexing(terms=(), length=0, traits=0) for message in messages]

@@ -1,4 +1,4 @@
-"""The fields of what is stored, checked: every error names the field, and nothing is stored then."""
+"""Validation of record fields: every error names the field, and nothing is stored then."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ MAX_CONTENT = 1_000_000
 MAX_ID = 1_000
 MAX_KEY = 200
 MAX_DEPTH = 100
-"""Levels of metadata: each takes a few frames of the stack, and how many are left depends on the caller."""
+"""Levels of metadata; each takes a few stack frames."""
 SOURCES = tuple(TRUST_OF_SOURCE)
 TYPES = ("episodic", "semantic", "procedural", "emotional")
 
@@ -48,7 +48,7 @@ def text(what: str, value: object, *, limit: int) -> str:
 
 
 def optional(what: str, value: object, *, limit: int = MAX_ID) -> str | None:
-    """A text, or none."""
+    """A text or None."""
     return None if value is None else text(what, value, limit=limit)
 
 
@@ -60,7 +60,7 @@ def fraction(what: str, value: object) -> float:
 
 
 def json_object(what: str, value: object) -> dict[str, Any]:
-    """A metadata object with text that can be stored; its values are checked when they are written."""
+    """A metadata object with storable text; it must be plain JSON."""
     if value is None:
         return {}
     given = shown(value, 60)
@@ -90,14 +90,14 @@ def _json_value(value: object, depth: int) -> object:
 
 
 def words(what: str, values: object) -> tuple[str, ...]:
-    """Texts without repetitions."""
+    """Distinct texts."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
     return tuple(dict.fromkeys(text(what, value, limit=MAX_ID) for value in cast("Iterable[object]", values)))
 
 
 def key(value: object) -> str | None:
-    """The key of a statement, or none."""
+    """The key of a statement or None."""
     given = optional("key", value, limit=MAX_KEY)
     if given is not None and not given.strip():
         raise InvalidInput("key must not be empty; leave it out for a statement without one.")
@@ -105,7 +105,7 @@ def key(value: object) -> str | None:
 
 
 def moment(what: str, value: object, zone: tzinfo) -> datetime | None:
-    """A time with its zone, or none."""
+    """A time with its zone, or None."""
     if value is None:
         return None
     if not isinstance(value, datetime):
@@ -115,7 +115,7 @@ def moment(what: str, value: object, zone: tzinfo) -> datetime | None:
 
 
 def source(value: Any) -> Source:
-    """A source, checked."""
+    """A known source."""
     if value not in SOURCES:
         raise InvalidInput(f"source must be one of {sorted(TRUST_OF_SOURCE)}, not {shown(value)}.")
     return value

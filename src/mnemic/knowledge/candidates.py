@@ -16,7 +16,7 @@ from mnemic.knowledge.episodes import Told, least_trusted, title
 from mnemic.knowledge.metadata import describe
 from mnemic.knowledge.selection import Statement, statements, worth
 from mnemic.knowledge.snapshot import Snapshot
-from mnemic.runtime.consultant import Consultant, together
+from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import now
@@ -80,7 +80,7 @@ def candidates(runtime: Runtime, consultant: Consultant, user: str, episodes: Se
     chosen = [Candidate(_chosen(statement, project), statement.worth) for statement in statements(said)]
     unrefined: frozenset[int] = frozenset()
     stated: list[Candidate] = []
-    if consultant.there:
+    if consultant.available:
         stated, unrefined = _stated(runtime, consultant, episodes, known)
         chosen = [one for one in chosen if not any(_covers(other.record, one.record) for other in stated)]
     found: dict[tuple[str, datetime | None], Candidate] = {}
@@ -184,7 +184,7 @@ def _answers(
     asked = [
         [places[i] for i in group]
         for places in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
-        for group in together([len(said[place]) for place in places], extraction.MOST_EPISODES)
+        for group in episode_batches([len(said[place]) for place in places], extraction.MOST_EPISODES)
     ]
     around = [_around(runtime, [parts[p] for p in group], known, trusts[group[0]] is True) for group in asked]
     answers = consultant.ask_all(

@@ -147,7 +147,7 @@ def _judged(
 ) -> list[list[Proposed] | None]:
     """What the language model says of memories and their candidates; None where there is none, or no answer."""
     found: list[list[Proposed] | None] = [None] * len(pairs)
-    if not consultant.there:
+    if not consultant.available:
         return found
     from mnemic.llm import links
 
@@ -180,7 +180,7 @@ def _parts(
 
 def _described(consultant: Consultant, records: Sequence[MemoryRecord]) -> list[tuple[MemoryRecord, bool]]:
     """Memories with what describes them, and whether it is by whom it should be: the language model, if there is one."""
-    if not consultant.there:
+    if not consultant.available:
         return [(described(record), True) for record in records]
     from mnemic.llm import enrichment
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.knowledge import segmentation
-from mnemic.runtime.consultant import Consultant, together
+from mnemic.runtime.consultant import Consultant, episode_batches
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import is_trusted, least
+from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.clock import now
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -50,7 +50,7 @@ LITTLE = 3
 """A sentence that tells less than a third of what the best one does is left out of an excerpt."""
 LONG = 7
 """Letters from which a word counts whole."""
-ASSISTANT, QUESTION, FIRST, OPENING, WHOLE = 0.5, 0.8, 1.3, 1.15, 1.15
+ASSISTANT, MESSAGES_PER_PROMPT, FIRST, OPENING, WHOLE = 0.5, 0.8, 1.3, 1.15, 1.15
 """What is said by an assistant, asked, said first, at the beginning of a sentence, and not cut, against the rest."""
 
 _MARKUP = re.compile(r"(```|~~~).*?(?:\1|\Z)|https?://\S+|\[[^\[\]]{3,300}\]\s*$|\*\*|__|[`#]+", re.DOTALL)
@@ -123,16 +123,16 @@ def _excerpt(messages: Sequence[Message], weights: Mapping[str, float], said: Se
         for place, (at, sentence) in enumerate(said)
     }
     chosen: dict[int, str] = {}
-    told, length, least = set[str](), 0, 0.0
+    told, length, least_trust = set[str](), 0, 0.0
     while waiting and length < EXCERPT:
         worth = {
             place: share * sum(weights.get(term, 0.0) for term in terms if term not in told)
             for place, (share, terms) in waiting.items()
         }
         place = max(worth, key=worth.__getitem__)  # of equals the first
-        if worth[place] <= least:
+        if worth[place] <= least_trust:
             break
-        least = least or worth[place] / LITTLE
+        least_trust = least_trust or worth[place] / LITTLE
         told.update(waiting.pop(place)[1])
         at, sentence = said[place]
         line = f"{_speaker(messages[at])}: {_clipped(sentence, SENTENCE)}"
@@ -160,7 +160,9 @@ def _weights(messages: Sequence[Message], background: Mapping[str, int] | None) 
 
 def _share(message: Message, sentence: str) -> float:
     asks = sentence.endswith(("?", "\uff1f"))
-    return (ASSISTANT if message.role == "assistant" and not message.name else 1.0) * (QUESTION if asks else 1.0)
+    return (ASSISTANT if message.role == "assistant" and not message.name else 1.0) * (
+        MESSAGES_PER_PROMPT if asks else 1.0
+    )
 
 
 def _said(messages: Sequence[Message]) -> list[tuple[int, str]]:
@@ -241,7 +243,7 @@ def groups(
     """The messages of each episode, in order."""
     if not messages:
         return []
-    if consultant.there:
+    if consultant.available:
         return _cut_by_model(runtime, consultant, messages, vectors)
     return _cut(runtime, messages, vectors, 0)
 
@@ -330,7 +332,7 @@ def _stories(
     against: Mapping[str, int],
 ) -> list[tuple[str, str, bool]]:
     """Title, story and whether the model failed, for each group; without a model an excerpt stands for the story."""
-    if not consultant.there:
+    if not consultant.available:
         return [(*describe(group, against), False) for group in groups]
     from mnemic.llm import narration
 
@@ -363,7 +365,7 @@ def _parts(groups: Mapping[int, Sequence[Message]], most: int) -> list[list[int]
     found = [[place] for place, kind in kinds.items() if len(kind) == 2]
     for trusted in (True, False):
         places = [place for place, kind in kinds.items() if kind == {trusted}]
-        found += [[places[i] for i in part] for part in together([len(groups[place]) for place in places], most)]
+        found += [[places[i] for i in part] for part in episode_batches([len(groups[place]) for place in places], most)]
     return found
 
 
@@ -377,7 +379,7 @@ def merged(
         source_ids=(first.id, second.id), started_at=min(first.started_at, second.started_at),
         ended_at=max(first.ended_at, second.ended_at), project=first.project,
         session=first.session if first.session == second.session else None,
-        source=first.source if first.trust <= second.trust else second.source, trust=least([first.trust, second.trust]),
+        source=first.source if first.trust <= second.trust else second.source, trust=least_trust([first.trust, second.trust]),
         created_at=now(),
     )  # fmt: skip
     return Told(record, messages, failed)

@@ -18,7 +18,7 @@ from mnemic.knowledge.candidates import candidates
 from mnemic.knowledge.reconciliation import reconciled
 from mnemic.knowledge.selection import SILENT
 from mnemic.knowledge.snapshot import Snapshot
-from mnemic.recall.mood import felt
+from mnemic.recall.mood import emotions_of
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.types import (
@@ -100,7 +100,7 @@ def process(
         consultant = Consultant(runtime)
         most = total if limit is None else min(total, limit)
         run = _Run(runtime, scope, zone, most, progress, consultant)
-        left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.there else []
+        left_before = knowledge.unrefined(scope.user, MOST_REFINED) if consultant.available else []
         _steps(run, halted)
         if not halted():
             _refine(run, left_before)
@@ -222,7 +222,7 @@ def _store(
         changes += _with_merging(run, AddEpisode(record=one.episode, indexing=index, refine=refine), joined)
     changes += found.changes
     said = [w for group in groups for w in group]
-    moods = felt([w.message.content for w in said], [w.vector for w in said], embedder.id)
+    moods = emotions_of([w.message.content for w in said], [w.vector for w in said], embedder.id)
     changes.append(Feel(emotions={str(w.message.id): mood for w, mood in zip(said, moods, strict=True)}))
     if silent:
         changes.append(Settle(ids=tuple(silent)))

@@ -14,7 +14,7 @@ from mnemic.knowledge.candidates import Batch, Candidate
 from mnemic.knowledge.links import Proposed, propose_links
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.knowledge.supersession import replaced_value
-from mnemic.recall.mood import felt
+from mnemic.recall.mood import emotions_of
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import is_trusted
 from mnemic.text.clock import aware, now
@@ -187,7 +187,7 @@ def reconciled(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconciled:
     found = Reconciled(counts={"known": batch.known})
     records = [one.record for one in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
-    moods = felt([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
+    moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
     for one, index, mood in zip(batch.new, indexing, moods, strict=True):
         new = replace(one, record=replace(one.record, emotion=mood))
         if twin := known.twin(new.record.spoken, batch.twins):

@@ -13,10 +13,10 @@ from mnemic.ingest.add import storable, unstored
 from mnemic.knowledge.reconciliation import DOUBTED, reconcile, resolution_changes, salience
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
-from mnemic.recall.mood import feeling
-from mnemic.runtime.redaction import incoming, telling
+from mnemic.recall.mood import with_emotion
+from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least
+from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
 from mnemic.services.ids import minted
 from mnemic.text.clock import now
 from mnemic.text.display import shown
@@ -66,7 +66,7 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
     if options["level"] == "session" and scope.session is None:
         raise InvalidInput("level='session' needs a handle with a session: memory.scoped(session=...).")
-    one = incoming(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
+    one = check_record(runtime.secrets, runtime.fence, _record(scope, text, options, zone))
     if not storable(one):
         return unstored(one)
     record: MemoryRecord = one.record
@@ -77,8 +77,8 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
         return Receipt(
             id=record.id, outcome="rejected", reason=f"{sorted(held)} are in quarantine: release() them first"
         )
-    record = replace(record, trust=least([record.trust, *(source.value.trust for source in sources)]))
-    return telling(store(runtime, scope, record), one.kinds)
+    record = replace(record, trust=least_trust([record.trust, *(source.value.trust for source in sources)]))
+    return with_redactions(store(runtime, scope, record), one.kinds)
 
 
 def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
@@ -88,7 +88,7 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
-    record = feeling(record, index.vector, embedder.id)
+    record = with_emotion(record, index.vector, embedder.id)
     near = _neighbours(runtime, scope, record, index)
     resolution = reconcile(record, *near)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]

@@ -17,9 +17,9 @@ from mnemic.knowledge.candidates import described
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.lifecycle.importance import importances
-from mnemic.recall.mood import feeling
+from mnemic.recall.mood import with_emotion
 from mnemic.runtime.consultant import Consultant
-from mnemic.runtime.gate import Courtesy
+from mnemic.runtime.gate import Throttle
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
@@ -82,17 +82,17 @@ class _Plan:
     skipped: int
 
 
-def _bench(runtime: Runtime, scope: Scope, settings: Consolidator, rest: Courtesy) -> _Bench | None:
+def _bench(runtime: Runtime, scope: Scope, settings: Consolidator, throttle: Throttle) -> _Bench | None:
     runtime.uses.save()
     view = runtime.views.of(scope.user)
-    rest()
+    throttle()
     if view is None:
         return None
     moment = to_micros(now())
     found = runtime.store.lifecycle.candidates(scope.user, moment - int(settings.min_age_hours * HOUR))
-    rest()
+    throttle()
     rows = view.columns.rows_of(found.doc)
-    rest()
+    throttle()
     if len(rows) != len(found):  # made since the snapshot
         known = np.isin(found.doc, view.columns.doc[rows])
         found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
@@ -110,9 +110,9 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
         return ConsolidationAdvice(
             should_consolidate=False, reason=reason, short_term_count=short, long_term_count=long
         )
-    rest = Courtesy(runtime.gate)
-    bench = _bench(runtime, scope, settings, rest)
-    rest()
+    throttle = Throttle(runtime.gate)
+    bench = _bench(runtime, scope, settings, throttle)
+    throttle()
     ready = 0 if bench is None else len(bench.seeds(settings))
     what = (
         f"{ready} of {short} short-term memories are old and important enough"
@@ -188,19 +188,19 @@ def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> Consolidation
 
 def _planned(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark: bool) -> _Plan | None:
     """The plan of a cycle, None when there is nothing to do; ``mark`` notes its seeds as being worked on."""
-    rest = Courtesy(runtime.gate)
-    bench = _bench(runtime, scope, settings, rest)
+    throttle = Throttle(runtime.gate)
+    bench = _bench(runtime, scope, settings, throttle)
     seeds = [] if bench is None else bench.seeds(settings)[: settings.max_batch_size]
-    rest()
+    throttle()
     if bench is None or not seeds:
         return None
     if mark:
         ids = runtime.store.relations.ids(bench.view.user, bench.candidates.doc[seeds].tolist())
         runtime.store.apply(scope.user, [Work(ids=tuple(ids.values()))])
     records = _Records(runtime, bench, seeds)
-    rest()
-    grouped = _clustered(bench, seeds, settings, records, rest)
-    decided = _decisions(runtime, bench, grouped, settings, records, rest)
+    throttle()
+    grouped = _clustered(bench, seeds, settings, records, throttle)
+    decided = _decisions(runtime, bench, grouped, settings, records, throttle)
     stands = {id_: d.best.id for d in decided for id_ in d.absorbed}
     links = _contradictions(grouped, records, stands)
     change = Consolidate(
@@ -211,7 +211,7 @@ def _planned(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark: bo
         contradictions=(*links, *(link for d in decided for link in d.ended)),
         weighed={records[place].id: float(bench.worth[place]) for place in seeds},
     )
-    rest()
+    throttle()
     kept = {d.best.id for d in decided} | set(stands)
     skipped = sum(id_ not in kept for id_ in change.weighed)
     return _Plan(change, tuple(map(_summary, decided)), len(grouped.clusters), skipped)
@@ -263,13 +263,13 @@ class _Records:
 
 
 def _clustered(
-    bench: _Bench, seeds: Sequence[int], settings: Consolidator, records: _Records, rest: Courtesy
+    bench: _Bench, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle
 ) -> Clustering:
     """Gather what says the same around the seeds; never across a level, nor across trust."""
     columns, rows, c = bench.view.columns, bench.rows, bench.candidates
     kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory may not rest on one that is trusted less
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
-    rest()
+    throttle()
     levels = np.where(c.apart, -2 - rows, level * len(kinds) + trust.reshape(-1))
     matrix = bench.view.vectors.held
     whole = (
@@ -287,7 +287,7 @@ def _clustered(
         at[list(seeds)].tolist(), vectors, all_levels, at,
         similarity_threshold=settings.similarity_threshold, min_cluster_size=settings.min_cluster_size,
         conflicting=lambda a, b: records.conflict(place(a), place(b)),
-        between=rest,
+        between=throttle,
     )  # fmt: skip
     return Clustering(
         clusters=tuple(tuple(map(place, members)) for members in found.clusters),
@@ -316,13 +316,13 @@ def _decisions(
     grouped: Clustering,
     settings: Consolidator,
     records: _Records,
-    rest: Courtesy,
+    throttle: Throttle,
 ) -> list[_Decision]:
     """The groups that are important enough, each decided on; the most important member stands for the others."""
     consultant = Consultant(runtime)
     decided: list[_Decision] = []
     for group in (*grouped.clusters, *((single,) for single in grouped.singles)):
-        rest()
+        throttle()
         places = np.array(sorted(group), np.intp)
         mean = float(bench.worth[places].mean())
         if mean < settings.importance_threshold:
@@ -360,7 +360,7 @@ def _decided(
     """Which members the best one absorbs, its new text if the language model merged them, and what it replaces."""
     types: Counter[MemoryType] = Counter(record.type for record in (best, *members))
     made = _Decision(best=best, worth=worth, mean=mean, types=types, absorbed=[member.id for member in members])
-    if not consultant.there or not members:
+    if not consultant.available or not members:
         return made
     from mnemic.llm import decision
 
@@ -392,7 +392,7 @@ READ = "the language model reads it so"
 def _reworded(runtime: Runtime, record: MemoryRecord) -> Revise:
     record = described(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
-    record = feeling(record, index.vector, runtime.indexer.embedder.id)
+    record = with_emotion(record, index.vector, runtime.indexer.embedder.id)
     return Revise(record=record, indexing=index)
 
 

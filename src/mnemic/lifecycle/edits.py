@@ -12,8 +12,8 @@ from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
 from mnemic.knowledge.candidates import redescribed
 from mnemic.lifecycle.revision import follow
-from mnemic.recall.mood import feeling
-from mnemic.runtime.redaction import incoming, telling
+from mnemic.recall.mood import with_emotion
+from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.clock import now
@@ -69,7 +69,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
         if not changed["pinned"]:
             del changed["importance"]
     _said_by(changed, held)
-    one = incoming(
+    one = check_record(
         runtime.secrets,
         runtime.fence,
         replace(held, **changed, version=held.version + 1, updated_at=now().astimezone(zone)),
@@ -90,10 +90,10 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
         record = redescribed(record, held)
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if reworded:
-        record = feeling(record, indexing.vector, embedder.id)
+        record = with_emotion(record, indexing.vector, embedder.id)
     change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)
     receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
-    return telling(receipt, one.kinds)
+    return with_redactions(receipt, one.kinds)
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:

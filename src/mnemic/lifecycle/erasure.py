@@ -151,7 +151,7 @@ def erase_user(runtime: Runtime, scope: Scope) -> Erasure:
 
 def _purged(runtime: Runtime, needles: Sequence[bytes]) -> Purge:
     """Remove the bytes: from an index over the vectors first, which is then made anew from what is left."""
-    left = "" if runtime.erased() else "the vector index: the process that has it open removes it at its next look"
+    left = "" if runtime.erase_index() else "the vector index: the process that has it open removes it at its next look"
     purge = runtime.store.erasure.purge(needles, patience=PATIENCE)
     return replace(purge, pending="; ".join(part for part in (purge.pending, left) if part))
 

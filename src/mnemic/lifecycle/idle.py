@@ -37,11 +37,11 @@ class IdleTrigger:
         self, runtime: Runtime, scope: Scope, zone: tzinfo, idle: Idle, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._runtime, self._scope, self._zone, self._idle, self._clock = runtime, scope, zone, idle, clock
-        self._watch = runtime.scheduler
+        self._scheduler = runtime.scheduler
         self._deadline: float | None = None
         self._running = 0
         self._looked = -float("inf")
-        self._stopped = self._rests = False
+        self._stopped = self._resting = False
         self._sessions: dict[Scope, None] = {}
         self._waiting = 0
         self._full = False
@@ -68,15 +68,15 @@ class IdleTrigger:
 
     def begin(self) -> None:
         """A run begins: nothing is done until as many have ended."""
-        with self._watch.changed:
+        with self._scheduler.changed:
             self._running += 1
             self._deadline = None  # at work it stops after this step
-            if self._rests:
-                self._watch.changed.notify_all()
+            if self._resting:
+                self._scheduler.changed.notify_all()
 
     def end(self) -> None:
         """A run ended; the last one begins the quiet time."""
-        with self._watch.changed:
+        with self._scheduler.changed:
             self._running = max(self._running - 1, 0)
             busy = self._running > 0
         if not busy:
@@ -84,14 +84,14 @@ class IdleTrigger:
 
     def stored(self, scope: Scope, count: int, threshold: int) -> None:
         """Messages were stored: when so many wait, they are processed as soon as no run is under way."""
-        with self._watch.changed:
+        with self._scheduler.changed:
             self._waiting += count
             if self._stopped or self._waiting < threshold:
                 return
             self._waiting, self._full = 0, True
             if scope.session is not None:
                 self._sessions[scope] = None
-            self._expect(0.0)
+            self._schedule(0.0)
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
         """Something happened: the quiet time begins anew.
@@ -100,7 +100,7 @@ class IdleTrigger:
             scope: the conversation it happened in; when it falls quiet, a summary of it is kept.
             seconds: how long it must be quiet; default the setting.
         """
-        with self._watch.changed:
+        with self._scheduler.changed:
             if self._stopped:
                 return
             if scope is not None and scope.session is not None:
@@ -108,11 +108,11 @@ class IdleTrigger:
             if not self._running:
                 quiet = self._idle.idle_seconds if seconds is None else seconds
                 self._deadline = self._clock() + quiet
-                self._expect(0.0 if self._full else quiet)
+                self._schedule(0.0 if self._full else quiet)
 
-    def _expect(self, seconds: float) -> None:
+    def _schedule(self, seconds: float) -> None:
         """Have the background thread look here."""
-        self._watch.expect(self, seconds)
+        self._scheduler.schedule(self, seconds)
 
     def wait(self) -> float | None:
         """Seconds until there is something to do; None when nothing is armed."""
@@ -124,7 +124,7 @@ class IdleTrigger:
 
     def poll(self) -> bool:
         """Fire if it is quiet; whether it was. The background thread calls this; tests may."""
-        with self._watch.changed:
+        with self._scheduler.changed:
             if self._stopped or self._running:
                 return False
             full, self._full = self._full, False
@@ -162,7 +162,7 @@ class IdleTrigger:
 
         while (scope := next(iter(self._sessions), None)) is not None and not self._disturbed():
             sessions.summarise(self._runtime, scope, self._zone)
-            with self._watch.changed:
+            with self._scheduler.changed:
                 self._sessions.pop(scope, None)
         if self._disturbed():
             return
@@ -174,7 +174,7 @@ class IdleTrigger:
         while not self._disturbed() and consolidation.advise(self._runtime, self._scope, settings).should_consolidate:
             if not consolidation.consolidate(self._runtime, self._scope, settings).id:
                 break  # another process is at it
-            if self._watch.others_wait():  # they have their turn first
+            if self._scheduler.has_due_jobs():  # they have their turn first
                 self.arm(seconds=self._idle.rest_seconds)
                 self._looked = -float("inf")
                 break
@@ -182,10 +182,10 @@ class IdleTrigger:
 
     def _rest(self) -> None:
         """Pause between two cycles, unless a run begins."""
-        with self._watch.changed:
-            self._rests = True
-            self._watch.changed.wait_for(self._disturbed, self._idle.rest_seconds)
-            self._rests = False
+        with self._scheduler.changed:
+            self._resting = True
+            self._scheduler.changed.wait_for(self._disturbed, self._idle.rest_seconds)
+            self._resting = False
 
     @property
     def stopped(self) -> bool:
@@ -194,10 +194,10 @@ class IdleTrigger:
 
     def stop(self) -> None:
         """Finish the step under way and fire no more. May be called twice."""
-        with self._watch.changed:
+        with self._scheduler.changed:
             self._stopped = True
-            self._watch.changed.notify_all()
-        self._watch.leave(self)
+            self._scheduler.changed.notify_all()
+        self._scheduler.cancel(self)
 
 
 _TRIGGERS: weakref.WeakSet[IdleTrigger] = weakref.WeakSet()

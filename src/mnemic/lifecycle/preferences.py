@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import Any, cast
 
 from mnemic.errors import Conflict, InvalidInput
-from mnemic.runtime.redaction import accepted, discreet
+from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.services.ids import minted
@@ -25,7 +25,7 @@ VALUE = "value"
 LONGEST_KEY = 200
 
 
-@discreet
+@redact_errors
 class Preferences(MutableMapping[str, Any]):
     """The preferences of a handle's user, at the level of its project if it has one.
 
@@ -60,7 +60,7 @@ class Preferences(MutableMapping[str, Any]):
     def __setitem__(self, key: str, value: Any) -> None:
         to_json(value)  # refuses what is no JSON
         named, kinds = self._runtime.secrets.within({_checked(key): _storable(value)})
-        accepted(self._runtime.secrets, "A preference", kinds)
+        refuse_secrets(self._runtime.secrets, "A preference", kinds)
         ((name, value),) = named.items()
         moment = now().astimezone(self._zone)
         told, old = to_json(value), self._own(name)

@@ -12,7 +12,7 @@ from mnemic.errors import NotFound
 from mnemic.knowledge.selection import SILENT
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.runtime.runtime import Runtime
-from mnemic.safety.trust import least
+from mnemic.safety.trust import least_trust
 from mnemic.text.clock import now
 from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
 from mnemic.types.literals import SESSION_SUMMARY
@@ -115,7 +115,7 @@ def _record(
         id=summary_id(scope), content=" ".join(parts), type="episodic", category=SESSION_SUMMARY, importance=SUMMARY_IMPORTANCE,
         salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in sources),
         metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
-        project=scope.project, source="tool_internal", trust=least(m.trust for m in sources),
+        project=scope.project, source="tool_internal", trust=least_trust(m.trust for m in sources),
         said_at=max(said), valid_at=began, created_at=moment, updated_at=moment,
         delete_after=moment + timedelta(days=runtime.settings.retention.session_summary_days),
     )  # fmt: skip

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
 
-from mnemic.text.dates import MONTHS, told_periods
+from mnemic.text.dates import MONTHS, mentioned_periods
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
@@ -126,7 +126,7 @@ def told_by(messages: Iterable[Message]) -> list[str]:
     for message in messages:
         text = f"{message.name or ''} {message.content}"
         if message.sent_at is not None:
-            days = {day for period in told_periods(message.content, message.sent_at.toordinal()) for day in period}
+            days = {day for period in mentioned_periods(message.content, message.sent_at.toordinal()) for day in period}
             told = " ".join(date.fromordinal(day).isoformat() for day in sorted(days))
             text = f"{message.sent_at:%Y-%m-%d} {text} {told}"
         found.append(text)

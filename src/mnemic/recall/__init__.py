@@ -1,8 +1,8 @@
-"""Query to ranked hits: signals over a pool of candidates, fused by a recipe. Pure functions on arrays."""
+"""Recall: query to ranked hits, by signals over a pool of candidates that a recipe fuses."""
 
-from mnemic.recall.candidates import HERE, TURNS, Pool, ascending, neighbours, share_of_turns, top, with_turns
-from mnemic.recall.evidence import Grade, grade, unsure
-from mnemic.recall.folding import Folded, falling, hit_from
+from mnemic.recall.candidates import HERE, TURNS, Pool, ascending, blend_turns, neighbours, top, turn_weight
+from mnemic.recall.evidence import Grade, cap_at_weak, grade
+from mnemic.recall.folding import FoldedHits, descending_scores, hit_from
 from mnemic.recall.recency import Said, asks, latest_first
 from mnemic.recall.recipes import RECIPES, Recipe, recipe_named, score
 
@@ -10,22 +10,22 @@ __all__ = [
     "HERE",
     "RECIPES",
     "TURNS",
-    "Folded",
+    "FoldedHits",
     "Grade",
     "Pool",
     "Recipe",
     "Said",
     "ascending",
     "asks",
-    "falling",
+    "blend_turns",
+    "cap_at_weak",
+    "descending_scores",
     "grade",
     "hit_from",
     "latest_first",
     "neighbours",
     "recipe_named",
     "score",
-    "share_of_turns",
     "top",
-    "unsure",
-    "with_turns",
+    "turn_weight",
 ]

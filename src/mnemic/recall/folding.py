@@ -1,4 +1,4 @@
-"""Hits: records with their scores; what says the same takes one place and names the others."""
+"""Hits: records with their scores, restatements folded into one hit."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from mnemic.vectors import dot
 
 __all__ = [
     "SAME",
-    "Folded",
-    "falling",
+    "FoldedHits",
+    "descending_scores",
     "hit_from",
 ]
 
-STEP = 1 - 1e-6
-"""What a hit scores at most beside the one before it: whoever sorts by score keeps the order."""
+DECREMENT = 1 - 1e-6
+"""Factor between consecutive scores, so that sorting by score keeps the order."""
 
 
 def hit_from(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
-    """A record with its score and the values behind it."""
+    """A record as a hit, with its score and signal values."""
     value = stored.value
     if isinstance(value, Message):
         assert value.id is not None
@@ -50,68 +50,68 @@ def hit_from(stored: Stored, score: float, scores: dict[str, float]) -> Hit:
     )  # fmt: skip
 
 
-def falling(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...]:
-    """Hits in their order, with scores of 0 to 1 that fall down the list.
+def descending_scores(hits: Sequence[Hit], probability: float) -> tuple[Hit, ...]:
+    """Hits in the same order, with descending scores of 0 to 1.
 
-    A score is the probability that the result holds what was asked for, times the hit's share of the best sum of signals,
-    and always less than the score before it: what was put lower for being out of date must not come back to the top.
+    A score is the probability that the result holds the answer, times the hit's share of the best sum of signals, and
+    always less than the score before it: an outdated hit that was ranked lower must not return to the top.
     """
     best = max((hit.score for hit in hits), default=0.0)
     score, scored = probability, list[Hit]()
     for hit in hits:
         share = hit.score / best if best > 0 else 1.0
-        score = max(0.0, min(score * STEP, probability * share))
+        score = max(0.0, min(score * DECREMENT, probability * share))
         scored.append(replace(hit, score=score))
     return tuple(scored)
 
 
 LONGEST = 1_000
-"""Characters: longer texts are never folded, because embedders do not read them whole."""
+"""Characters; longer texts are never folded, because embedders truncate them."""
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
 
-_HARMLESS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
+_FILLER_WORDS = frozenset("really very just so quite well oh please actually indeed truly also too the a an".split())
 
 SAME = 0.95
-"""Cosine from which two texts may be restatements; ``text.differs`` has the last word."""
+"""Least cosine of restatements; ``text.differs`` decides."""
 
 
-class Folded:
-    """Hits taken in order of rank.
+class FoldedHits:
+    """Collects hits in order of rank and folds redundant ones.
 
-    A memory whose sources all are hits already is told with the first of them (``via``); a restatement of a hit by the same
-    speaker is named by it (``similar``), and its message counts as evidence of the hit when the words are the same.
+    A memory whose sources are all hits is listed in the ``via`` of the first; a restatement of a hit by the same
+    speaker in its ``similar``, and as evidence (``message_ids``) when the words are the same.
     """
 
     def __init__(self) -> None:
         self.hits: dict[str, Hit] = {}
         self._vectors = np.empty((0, 0), np.float32)
 
-    def take(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> str:
-        """Add a hit, or attach it to one that carries it; the id under which it is told."""
+    def add(self, hit: Hit, vector: NDArray[np.float32], sources: Sequence[str]) -> str:
+        """Add a hit, or fold it into another one; returns the id of the hit that holds it."""
         if sources and all(source in self.hits for source in sources):
             carrier = self.hits[sources[0]]
             self.hits[carrier.id] = replace(carrier, via=(*carrier.via, hit.id))
             return carrier.id
-        if (leader := self._said_before(hit, vector)) is not None:
+        if (leader := self._restated_by(hit, vector)) is not None:
             same = leader.text.split() == hit.text.split()
             evidence = (*leader.message_ids, *hit.message_ids) if same else leader.message_ids
             self.hits[leader.id] = replace(leader, similar=(*leader.similar, hit.id), message_ids=evidence)
             return leader.id
-        self._keep(vector)
+        self._store_vector(vector)
         self.hits[hit.id] = hit
         return hit.id
 
-    def _said_before(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
-        """The best hit that this one restates."""
+    def _restated_by(self, hit: Hit, vector: NDArray[np.float32]) -> Hit | None:
+        """The best hit that says the same."""
         if not self.hits:
             return None
         close = np.flatnonzero(dot(self._vectors[: len(self.hits)], vector) >= SAME)
         leaders = list(self.hits.values()) if len(close) else ()
         return next((leaders[i] for i in close if _restates(leaders[i], hit)), None)
 
-    def _keep(self, vector: NDArray[np.float32]) -> None:
-        """The vector of the next hit beside those of the others."""
+    def _store_vector(self, vector: NDArray[np.float32]) -> None:
+        """Append the vector of the next hit; the matrix doubles as it grows."""
         held = len(self.hits)
         if held == len(self._vectors):
             grown = np.empty((max(64, 2 * held), len(vector)), np.float32)
@@ -122,16 +122,16 @@ class Folded:
 
 
 def _restates(leader: Hit, hit: Hit) -> bool:
-    """Whether a hit adds nothing: the same speaker says the same words in the same order.
+    """Whether a hit adds nothing: the same speaker, the same words in the same order.
 
-    A vector cannot tell "I owe you" from "you owe me", nor what comes after the part of a text that a model reads: so the
-    words decide, small ones included.
+    Vectors cannot distinguish "I owe you" from "you owe me", nor read the truncated part of a text, so the words
+    decide.
     """
     if (leader.kind, leader.speaker) != (hit.kind, hit.speaker) or max(len(leader.text), len(hit.text)) > LONGEST:
         return False
-    return _said(hit.text) == _said(leader.text) and not differs(leader.text, hit.text)
+    return _significant_words(hit.text) == _significant_words(leader.text) and not differs(leader.text, hit.text)
 
 
-def _said(text: str) -> list[str]:
-    """The words of a text in order, without those that change nothing."""
-    return [word for word in _WORD.findall(text.lower()) if word not in _HARMLESS]
+def _significant_words(text: str) -> list[str]:
+    """The words of a text in order, without filler words."""
+    return [word for word in _WORD.findall(text.lower()) if word not in _FILLER_WORDS]

@@ -1,4 +1,4 @@
-"""What records feel like, and how near that is to a mood."""
+"""Emotion of records, and similarity to a mood."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from mnemic.runtime.views import View
 from mnemic.text.render import searchable
 from mnemic.types import Emotion, Filters, MemoryRecord, Query, Scope
 
-__all__ = ["feeling", "felt", "moods", "session_mood", "strength"]
+__all__ = ["emotions_of", "mood_and_weight", "mood_proximities", "session_mood", "with_emotion"]
 
 Vector = NDArray[np.float32]
 
 
-def felt(texts: Sequence[str], vectors: Sequence[Vector | None], model: str) -> list[Emotion]:
-    """The emotion of texts with their vectors, as far as they have one."""
+def emotions_of(texts: Sequence[str], vectors: Sequence[Vector | None], model: str) -> list[Emotion]:
+    """The emotion of texts, using their vectors where there are any."""
     width = next((len(vector) for vector in vectors if vector is not None), 0)
     rows = np.zeros((len(texts), width), np.float32)
     for row, vector in zip(rows, vectors, strict=True):
@@ -29,63 +29,65 @@ def felt(texts: Sequence[str], vectors: Sequence[Vector | None], model: str) -> 
     return emotion.emotions(texts, rows if width else None, model)
 
 
-def feeling(record: MemoryRecord, vector: Vector | None, model: str) -> MemoryRecord:
-    """A memory with the emotion of its text."""
-    return replace(record, emotion=felt([record.content], [vector], model)[0])
+def with_emotion(record: MemoryRecord, vector: Vector | None, model: str) -> MemoryRecord:
+    """Set the emotion of a memory from its text."""
+    return replace(record, emotion=emotions_of([record.content], [vector], model)[0])
 
 
-def strength(
+def mood_and_weight(
     runtime: Runtime, scope: Scope, query: Query, scale: float, *, processed: bool
 ) -> tuple[Emotion | None, float]:
-    """The mood to look for and what it weighs: the caller's, that of the session, else that of the query if it has one.
+    """The mood to rank by and its weight: the caller's, that of the session, else that of the query if it has affect.
 
     Args:
-        runtime: the record.
-        scope: whose session.
-        query: what is asked.
-        scale: what the recipe gives a cosine, so that a mood counts beside it.
-        processed: whether any record was judged: without one the mood of a query has nothing to be compared with.
+        runtime: gives access to the session.
+        scope: user and session.
+        query: the query.
+        scale: weight of a cosine in the recipe, to which the weight of the mood is relative.
+        processed: whether any record has an emotion to compare with.
     """
     if isinstance(query.mood, Emotion):
         return query.mood, query.emotion_weight * scale
     if query.mood == "session" and (mood := session_mood(runtime, scope)) is not None:
-        return mood, TOLD * query.emotion_weight * scale
+        return mood, IMPLICIT_WEIGHT * query.emotion_weight * scale
     if not query.emotion_weight or not processed:
         return None, 0.0
     mood = emotion.emotion(query.text)
-    return (mood, TOLD * query.emotion_weight * scale) if emotion.has_affect(mood) else (None, 0.0)
+    return (mood, IMPLICIT_WEIGHT * query.emotion_weight * scale) if emotion.has_affect(mood) else (None, 0.0)
 
 
 def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
-    """The mood of the last turns of the user in the session: their mean, weighted by confidence; None where none shows."""
+    """Mean mood of the user's last turns in the session, weighted by confidence; None if they show none."""
     if scope.session is None:
         return None
     filters = Filters(kinds=("message",), reach="user", in_session=scope.session, role="user")
     turns = runtime.store.list_messages(scope.user, filters, limit=TURNS, newest=True)
     shown = [mood for mood in emotion.emotions([turn.content for turn in turns]) if emotion.has_affect(mood)]
-    sure = sum(mood.confidence for mood in shown)
-    if not sure:
+    total = sum(mood.confidence for mood in shown)
+    if not total:
         return None
-    valence = sum(mood.valence * mood.confidence for mood in shown) / sure
-    arousal = sum(mood.arousal * mood.confidence for mood in shown) / sure
-    return Emotion(valence=valence, arousal=arousal, confidence=sure / len(shown))
+    valence = sum(mood.valence * mood.confidence for mood in shown) / total
+    arousal = sum(mood.arousal * mood.confidence for mood in shown) / total
+    return Emotion(valence=valence, arousal=arousal, confidence=total / len(shown))
 
 
 TURNS = 5
-"""Turns of the user that tell the mood of a session."""
-TOLD = 0.2
-"""A mood that only shows in the words of a query weighs so much of one that the caller names: it breaks ties."""
+"""Turns of the user that make up the mood of a session."""
+IMPLICIT_WEIGHT = 0.2
+"""Weight of a mood inferred from the query or the session, relative to one given by the caller."""
 
 
-def moods(runtime: Runtime, view: View, docs: NDArray[np.int64], mood: Emotion, *, judge: bool) -> Mapping[int, float]:
-    """How near the records of a pool are to a mood, 0 to 1, by doc.
+def mood_proximities(
+    runtime: Runtime, view: View, docs: NDArray[np.int64], mood: Emotion, *, judge: bool
+) -> Mapping[int, float]:
+    """Similarity of records to a mood, 0 to 1, by doc.
 
     Args:
-        runtime: where they are.
+        runtime: gives access to the records.
         view: the user's records.
-        docs: which of them.
-        mood: what to compare with.
-        judge: whether those nobody has judged yet are judged now; else they count as unlike.
+        docs: the records.
+        mood: the mood to compare with.
+        judge: compute missing emotions now; else these records are left out.
     """
     known = runtime.store.relations.emotions(view.user, docs.tolist())
     missing = [int(doc) for doc in docs if int(doc) not in known] if judge else []
@@ -94,5 +96,5 @@ def moods(runtime: Runtime, view: View, docs: NDArray[np.int64], mood: Emotion, 
         rows = view.columns.rows_of(sorted(stored))
         vectors = [*view.vectors.of(rows)] if view.vectors.dimension else [None] * len(rows)
         texts = [searchable(stored[doc].value) for doc in sorted(stored)]
-        known |= dict(zip(sorted(stored), felt(texts, vectors, view.model or ""), strict=True))
+        known |= dict(zip(sorted(stored), emotions_of(texts, vectors, view.model or ""), strict=True))
     return {doc: emotion.similarity(mood, own) for doc, own in known.items()}

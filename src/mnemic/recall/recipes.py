@@ -1,4 +1,4 @@
-"""Recipes: named, immutable settings of the ranking. A user can pass their own."""
+"""Recipes: named, immutable ranking settings."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def plain_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Flo
 
 
 def _min_max(values: Floats) -> Floats:
-    """Scaled to 0..1 within the pool; a signal that says the same of all says nothing."""
+    """Scaled to 0..1 within the pool; a constant signal becomes 0."""
     low, high = values.min(), values.max()
     return (values - low) / (high - low) if high > low else np.zeros_like(values)
 
@@ -66,10 +66,10 @@ def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: f
 
 
 def spread(scores: Floats, groups: NDArray[np.int32], weight: float) -> Floats:
-    """Scores lowered so that many turns of one conversation do not crowd out others.
+    """Diversify: lower the scores of further turns of one conversation.
 
-    In the order of the scores, the r-th turn of a conversation (from 0) loses ``weight`` x ln(1 + r). Group 0 stands for
-    records of no conversation, which lose nothing.
+    In order of score, the r-th turn of a conversation (from 0) loses ``weight`` x ln(1 + r). Records of group 0,
+    outside of a conversation, lose nothing.
     """
     order = np.argsort(-scores, kind="stable")
     together = order[np.argsort(groups[order], kind="stable")]
@@ -84,7 +84,7 @@ Values = dict[str, Floats]
 Fusion = Literal["sum", "normalised", "rrf"]
 
 LARGEST = 1e6
-_ALWAYS = ("dense", "bm25")  # every hit carries these, whatever ranked it
+_ALWAYS = ("dense", "bm25")  # every hit reports these, whatever the recipe
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,15 +92,15 @@ class Recipe:
     """How signals become one score.
 
     Attributes:
-        weights: weight of each signal by name; ``mnemic.recall.signals`` says what each means.
-        assisted: weights of their own for conversations with an assistant, whose turns are long and unequal; with ``fusion``
-            ``sum`` only. Empty: the same for all.
+        weights: weight of each signal by name; see ``mnemic.recall.signals``.
+        assisted: other weights for conversations with an assistant, whose turns are long and unequal; only with
+            ``fusion`` ``sum``. Empty: the same weights.
         fusion: ``sum`` of the values as they are; ``normalised`` sum of values scaled to 0..1 within the pool; or ``rrf``.
         rrf_k: the constant of reciprocal rank fusion.
-        spread: how much further turns of one conversation between people lose; 0 ranks each turn for itself.
-        quality: weights of what is known of a record whatever is asked (importance, recency, tier, level), added at the
-            strength of a tie-break; left out with ``search(quality=False)``.
-        candidates: how many candidates each of the two searches gives to the pool.
+        spread: penalty of further turns of one conversation between people; 0 turns it off.
+        quality: weights of query-independent signals (importance, recency, tier, level), at the strength of a
+            tie-break; not used with ``search(quality=False)``.
+        candidates: candidates from each of the two searches.
         fitted: where the weights come from.
     """
 
@@ -187,13 +187,13 @@ def recipe_named(recipe: str | Recipe) -> Recipe:
 
 
 def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32], *, quality: bool = True) -> tuple[Floats, Values]:
-    """The score of every candidate, and the value of every signal that went into it.
+    """The score of every candidate, and the signal values it is made of.
 
     Args:
         pool: the candidates.
-        recipe: how to weigh them.
+        recipe: the weights.
         groups: (m,) the conversation of each candidate, 0 for none.
-        quality: whether importance, recency, tier and level take part.
+        quality: whether to use the recipe's ``quality`` weights.
     """
     boost: Mapping[str, float] = recipe.quality if quality else {}
     assisted: Mapping[str, float] = recipe.assisted if pool.assisted.any() else {}

@@ -1,4 +1,4 @@
-"""The read path: query to hits."""
+"""Search: query to hits."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from mnemic import recall
 from mnemic.errors import EmbedderUnavailable
 from mnemic.indexes.vector import Cosines
 from mnemic.recall import Pool, hit_from
-from mnemic.recall.candidates import Question, asked, candidates, pooled
-from mnemic.recall.graph import nearby
-from mnemic.recall.mood import moods, strength
-from mnemic.recall.provenance import Behind, Standing, current_first, stand
+from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, candidates
+from mnemic.recall.graph import proximities
+from mnemic.recall.mood import mood_and_weight, mood_proximities
+from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
 from mnemic.recall.recency import by_recency
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
-from mnemic.safety.trust import Turnstile, is_trusted
+from mnemic.safety.trust import SourceQuota, is_trusted
 from mnemic.text.clock import now, to_micros
 from mnemic.text.language import is_english
 from mnemic.text.render import searchable
@@ -37,21 +37,21 @@ Floats = NDArray[np.float32]
 GRADES = ("none", "weak", "strong")
 
 PAGE = 1_000
-"""Candidates of each search on further pages, for those who ask for more hits than the first pool holds."""
+"""Candidates of each search on further pages, when more hits are requested than the first pool holds."""
 
-LINKED = 3.0
-"""Weight of nearness over links with ``expand_links``, in recipes that do not weigh it themselves."""
+GRAPH_WEIGHT = 3.0
+"""Weight of the graph signal with ``expand_links``, in recipes without one."""
 
-READ = 1_000
-"""Characters of a hit by which its language is told, and of a turn before the query that are read."""
+READ_CHARS = 1_000
+"""Characters read of a hit to detect its language, and of a previous turn."""
 
 RERANKED = 50
-"""How many of the first hits a reranker reads, whatever k is."""
+"""First hits that a reranker reads, whatever k is."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ranked:
-    """Candidates in order, each with its score and the values behind it."""
+    """Ranked candidates with their scores and signal values."""
 
     docs: NDArray[np.int64]
     vectors: Floats
@@ -74,8 +74,8 @@ class _Ranked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
-    """A query with what was waited for: its other wordings, and the vectors of all of them."""
+class _EmbeddedQuery:
+    """A query with its alternative wordings and the vectors of all."""
 
     query: Query
     wordings: Sequence[str]
@@ -83,15 +83,16 @@ class _Ask:
 
 
 def search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
-    """Rank the records a query may see, and grade the result.
+    """Rank the visible records and grade the result.
 
-    The order does not depend on ``k``: pools have the same size for every k, and a longer list goes on with further ones.
+    The order does not depend on ``k``: pools have the same size for every k, and longer lists continue with further
+    pools.
     """
     with runtime.gate.search():
-        return _searched(runtime, scope, query)
+        return _search(runtime, scope, query)
 
 
-def _searched(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
+def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     text = clean(query.text)
     view = runtime.views.of(scope.user)
     if view is None or not text.strip():
@@ -99,18 +100,20 @@ def _searched(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     query = replace(query, text=runtime.secrets.redacted(text)[0])
     wordings = _other_wordings(runtime, query)
     vectors = _vectors(runtime, query, wordings, view)
-    ask = _Ask(query, wordings, vectors)
-    result = (_widening if query.filters.reach == "auto" else _ranked)(runtime, scope, ask, view)
+    embedded_query = _EmbeddedQuery(query, wordings, vectors)
+    result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
+        runtime, scope, embedded_query, view
+    )
     if runtime.indexer.embedder.id == CALIBRATED_FOR and not _in_english(query, result):
-        graded = recall.unsure(result.evidence, result.probability)
+        graded = recall.cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
         return replace(result, hits=())
-    return replace(result, hits=recall.falling(result.hits, result.probability))
+    return replace(result, hits=recall.descending_scores(result.hits, result.probability))
 
 
 def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View) -> list[Floats]:
-    """The vectors of all wordings, the first with the turns before it; none where there is no embedder."""
+    """The vectors of all wordings, the first blended with the previous turns; empty without an embedder."""
 
     def embedded(texts: Iterable[str]) -> list[Floats]:
         return [
@@ -120,31 +123,31 @@ def _vectors(runtime: Runtime, query: Query, wordings: Sequence[str], view: View
         ]
 
     vectors = embedded((query.text, *wordings))
-    share = recall.share_of_turns(len(content_terms(query.text))) if query.recent else 0.0
+    share = recall.turn_weight(len(content_terms(query.text))) if query.recent else 0.0
     if (
         vectors
         and share
-        and (before := embedded(text[:READ] for text in query.recent[-recall.TURNS :] if text.strip()))
+        and (before := embedded(text[:READ_CHARS] for text in query.recent[-recall.TURNS :] if text.strip()))
     ):
-        vectors[0] = recall.with_turns(vectors[0], before, share)
+        vectors[0] = recall.blend_turns(vectors[0], before, share)
     return vectors
 
 
 def _in_english(query: Query, result: SearchResult) -> bool:
-    """Whether question and first hit are of the language that the default model was trained on."""
-    return is_english(query.text) and all(is_english(hit.text[:READ]) for hit in result.hits[:1])
+    """Whether query and first hit are in the language of the default model."""
+    return is_english(query.text) and all(is_english(hit.text[:READ_CHARS]) for hit in result.hits[:1])
 
 
-def _widening(runtime: Runtime, scope: Scope, ask: _Ask, view: View) -> SearchResult:
-    """Session, then project, then everything, until there are k hits; the narrower ones come first."""
-    query = ask.query
+def _widening_search(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
+    """Search session, then project, then user, until there are k hits; narrower levels come first."""
+    query = embedded_query.query
     hits: dict[str, Hit] = {}
     best = SearchResult()
     for reach in ("session", "project", "user"):
         if (reach == "session" and scope.session is None) or (reach == "project" and scope.project is None):
             continue
         narrowed = replace(query, filters=replace(query.filters, reach=reach))
-        result = _ranked(runtime, scope, replace(ask, query=narrowed), view)
+        result = _search_reach(runtime, scope, replace(embedded_query, query=narrowed), view)
         best = max(best, result, key=_probability)
         for hit in result:
             hits.setdefault(hit.id, hit)
@@ -157,95 +160,103 @@ def _probability(result: SearchResult) -> float:
     return result.probability
 
 
-def _ranked(runtime: Runtime, scope: Scope, ask: _Ask, view: View) -> SearchResult:
+def _search_reach(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> SearchResult:
     with runtime.gate.turn():
-        found = _found(runtime, scope, ask, view)
+        found = _first_pool(runtime, scope, embedded_query, view)
         if found is None or runtime.reranker is None:
-            return SearchResult() if found is None else _result(runtime, scope, ask, view, found)
-    found = replace(found, first=_reranked(runtime, view, ask.query.text, found.first))
+            return SearchResult() if found is None else _result(runtime, scope, embedded_query, view, found)
+    found = replace(found, first=_rerank(runtime, view, embedded_query.query.text, found.first))
     with runtime.gate.turn():
-        return _result(runtime, scope, ask, view, found)
+        return _result(runtime, scope, embedded_query, view, found)
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """The first pool of a search in order, and what its result needs."""
+class _FirstPool:
+    """The ranked first pool of a search, with what the result needs."""
 
     allowed: NDArray[np.bool_]
-    question: Question
-    standing: Standing
-    behind: Behind
+    question: AnalysedQuery
+    visible_records: Visibility
+    provenance: Provenance
     pool: Pool
     first: _Ranked
     model: str | None
 
 
-def _found(runtime: Runtime, scope: Scope, ask: _Ask, view: View) -> _Found | None:
-    query = ask.query
-    allowed = _allowed(runtime, scope, query.filters, view)
-    cosines = _cosines(view, ask.vectors, allowed)
+def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _FirstPool | None:
+    query = embedded_query.query
+    allowed = _allowed_rows(runtime, scope, query.filters, view)
+    cosines = _cosines(view, embedded_query.vectors, allowed)
     if query.min_similarity is not None:
         if cosines is None:
             raise EmbedderUnavailable(
-                "min_similarity compares vectors, and there are none: the embedder cannot be had at present. Search "
-                "without it, or see the warning for how to get the embedder."
+                "min_similarity compares vectors, and the embedder is unavailable. Search without it, or see the "
+                "warning for how to get the embedder."
             )
         if view.vectors.centre is not None:
-            plain = view.vectors.cosines(ask.vectors, plain=True)
+            plain = view.vectors.cosines(embedded_query.vectors, plain=True)
             plain.settle(allowed)
             allowed &= plain.values >= query.min_similarity
         else:
             allowed &= cosines.values >= query.min_similarity
-    question = asked(view, query, cosines, ask.wordings)
-    standing = stand(view, allowed)
-    rows = candidates(view, question, standing.shown, query.recipe.candidates)
-    behind = standing.behind(view, question, rows)
-    rows = recall.ascending(len(view.columns), rows, behind.rows())
+    question = analyse_query(view, query, cosines, embedded_query.wordings)
+    visible_records = visibility(view, allowed)
+    rows = candidates(view, question, visible_records.visible, query.recipe.candidates)
+    provenance = visible_records.provenance(view, question, rows)
+    rows = recall.ascending(len(view.columns), rows, provenance.rows())
     if not len(rows):
         return None
     scale = query.recipe.weights.get("dense", 1.0)
     mood, weight = None, 0.0
     if query.quality:
-        mood, weight = strength(runtime, scope, query, scale, processed=len(view.columns.beliefs) > 0)
+        mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.beliefs) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
-    pool = pooled(view, question, rows, lifted=behind.lifted, mood=_felt(runtime, view, query, rows, mood))
-    first = _ranking(view, question, pool)
+    pool = build_pool(
+        view, question, rows, boosted=provenance.boosted, mood=_mood_by_row(runtime, view, query, rows, mood)
+    )
+    first = _rank_pool(view, question, pool)
     depth = query.expand_links or int("graph" in query.recipe.weights)
     if depth and (
-        near := nearby(runtime, view, standing, pool.rows[first.order].tolist(), behind.via, depth, query.now)
+        near := proximities(
+            runtime, view, visible_records, pool.rows[first.order].tolist(), provenance.via, depth, query.now
+        )
     ):
         rows = recall.ascending(len(view.columns), rows, list(near))
-        felt = _felt(runtime, view, query, rows, mood)
-        pool = pooled(view, question, rows, lifted=behind.lifted, graph=near, mood=felt)
-        first = _ranking(view, question, pool)
+        row_moods = _mood_by_row(runtime, view, query, rows, mood)
+        pool = build_pool(view, question, rows, boosted=provenance.boosted, graph=near, mood=row_moods)
+        first = _rank_pool(view, question, pool)
     model = runtime.indexer.embedder.id if cosines is not None else None
-    return _Found(allowed, question, standing, behind, pool, first, model)
+    return _FirstPool(allowed, question, visible_records, provenance, pool, first, model)
 
 
-def _result(runtime: Runtime, scope: Scope, ask: _Ask, view: View, found: _Found) -> SearchResult:
-    query, pool, first = ask.query, found.pool, found.first
-    grade = recall.grade(pool, first.order, model=found.model, searched=int(np.count_nonzero(found.allowed)))
-    first = replace(first, order=current_first(first.order, _positions(pool.rows, found.behind.instead)))
+def _result(
+    runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View, found: _FirstPool
+) -> SearchResult:
+    query, pool, first = embedded_query.query, found.pool, found.first
+    grade = recall.grade(
+        pool, first.order, model=found.model, searched=int(np.count_nonzero(found.visible_records.visible))
+    )
+    first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
     if query.quality and query.recipe.quality and not isinstance(query.mood, Emotion):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
-    pages = itertools.chain([first], _further(view, found.question, found.standing.shown, pool.rows))
-    hits = _hits(runtime, scope.user, view, query, pages, found.behind)
+    pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
+    hits = _hits(runtime, scope.user, view, query, pages, found.provenance)
     return SearchResult(hits, grade.evidence, grade.probability)
 
 
-def _felt(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
-    """How near rows are to a mood; nothing when there is none to look for."""
+def _mood_by_row(runtime: Runtime, view: View, query: Query, rows: Rows, mood: Emotion | None) -> dict[int, float]:
+    """Similarity of rows to a mood; empty without one."""
     if mood is None:
         return {}
-    near = moods(runtime, view, view.columns.doc[rows], mood, judge=isinstance(query.mood, Emotion))
+    near = mood_proximities(runtime, view, view.columns.doc[rows], mood, judge=isinstance(query.mood, Emotion))
     return {
         row: near[doc] for row, doc in zip(rows.tolist(), view.columns.doc[rows].tolist(), strict=True) if doc in near
     }
 
 
 def _cosines(view: View, vectors: Sequence[Floats], allowed: NDArray[np.bool_]) -> Cosines | None:
-    """The cosine of every row with a query, the highest where it has several wordings; None without vectors."""
+    """The cosine of every row with a query, the highest over its wordings; None without vectors."""
     if not vectors:
         return None
     cosines = view.vectors.cosines(vectors)
@@ -254,7 +265,7 @@ def _cosines(view: View, vectors: Sequence[Floats], allowed: NDArray[np.bool_]) 
 
 
 def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
-    """What the language model would ask instead, where that is wanted."""
+    """Alternative wordings by the language model, with ``expand_query``."""
     if not query.expand_query or runtime.llm is None:
         return ()
     from mnemic.llm import expansion
@@ -263,21 +274,21 @@ def _other_wordings(runtime: Runtime, query: Query) -> tuple[str, ...]:
     return () if answer is None else answer.queries
 
 
-def _positions(rows: Rows, instead: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
-    """Rows of the catalog as positions in a pool that holds them all."""
+def _positions(rows: Rows, successors: Mapping[int, Sequence[int]]) -> dict[int, list[int]]:
+    """Map rows of the catalog to positions in a pool that holds them all."""
 
     def position(row: int) -> int:
         return int(np.searchsorted(rows, row))
 
-    return {position(row): [position(other) for other in others] for row, others in instead.items()}
+    return {position(row): [position(other) for other in others] for row, others in successors.items()}
 
 
-def _ranking(view: View, question: Question, pool: Pool) -> _Ranked:
-    """A pool in order."""
+def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
+    """Score and rank a pool."""
     query, rows = question.query, pool.rows
     recipe = query.recipe
     if query.expand_links and "graph" not in recipe.weights:
-        recipe = replace(recipe, weights={**recipe.weights, "graph": LINKED})
+        recipe = replace(recipe, weights={**recipe.weights, "graph": GRAPH_WEIGHT})
     if query.emotion_weight and pool.mood.any():
         recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
     scores, signals = recall.score(pool, recipe, view.columns.group[rows], quality=query.quality)
@@ -288,19 +299,19 @@ def _ranking(view: View, question: Question, pool: Pool) -> _Ranked:
     return _Ranked(view.columns.doc[rows], vectors, order, scores, signals)
 
 
-def _further(view: View, question: Question, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
-    """What comes after the first pool, page by page, for those who ask for hundreds of hits.
+def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
+    """Candidates after the first pool, page by page, for large k.
 
-    Pages have one size whatever k is: so a longer list begins with the shorter one.
+    The page size does not depend on k, so a longer list begins with the shorter one.
     """
     allowed = allowed.copy()
     allowed[taken] = False
     while len(rows := candidates(view, question, allowed, PAGE)):
-        yield _ranking(view, question, pooled(view, question, rows))
+        yield _rank_pool(view, question, build_pool(view, question, rows))
         allowed[rows] = False
 
 
-def _allowed(runtime: Runtime, scope: Scope, filters: Filters, view: View) -> NDArray[np.bool_]:
+def _allowed_rows(runtime: Runtime, scope: Scope, filters: Filters, view: View) -> NDArray[np.bool_]:
     allowed = view.columns.mask(filters)
     hidden = view.columns.beliefs.hidden(filters, to_micros(now()))
     allowed[view.columns.rows_of(hidden)] = False
@@ -315,8 +326,8 @@ def _allowed(runtime: Runtime, scope: Scope, filters: Filters, view: View) -> ND
     return allowed
 
 
-def _reranked(runtime: Runtime, view: View, text: str, ranked: _Ranked) -> _Ranked:
-    """The first hits in the order of the reranker, the others behind them as they were."""
+def _rerank(runtime: Runtime, view: View, text: str, ranked: _Ranked) -> _Ranked:
+    """Reorder the first hits by the reranker; the others follow unchanged."""
     assert runtime.reranker is not None
     order = ranked.order
     first = order[:RERANKED]
@@ -333,65 +344,64 @@ def _reranked(runtime: Runtime, view: View, text: str, ranked: _Ranked) -> _Rank
 
 
 @dataclass(slots=True)
-class _Door:
-    """Takes hits in, each untrusted source its share: those that come too early wait until the list has grown."""
+class _HitCollector:
+    """Collects hits and limits each untrusted source to its share: surplus hits wait until the list has grown."""
 
-    gate: Turnstile
-    taken: recall.Folded = field(default_factory=recall.Folded)
+    quota: SourceQuota
+    folded: recall.FoldedHits = field(default_factory=recall.FoldedHits)
     docs: dict[str, tuple[int, int | None]] = field(default_factory=dict[str, "tuple[int, int | None]"])
-    carried: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
+    folded_docs: dict[str, list[int]] = field(default_factory=dict[str, "list[int]"])
     waiting: list[tuple[str | None, Stored, Hit, Floats, int]] = field(
         default_factory=list["tuple[str | None, Stored, Hit, Floats, int]"]
     )
 
-    def take(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
-        """A hit, and then whoever may follow it."""
-        if not self.gate.lets(source, len(self.taken.hits)):
+    def add(self, source: str | None, stored: Stored, hit: Hit, vector: Floats, doc: int) -> None:
+        """Add a hit, then a waiting one that its source's share now allows."""
+        if not self.quota.admits(source, len(self.folded.hits)):
             self.waiting.append((source, stored, hit, vector, doc))
             return
         sources = stored.value.source_ids if isinstance(stored.value, MemoryRecord) else ()
-        if (carrier := self.taken.take(hit, vector, sources)) != hit.id:
-            self.carried.setdefault(carrier, []).append(doc)
+        if (carrier := self.folded.add(hit, vector, sources)) != hit.id:
+            self.folded_docs.setdefault(carrier, []).append(doc)
             return
         self.docs[hit.id] = doc, stored.episode
-        self.gate.passed(source)
+        self.quota.count(source)
         for place, early in enumerate(self.waiting):
-            if self.gate.lets(early[0], len(self.taken.hits)):
+            if self.quota.admits(early[0], len(self.folded.hits)):
                 del self.waiting[place]
-                self.take(*early)
+                self.add(*early)
                 return
 
 
 def _hits(
-    runtime: Runtime, user: str, view: View, query: Query, pages: Iterable[_Ranked], behind: Behind
+    runtime: Runtime, user: str, view: View, query: Query, pages: Iterable[_Ranked], provenance: Provenance
 ) -> tuple[Hit, ...]:
-    """The first k hits: restatements folded, memories named by the evidence that is among them.
+    """The first k hits, with restatements folded and derived memories listed by their evidence.
 
-    An untrusted source has its share of them and no more, however many of its texts are near: what fills a record to be
-    found first takes few places.
+    Each untrusted source is limited to its share, so that flooding a memory with text does not fill the result.
     """
-    k, door = query.k, _Door(Turnstile(share=query.untrusted_share))
-    hits = door.taken.hits
+    k, collector = query.k, _HitCollector(SourceQuota(share=query.untrusted_share))
+    hits = collector.folded.hits
     for page in pages:
         place, before = 0, len(hits)
         while len(hits) < k and place < len(page):
             places = range(place, min(place + k - len(hits), len(page)))
             stored = runtime.store.fetch(view.user, [page.doc(p) for p in places])
             for p in places:
-                if len(hits) < k and (found := stored.get(page.doc(p))):  # gone when it was erased since the snapshot
+                if len(hits) < k and (found := stored.get(page.doc(p))):  # erased since the snapshot
                     hit = hit_from(found, *page.values(p))
                     source = None if is_trusted(hit.trust) else _source(runtime, user, found.value)
-                    door.take(source, found, hit, page.vector(p), page.doc(p))
+                    collector.add(source, found, hit, page.vector(p), page.doc(p))
             place = places.stop
-        if len(hits) >= k or (door.waiting and len(hits) == before):  # nothing but more of the same
+        if len(hits) >= k or (collector.waiting and len(hits) == before):  # only surplus hits are left
             break
     first = dict(itertools.islice(hits.items(), k))
-    docs = {id_: door.docs[id_] for id_ in first}
-    return tuple(_named(runtime, user, view, first, docs, door.carried, behind))
+    docs = {id_: collector.docs[id_] for id_ in first}
+    return tuple(_with_provenance(runtime, user, view, first, docs, collector.folded_docs, provenance))
 
 
 def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:
-    """Whom an untrusted text comes from: the tool that gave it, else the conversation, else its kind of source."""
+    """The origin of an untrusted text: its tool, else its conversation, else its kind of source."""
     if isinstance(value, MemoryRecord) and value.source_ids:
         sources = runtime.store.knowledge.records(user, value.source_ids[:1])
         value = next((m for m in sources.values() if isinstance(m, Message)), value)
@@ -400,35 +410,35 @@ def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord
     return f"session {value.session}" if value.session else f"source {value.source}"
 
 
-def _named(
+def _with_provenance(
     runtime: Runtime,
     user: str,
     view: View,
     hits: Mapping[str, Hit],
     docs: Mapping[str, tuple[int, int | None]],
-    carried: Mapping[str, Sequence[int]],
-    behind: Behind,
+    folded_docs: Mapping[str, Sequence[int]],
+    provenance: Provenance,
 ) -> Iterator[Hit]:
-    """Hits with the ids of what stands behind them, and behind the restatements they carry."""
+    """Hits with the ids of derived memories, successors and episodes, including those of folded restatements."""
     used = {doc for doc, _ in docs.values()}
     own: dict[str, int] = {}
     made: dict[str, list[int]] = {}
-    if behind.via or behind.replaced:
+    if provenance.via or provenance.superseding:
         for id_, (doc, _) in docs.items():
-            rows = view.columns.rows_of([doc, *carried.get(id_, ())]).tolist()
+            rows = view.columns.rows_of([doc, *folded_docs.get(id_, ())]).tolist()
             own[id_] = rows[0]
-            made[id_] = [other for row in rows for other in behind.via.get(row, ())]
+            made[id_] = [other for row in rows for other in provenance.via.get(row, ())]
     wanted = {episode for _, episode in docs.values() if episode}
     for id_, row in own.items():
-        wanted |= {*made[id_], *behind.replaced.get(row, ())}
+        wanted |= {*made[id_], *provenance.superseding.get(row, ())}
         used |= {*made[id_]}
     runtime.uses.note(user, used)
     ids = runtime.store.relations.ids(view.user, sorted(wanted)) if wanted else {}
     for id_, hit in hits.items():
         row, episode = own.get(id_, -1), docs[id_][1]
         via = [ids[doc] for doc in made.get(id_, ()) if doc in ids]
-        after = tuple(ids[doc] for doc in behind.replaced.get(row, ()) if doc in ids)
+        after = tuple(ids[doc] for doc in provenance.superseding.get(row, ()) if doc in ids)
         of = ids.get(episode) if episode else None
-        if via or after or of != hit.episode:  # mostly there is nothing behind a hit
+        if via or after or of != hit.episode:  # most hits have none
             hit = replace(hit, via=tuple(dict.fromkeys((*hit.via, *via))), superseded_by=after, episode=of)  # noqa: PLW2901
         yield hit

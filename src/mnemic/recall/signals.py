@@ -1,7 +1,7 @@
-"""Signals: what speaks for a candidate. Each is a plain function of the pool, with its scale in the docstring.
+"""Ranking signals, each a plain function of the pool with its scale in the docstring.
 
-Values are absolute, not scaled within the pool: the order then depends neither on the size of the pool nor on ``k``,
-and the same numbers say how much evidence there is at all.
+Values are absolute, not scaled within the pool, so that the order depends neither on the size of the pool nor on ``k``,
+and the same values grade the evidence.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["SIGNALS", "Signal", "own_coverage"]
 Floats = NDArray[np.float32]
 Signal = Callable[[Pool], Floats]
 
-# What a term is worth that stands in a turn nearby, from three before to three after, and anywhere in the session.
+# Credit of a term in a nearby turn, from three before to three after, and anywhere in the session.
 _CREDITS = np.array([0.3, 0.5, 0.8, 1.0, 0.5, 0.3, 0.2], np.float32)
 _IN_SESSION = 0.3
 _LONGEST = 25
@@ -36,25 +36,25 @@ def dense(pool: Pool) -> Floats:
 
 
 def session_dense(pool: Pool) -> Floats:
-    """The highest cosine of the turn's conversation: what else was spoken of there, -1 to 1."""
+    """The highest cosine in the turn's conversation, -1 to 1."""
     return pool.dense_session
 
 
 def answers(pool: Pool) -> Floats:
-    """Cosine of the turn before, if that asks something: an answer inherits from its question, -1 to 1."""
+    """Cosine of the turn before if it is a question: an answer inherits from it, -1 to 1."""
     return pool.dense_before
 
 
 def reply(pool: Pool) -> Floats:
-    """Cosine of the other half of the exchange: the answer to what a person said, the request an agent answers, -1 to 1."""
+    """Cosine of the other half of the exchange: the reply to a person, or the request to an agent, -1 to 1."""
     return pool.dense_reply
 
 
 def coverage(pool: Pool) -> Floats:
-    """How much of the query is said here or nearby: sum of idf x credit over the root of the query's idf mass, 0 to about 3.
+    """Coverage of the query here or nearby: sum of idf x credit over the root of the query's idf mass, 0 to about 3.
 
-    A term earns 1 in the turn itself, less in turns before and after, least anywhere else in the conversation. Terms
-    that nobody ever used count in the mass.
+    A term has credit 1 in the turn itself, less in turns before and after, least elsewhere in the conversation. Terms
+    that occur nowhere count in the mass.
     """
     said = (pool.counts > 0) * _CREDITS[None, :, None]
     credit = np.maximum(said.max(axis=1), _IN_SESSION * pool.in_session)
@@ -62,12 +62,14 @@ def coverage(pool: Pool) -> Floats:
 
 
 def own_coverage(pool: Pool) -> Floats:
-    """The share of the query's idf mass that stands in the turn itself, 0 to 1."""
+    """The share of the query's idf mass in the turn itself, 0 to 1."""
     return dot(pool.counts[:, HERE] > 0, pool.idf) / (pool.idf.sum() + np.float32(1e-9))
 
 
 def said(pool: Pool) -> Floats:
-    """How much of the query the turn itself says: the idf of its terms over the root of the query's idf mass, 0 to about 3."""
+    """Coverage of the query by the turn itself: idf of its terms over the root of the query's idf mass, 0 to about
+    3.
+    """
     return dot(pool.counts[:, HERE] > 0, pool.idf) / np.sqrt(pool.idf.sum() + np.float32(1e-9))
 
 
@@ -84,18 +86,24 @@ def bm25_window(pool: Pool) -> Floats:
 
 
 def date(pool: Pool) -> Floats:
-    """How near the turn lies to a date the query names, and whether it tells of one; 0 without a date, at most 1.4.
+    """Proximity of the turn to a date in the query, plus 0.4 if it mentions that date; 0 without a date, at most 1.4.
 
-    A turn said within the period earns 1, less with each day after (people tell of what was) and faster before.
+    A turn within the period has 1, decaying with the days after it (people speak of the past) and faster before.
     """
-    if not pool.asked:
+    if not pool.query_periods:
         return np.zeros(len(pool), np.float32)
     gaps = np.stack(
-        [np.where(pool.days > end, pool.days - end, np.minimum(pool.days - start, 0)) for start, end in pool.asked]
+        [
+            np.where(pool.days > end, pool.days - end, np.minimum(pool.days - start, 0))
+            for start, end in pool.query_periods
+        ]
     )
     gap = gaps[np.abs(gaps).argmin(axis=0), np.arange(len(pool))]
     near = np.exp(np.where(gap >= 0, -gap / _DAYS_AFTER, gap / _DAYS_BEFORE)).astype(np.float32)
-    tells = [any(a <= end and start <= b for a, b in told for start, end in pool.asked) for told in pool.told]
+    tells = [
+        any(a <= end and start <= b for a, b in mentioned for start, end in pool.query_periods)
+        for mentioned in pool.mentioned
+    ]
     return (near + np.float32(_TOLD) * np.array(tells, np.float32)).astype(np.float32)
 
 
@@ -105,33 +113,33 @@ def speaker(pool: Pool) -> Floats:
 
 
 def length(pool: Pool) -> Floats:
-    """Logarithm of the length, up to some fifty words: a longer turn says more. 0 to 3.3."""
+    """Logarithm of the length, capped at some fifty words, 0 to 3.3."""
     return np.log1p(np.minimum(pool.words, _LONGEST))
 
 
 def person(pool: Pool) -> Floats:
-    """1 for what a person said: what an assistant answers is mostly of use once."""
+    """1 for turns of a person: replies of an assistant are mostly useful once."""
     return (~pool.agent).astype(np.float32)
 
 
 def request_length(pool: Pool) -> Floats:
-    """How far what a person said goes beyond a few sentences: log(1 + words / 25), 0 for an agent; pasted text matches much."""
+    """Length of a person's turn, log(1 + words / 25), 0 for an agent: long pasted text matches everything."""
     return np.log1p(pool.words / _LONGEST) * ~pool.agent
 
 
 def echo(pool: Pool) -> Floats:
-    """1 for a question that says hardly more than the query does: to have asked the same before is no answer."""
+    """1 for a question that repeats the query: it is no answer."""
     return pool.echo.astype(np.float32)
 
 
 def question(pool: Pool) -> Floats:
-    """1 for a turn that ends in a question: it seldom holds an answer."""
+    """1 for a turn that ends in a question: it rarely holds an answer."""
     return ((pool.traits & cues.QUESTION) > 0).astype(np.float32)
 
 
 def cue(pool: Pool) -> Floats:
-    """1 where the query asks for a time, an amount, a reason or a name, and the turn holds one."""
-    return ((pool.traits & pool.asked_for) > 0).astype(np.float32)
+    """1 where the query asks for a time, an amount, a reason or a name, and the turn contains one."""
+    return ((pool.traits & pool.query_traits) > 0).astype(np.float32)
 
 
 def importance(pool: Pool) -> Floats:
@@ -140,7 +148,7 @@ def importance(pool: Pool) -> Floats:
 
 
 def recency(pool: Pool) -> Floats:
-    """Halved every 30 days since it was said, 0 to 1; by whole days, so that the same question has the same answer."""
+    """Halved every 30 days, 0 to 1; in whole days, so that repeating a query gives the same result."""
     days = np.maximum(pool.now - pool.times, 0) // _MICROSECONDS_A_DAY
     return np.exp2(-days / _HALF_LIFE_DAYS).astype(np.float32)
 
@@ -151,17 +159,17 @@ def tier(pool: Pool) -> Floats:
 
 
 def graph(pool: Pool) -> Floats:
-    """Nearness to the first hits over links, 0 to 1: the strengths along the way, less for every link."""
+    """Proximity to the first hits over links, 0 to 1: the product of link strengths and a factor per link."""
     return pool.graph
 
 
 def emotion(pool: Pool) -> Floats:
-    """Nearness of the mood to the one asked for, on the plane of valence and arousal, 0 to 1."""
+    """Similarity to the requested mood on the plane of valence and arousal, 0 to 1."""
     return pool.mood
 
 
 def level(pool: Pool) -> Floats:
-    """How narrow the level is: 1 for the handle's own project, 1 more for a memory of its session, 0 for other records."""
+    """1 for the handle's project, plus 1 for a memory of its session."""
     return pool.near
 
 

@@ -1,4 +1,4 @@
-"""The arguments of a question, checked: every filter key is known, every value has its type."""
+"""Validation of query arguments and filters."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import InvalidInput
 from mnemic.recall import Recipe, recipe_named
-from mnemic.safety.trust import SHARE
+from mnemic.safety.trust import UNTRUSTED_SHARE
 from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
 from mnemic.text.display import shown
@@ -21,14 +21,14 @@ MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
 """The largest budget of a context."""
 MAX_DEPTH = 10
-"""Links followed one after the other."""
+"""Most links in a path."""
 
 
 def whole(what: str, value: object, low: int, high: int) -> int:
     """A whole number in a range.
 
     Raises:
-        InvalidInput: it is not one.
+        InvalidInput: it is not.
     """
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidInput(f"{what} must be a whole number from {low} to {high}, not {shown(value)}.")
@@ -36,7 +36,7 @@ def whole(what: str, value: object, low: int, high: int) -> int:
 
 
 def identifier(value: object) -> str:
-    """An id as given.
+    """An id, cleaned.
 
     Raises:
         InvalidInput: it is not a string.
@@ -50,7 +50,7 @@ def kinds(value: object) -> tuple[Kind, ...]:
     """Kinds of records, at least one.
 
     Raises:
-        InvalidInput: one of them is no kind, or there is none.
+        InvalidInput: one is unknown, or there are none.
     """
     found = _choice("kinds", value, get_args(Kind))
     if not found:
@@ -86,7 +86,7 @@ def _micros(what: str, value: object, zone: tzinfo) -> int | None:
 
 
 def _cosine(what: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:  # NaN is not either
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not -1 <= value <= 1:  # NaN fails too
         raise InvalidInput(f"{what} must be a number from -1 to 1, not {shown(value)}.")
     return float(value)
 
@@ -117,8 +117,8 @@ def _word(what: str, value: object) -> str | None:
     return None if value is None else clean(value)
 
 
-def _written(value: object) -> object:
-    """A value of metadata as it is stored."""
+def _stored_value(value: object) -> object:
+    """A metadata value as it is stored."""
     return clean(value) if isinstance(value, str) else value
 
 
@@ -143,7 +143,7 @@ def filters(
     min_trust: object = None,
     searched: bool = True,
 ) -> Filters:
-    """Checked filters; the user is not among them, because no argument can change it.
+    """Validated filters; the user is not among them, because no argument can change it.
 
     Raises:
         InvalidInput: a value is of the wrong type or not a known word.
@@ -154,7 +154,7 @@ def filters(
         if reach == needed and name is None:
             raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
     if searched and isinstance(status, Container) and "quarantined" in status:
-        raise InvalidInput('What is in quarantine is listed, not searched: list(status=["quarantined"]).')
+        raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
     chosen = _choice("kinds", kinds, get_args(Kind))
     if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
@@ -166,7 +166,9 @@ def filters(
         in_session=_word("session", in_session),
         types=_choice("types", types, get_args(MemoryType)),
         tags=_strings("tags", tags),
-        metadata=None if metadata is None else {clean(str(key)): _written(value) for key, value in metadata.items()},
+        metadata=None
+        if metadata is None
+        else {clean(str(key)): _stored_value(value) for key, value in metadata.items()},
         status=_choice("status", status, get_args(Status)),
         role=_word("role", role),
         exclude=_strings("exclude", exclude) or (),
@@ -195,7 +197,7 @@ def query(
     recent: object = (),
     mood: object = None,
     emotion_weight: object = 0.3,
-    untrusted_share: object = SHARE,
+    untrusted_share: object = UNTRUSTED_SHARE,
 ) -> Query:
     """A checked query.
 
@@ -205,7 +207,7 @@ def query(
     if not isinstance(text, str):
         raise InvalidInput(f"The query must be a string, not {type(text).__name__}.")
     if len(text) > MAX_QUERY:
-        raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Ask for its gist.")
+        raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Shorten it.")
     if min_evidence not in get_args(Evidence):
         raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {shown(min_evidence)}.")
     moment = _micros("now", now, zone)

@@ -1,4 +1,4 @@
-"""Asking the language model, where there is one; what it cannot answer is done by rule."""
+"""Calls to the optional language model; without an answer the caller falls back to rules."""
 
 from __future__ import annotations
 
@@ -15,46 +15,46 @@ if TYPE_CHECKING:
 
     A = TypeVar("A", bound=Answer)
 
-__all__ = ["Consultant", "together"]
+__all__ = ["Consultant", "episode_batches"]
 
-THREADS = 8
-"""Questions waited for at a time; how many of them are under way is the model's own setting."""
-PATIENCE = 3
-"""Questions in a row that a model may leave unanswered because it cannot be reached; then it is left alone for this run."""
-
-
-QUESTION = 60
-"""Messages of one question that read well, unless one episode alone has more."""
+MAX_THREADS = 8
+"""Tasks waiting at a time; how many the model works on at once is its own setting."""
+MAX_UNREACHABLE = 3
+"""Tasks in a row that may fail because the model is unreachable; after that it is not called again in this run."""
 
 
-def together(sizes: Sequence[int], most: int) -> list[list[int]]:
-    """Places of neighbouring episodes that are asked about in one question.
+MESSAGES_PER_PROMPT = 60
+"""Messages in one prompt, unless a single episode has more."""
+
+
+def episode_batches(sizes: Sequence[int], most: int) -> list[list[int]]:
+    """Group neighbouring episodes into prompts; returns their positions.
 
     Args:
         sizes: messages of each episode.
-        most: episodes of one question.
+        most: episodes in one prompt.
     """
     parts: list[list[int]] = []
     left = 0
     for place, size in enumerate(sizes):
         if not parts or size > left or len(parts[-1]) == most:
             parts.append([])
-            left = QUESTION
+            left = MESSAGES_PER_PROMPT
         parts[-1].append(place)
         left -= size
     return parts
 
 
 def _without_secrets(task: Task[A], policy: SecretPolicy) -> Task[A]:
-    """The task without what was stored under another policy."""
+    """Redact the prompt again: texts may have been stored under another policy."""
     return task if policy.action == "allow" else replace(task, prompt=policy.redacted(task.prompt)[0])
 
 
 class Consultant:
-    """The language model during one run of a flow.
+    """The language model during one run, with failures counted.
 
     Attributes:
-        failed: how many questions, or parts that the answer to one lacked, were left to the rules.
+        failed: tasks, or parts of them, that the rules had to do instead.
     """
 
     def __init__(self, runtime: Runtime) -> None:
@@ -64,32 +64,32 @@ class Consultant:
         self.failed = 0
 
     @property
-    def there(self) -> bool:
-        """Whether there is a model to ask."""
+    def available(self) -> bool:
+        """Whether a model is configured."""
         return self._llm is not None
 
     def ask(self, question: Callable[[], Task[A]]) -> A | None:
-        """An answer that keeps every rule of its task, or None: then the rules decide."""
+        """A valid answer, or None: then the rules decide."""
         return self.ask_all([question])[0]
 
     def ask_all(self, questions: Sequence[Callable[[], Task[A]]]) -> list[A | None]:
-        """The answers to questions that do not depend on each other, asked together as far as the model allows."""
+        """Answers to independent tasks, run concurrently as far as the model allows; None for each that failed."""
         if self._llm is None or not questions:
             return [None] * len(questions)
         if len(questions) == 1:
-            answers: list[A | None] = [self._asked(questions[0])]
+            answers: list[A | None] = [self._ask_one(questions[0])]
         else:
             from concurrent.futures import ThreadPoolExecutor
 
-            with ThreadPoolExecutor(THREADS, thread_name_prefix="mnemic-asking") as pool:
-                answers = list(pool.map(self._asked, questions))
+            with ThreadPoolExecutor(MAX_THREADS, thread_name_prefix="mnemic-asking") as pool:
+                answers = list(pool.map(self._ask_one, questions))
         if self._missing is not None:
             self._warn("Without the language model for now, by rule", self._missing)
         return answers
 
-    def _asked(self, question: Callable[[], Task[Any]]) -> Any:
+    def _ask_one(self, question: Callable[[], Task[Any]]) -> Any:
         assert self._llm is not None
-        if self._unreached >= PATIENCE:
+        if self._unreached >= MAX_UNREACHABLE:
             self.failed += 1
             return None
         try:

@@ -1,4 +1,4 @@
-"""From the arguments of a handle to a runtime."""
+"""Opens a runtime from the arguments of a handle."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate
 from mnemic.runtime.indexer import Indexer, Notices
-from mnemic.runtime.redaction import redacting
+from mnemic.runtime.redaction import wrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
 from mnemic.runtime.usage import Uses
@@ -45,7 +45,7 @@ def is_address(location: str | Path) -> bool:
 
 
 def time_zone(value: str | tzinfo | None) -> tzinfo:
-    """The zone of naive datetimes: UTC, a tzinfo, or an IANA name.
+    """The time zone of naive datetimes; UTC by default.
 
     Raises:
         ConfigurationError: there is no such zone on this machine.
@@ -72,11 +72,11 @@ def _language_model(llm: str | Model | LanguageModel) -> LanguageModel:
 
 
 def _store(location: str | Path, durability: Durability, vectors: object) -> tuple[Store, VectorIndex | None]:
-    """The record at a location, and the index over its vectors where it has one."""
+    """Open the store at a location, and its vector index if it has one."""
     index = index_from(vectors)
     if not is_address(location):
         held = InMemoryStore() if str(location) == IN_MEMORY else SqliteStore(location, durability=durability)
-        return held, None if index is None else _opened(held, index)
+        return held, None if index is None else _open_index(held, index)
     try:
         from mnemic.stores.postgres import PostgresStore
     except ImportError as error:
@@ -84,11 +84,11 @@ def _store(location: str | Path, durability: Durability, vectors: object) -> tup
     store = PostgresStore(str(location), durability=durability)
     if index is None:
         return store, None if vectors == "exact" else store.index
-    return store, _opened(store, index) or store.index
+    return store, _open_index(store, index) or store.index
 
 
-def _opened(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
-    """The index, following the record; none where the record cannot be written: it is searched exactly."""
+def _open_index(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorIndex | None:
+    """Attach a vector index to the store; None for a read-only record, which is searched exactly."""
     try:
         index.open(store.feed())
     except StoreReadOnly:
@@ -99,7 +99,7 @@ def _opened(store: SqliteStore | PostgresStore, index: VectorIndex) -> VectorInd
     return index
 
 
-def _check(location: object) -> None:
+def _check_location(location: object) -> None:
     if not isinstance(location, (str, Path)) or not str(location):
         raise ConfigurationError(f'The location must be a folder or ":memory:", not {shown(location, 60)}.')
     if isinstance(location, Path) and str(location).startswith(("postgresql:/", "postgres:/")):
@@ -145,7 +145,7 @@ def open_runtime(
         ConfigurationError: an argument is not understood.
         StoreError: the record cannot be opened.
     """
-    _check(location)
+    _check_location(location)
     if durability not in ("FULL", "NORMAL"):
         raise ConfigurationError(f'durability must be "FULL" or "NORMAL", not {shown(durability)}.')
     second = reranker_from(reranker)
@@ -162,10 +162,10 @@ def open_runtime(
     opened, index = _store(location, durability, vectors)
     with suppress(StoreReadOnly):
         opened.lifecycle.recover()
-    with suppress(StoreError):  # an erasure that was under way when its process ended
+    with suppress(StoreError):  # finish an erasure that was interrupted
         if opened.erasure.unfinished():
             opened.erasure.purge()
-    store = redacting(opened, secrets, indexer)
+    store = wrap_store(opened, secrets, indexer)
     return Runtime(
         store=store,
         fence=store.fence,

@@ -1,4 +1,4 @@
-"""Who is searching, so that work in the background makes room: in one process, threads take turns."""
+"""Coordinates searches and background work in one process: searches take turns, background work backs off."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from contextlib import contextmanager
 
 from mnemic.services.processes import renewed
 
-__all__ = ["Courtesy", "SearchGate"]
+__all__ = ["SearchGate", "Throttle"]
 
-PIECE = 0.0005
-"""Seconds of work between two looks at whether somebody searches."""
-REST = 6.0
-"""How many times as long as it worked, work in the background rests while somebody searches."""
-LONGEST = 0.1
-"""Seconds of one rest, and seconds that a search under way is waited for."""
+SLICE = 0.0005
+"""Seconds of background work between two checks for searches."""
+REST_RATIO = 6.0
+"""Length of a pause while searches run, as a multiple of the time just worked."""
+LONGEST_REST = 0.1
+"""Longest pause in seconds, and longest wait for running searches."""
 
 
 class SearchGate:
-    """The searches under way in this process; thread-safe.
+    """The running searches of this process; thread-safe.
 
-    A search computes in many short steps, and threads that compute at once take the interpreter from each other after each of
-    them: 128 searches at once take a third less time one after the other.
+    A search computes in many short steps, and concurrent threads contend for the interpreter after each of them: 128
+    searches take a third less time one after the other.
 
     Args:
-        in_turns: one search computes at a time: not where it waits for a server meanwhile.
+        in_turns: one search computes at a time; off where searches wait for a server.
     """
 
     def __init__(self, *, in_turns: bool = True) -> None:
         self._in_turns = in_turns
-        self.begun: int = 0
+        self.started: int = 0
         self._renew()
         renewed(self, SearchGate._renew)
 
     def _renew(self) -> None:
-        """Nobody is searching yet, as in a forked child."""
+        """Reset; also called in a forked child."""
         self._last = threading.Lock()
         self._gate = threading.Lock()
         self._changed = threading.Condition(self._gate)
@@ -44,10 +44,10 @@ class SearchGate:
 
     @contextmanager
     def search(self) -> Generator[None]:
-        """A search, from its begin to its end."""
+        """Register a search while the block runs."""
         with self._gate:
             self._under_way += 1
-            self.begun += 1
+            self.started += 1
         try:
             yield
         finally:
@@ -58,10 +58,11 @@ class SearchGate:
 
     @contextmanager
     def turn(self) -> Generator[None]:
-        """The time to compute, first come first served: a lock goes to whoever happens to run when it is let go.
+        """Exclusive time to compute, first come first served, which a plain lock does not guarantee.
 
-        Each waits for the one that came before, by a lock that is let go however that one ends. An interrupt can make two
-        compute at once, which is only slower, and cannot make the others wait for ever.
+        Each search waits
+        for the lock of the one before it, which is released however that one ends. An interrupt can let two compute at
+        once, which is only slower, but cannot deadlock the others.
         """
         if not self._in_turns:
             yield
@@ -76,33 +77,30 @@ class SearchGate:
 
     @property
     def busy(self) -> bool:
-        """Whether a search is under way."""
+        """Whether a search is running."""
         return self._under_way > 0
 
-    def pass_by(self, seconds: float) -> None:
-        """Wait until no search is under way, but no longer than this."""
+    def wait_until_idle(self, seconds: float) -> None:
+        """Wait until no search is running, at most this long."""
         with self._gate:
             self._changed.wait_for(lambda: not self._under_way, seconds)
 
 
-class Courtesy:
-    """How one task in the background behaves: called between its pieces, it rests if somebody has searched meanwhile.
-
-    Without searches beside it, it costs nothing and never waits.
-    """
+class Throttle:
+    """Slows a background task down while searches run; call it between steps. It never waits without searches."""
 
     def __init__(self, gate: SearchGate) -> None:
         self._gate = gate
-        self._seen: int = gate.begun
+        self._seen: int = gate.started
         self._since = time.thread_time()
 
     def __call__(self) -> None:
-        """The end of a piece."""
+        """Pause if a search ran during the last slice of work."""
         spent = time.thread_time() - self._since
-        if spent < PIECE:
+        if spent < SLICE:
             return
-        if self._gate.busy or self._gate.begun != self._seen:
-            time.sleep(min(REST * spent, LONGEST))
-            self._gate.pass_by(LONGEST)
-            self._seen = self._gate.begun
+        if self._gate.busy or self._gate.started != self._seen:
+            time.sleep(min(REST_RATIO * spent, LONGEST_REST))
+            self._gate.wait_until_idle(LONGEST_REST)
+            self._seen = self._gate.started
         self._since = time.thread_time()

@@ -1,4 +1,4 @@
-"""What makes records findable: terms, cues, dates, and vectors of an embedder that may be out of reach."""
+"""Index entries of records: terms, cues, dates, and vectors from an embedder that may be unavailable."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch,
 from mnemic.protocols import Embedder
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.text.cues import traits
-from mnemic.text.dates import told_periods
+from mnemic.text.dates import mentioned_periods
 from mnemic.text.render import searchable
 from mnemic.text.terms import analysed
 from mnemic.types import Episode, Indexing, MemoryRecord, Message
@@ -25,14 +25,14 @@ Vector = NDArray[np.float32]
 
 
 class Notices:
-    """Warnings of what is missing: each is given once, and holds no secret."""
+    """Warnings of missing services, each given once, without secrets."""
 
     def __init__(self, secrets: SecretPolicy) -> None:
         self._secrets = secrets
         self._given = set[str]()
 
     def warn(self, what: str, error: MnemicError) -> None:
-        """Warn of something that is missing, once."""
+        """Warn once per subject."""
         if what not in self._given:
             self._given.add(what)
             why = self._secrets.redacted(str(error))[0]
@@ -40,15 +40,15 @@ class Notices:
 
 
 class Indexer:
-    """Records and queries to what they are found by.
+    """Turns records and queries into terms and vectors.
 
     Args:
-        embedder: texts to vectors; one that cannot be had leaves its work in ``pending``.
-        secrets: no text is embedded with a secret in it.
-        notices: where a missing embedder is told of.
+        embedder: texts to vectors; while it is unavailable, its work stays in ``pending``.
+        secrets: redacts texts before they are embedded.
+        notices: receives the warning of a missing embedder.
 
     Attributes:
-        embedder: the one in use; ``reembed`` may change it.
+        embedder: the current one; ``reembed`` may replace it.
     """
 
     def __init__(self, embedder: Embedder, secrets: SecretPolicy, notices: Notices) -> None:
@@ -56,7 +56,7 @@ class Indexer:
         self._secrets, self._notices = secrets, notices
 
     def documents(self, texts: Sequence[str], embedder: Embedder) -> list[Vector | None]:
-        """A vector for each text, or None where the embedder failed: the text is stored and embedded later."""
+        """A vector for each text, or None where the embedder failed: it is embedded later."""
         if not texts:
             return []
         try:
@@ -69,11 +69,11 @@ class Indexer:
             if len(texts) == 1:
                 self._warn(error)
                 return [None]
-            # one bad text must not hold up the others
+            # one bad text must not fail the others
             return [self.documents([text], embedder)[0] for text in texts]
 
     def query(self, text: str, model: str | None, dimension: int) -> Vector | None:
-        """The vector of a query for records of a model, or None without an embedder: the search then goes by keywords.
+        """The vector of a query, or None without an embedder: the search then uses keywords alone.
 
         Raises:
             EmbeddingMismatch: the records have vectors of another model.
@@ -98,9 +98,9 @@ class Indexer:
         self._notices.warn("Without vectors for now, by keyword only", error)
 
     def indexing(self, records: Sequence[Record], embedder: Embedder) -> list[Indexing]:
-        """What makes records findable. Embeds, so it runs before any transaction begins.
+        """The index entries of records. Embeds, so call it before a transaction begins.
 
-        The embedder is the caller's, who names it to the store as well: the one in use may change meanwhile.
+        The caller passes the embedder, because it also names it to the store and the current one may change meanwhile.
         """
         texts = [searchable(record) for record in records]
         return [
@@ -109,8 +109,8 @@ class Indexer:
         ]
 
 
-def _said(record: Record) -> int:
-    """The day a record was said, by its own clock."""
+def _day(record: Record) -> int:
+    """The day a record was said, as an ordinal in its own time zone."""
     match record:
         case Message():
             moment = record.sent_at
@@ -124,5 +124,5 @@ def _said(record: Record) -> int:
 
 def _indexing(record: Record, text: str, vector: Vector | None) -> Indexing:
     terms, length = analysed(text)
-    told = tuple(told_periods(record.content, _said(record)))
-    return Indexing(terms=terms, length=length, traits=traits(record.content), told=told, vector=vector)
+    mentioned = tuple(mentioned_periods(record.content, _day(record)))
+    return Indexing(terms=terms, length=length, traits=traits(record.content), told=mentioned, vector=vector)

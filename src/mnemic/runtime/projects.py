@@ -1,7 +1,6 @@
-"""Where a project begins, what it is called and what it is about.
+"""Detects a project: its root folder, name, description and id.
 
-Only files are read, a few and the beginning of each; git is not run. A file that is broken, hostile or unreadable counts
-as absent.
+Only the beginnings of a few files are read; git is not run. A broken, hostile or unreadable file counts as absent.
 """
 
 from __future__ import annotations
@@ -24,10 +23,10 @@ __all__ = ["Project", "front_matter", "project", "project_id"]
 
 FILES = ("CLAUDE.md", "AGENTS.md")
 MOST_READ = 64 * 1024
-"""Bytes of a file that are read."""
+"""Bytes read of a file."""
 
 MOST_LEVELS = 40
-"""Folders that are looked at on the way up."""
+"""Parent folders searched."""
 
 LONGEST_NAME, LONGEST_DESCRIPTION, LONGEST_LINE = 100, 500, 2_000
 
@@ -40,12 +39,11 @@ class Project:
 
     Attributes:
         name: for people, 1 to 100 characters.
-        description: what it is about, in one line of at most 500 characters; empty when nothing says it.
-        root: the folder where it begins.
-        id: for the memory: ``owner/repository`` of its git remote, in lower case and without host or credentials; where
-            there is none, the folder's name and a hash of its path. It does not depend on name and description.
-        marker: what shows that a project begins at ``root``: ``git``, a ``file`` that describes it, or None for a folder
-            that nothing marks.
+        description: one line of at most 500 characters; empty when no file has one.
+        root: its folder.
+        id: for the memory: ``owner/repository`` of its git remote, in lower case and without host or credentials;
+            without a remote, the folder's name and a hash of its path. It does not depend on name and description.
+        marker: how ``root`` was recognised: by ``git``, by a ``file`` that describes it, or not at all (None).
     """
 
     name: str
@@ -58,35 +56,35 @@ class Project:
 def project(path: str | os.PathLike[str] = ".") -> Project:
     """The project that a folder belongs to: the git repository around it, else the folder itself.
 
-    Name and description come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at its root, else the name is that of
-    the folder. Clones of one repository, wherever they are, and all its worktrees have one
-    id. The home folder and the root of the file system are never taken for the repository around a folder.
+    Name and description come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at its root; the default name is
+    that of the folder. All clones and worktrees of one repository have one id. The home folder and the root of the file
+    system never count as the repository around a folder.
 
     Args:
         path: a folder, or a file in it; it need not exist.
 
     Raises:
-        InvalidInput: the path is none.
+        InvalidInput: the argument is not a path.
     """
     start = _folder(path)
     root = _git_root(start)
-    texts = [text for name in FILES if (text := _beginning(Path(root or start, name))) is not None]
-    name, description = _described(texts)
+    texts = [text for name in FILES if (text := _read_head(Path(root or start, name))) is not None]
+    name, description = _name_and_description(texts)
     repository = None if root is None else _git_folder(root)
-    owned = None if repository is None else _remote(repository)
-    place = start if root is None else _first_worktree(root, repository)
-    marker = "git" if root is not None else "file" if texts and not _apart(start) else None
+    repository_path = None if repository is None else _origin(repository)
+    place = start if root is None else _main_worktree(root, repository)
+    marker = "git" if root is not None else "file" if texts and not _is_home_or_root(start) else None
     return Project(
-        name=name or _plain(place.name, LONGEST_NAME) or "files",
+        name=name or _plain_line(place.name, LONGEST_NAME) or "files",
         description=description,
         root=root or start,
-        id=owned.lower() if owned else _local_id(place),
+        id=repository_path.lower() if repository_path else _local_id(place),
         marker=marker,
     )
 
 
 def project_id(project: str | Project | None) -> str | None:
-    """The name that a memory knows a project by."""
+    """The id of a project."""
     return project.id if isinstance(project, Project) else project
 
 
@@ -94,46 +92,46 @@ def _folder(path: object) -> Path:
     try:
         found = Path(os.path.realpath(Path(path).expanduser()))  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, RuntimeError, OSError) as error:
-        raise InvalidInput(f"{path!r:.80} is no path of a folder ({error}).") from error
+        raise InvalidInput(f"{path!r:.80} is not the path of a folder ({error}).") from error
     return found.parent if _mode(found, stat.S_ISREG) else found
 
 
 def _mode(path: Path, test: object) -> bool:
-    """Whether there is something of that mode at a path; False when it cannot be asked."""
+    """Whether the entry at a path has that mode; False when it cannot be read."""
     try:
         return bool(test(path.stat().st_mode))  # type: ignore[operator]  # pyright: ignore[reportCallIssue]
     except (OSError, ValueError):
         return False
 
 
-def _beginning(path: Path) -> str | None:
-    """The first 64 KB of a regular file as text; None when there is none to read."""
-    if not _mode(path, stat.S_ISREG):  # a pipe or a device would be waited for
+def _read_head(path: Path) -> str | None:
+    """The first 64 KB of a regular file as text; None when it cannot be read."""
+    if not _mode(path, stat.S_ISREG):  # a pipe or a device would block
         return None
     try:
         with path.open("rb") as file:
-            return _decoded(file.read(MOST_READ))
+            return _decode(file.read(MOST_READ))
     except OSError:
         return None
 
 
-def _plain(text: str, most: int) -> str:
-    """A text as one line that is nothing but text: anybody writes the files of a repository, and prompts show what they say."""
+def _plain_line(text: str, most: int) -> str:
+    """A text as one line without markup: the files of a repository are untrusted, and prompts show this."""
     return unlinked(unmarked(visible(_one_line(text, most)))).strip()
 
 
-def _described(texts: list[str]) -> tuple[str, str]:
+def _name_and_description(texts: list[str]) -> tuple[str, str]:
     """Name and description, each from the front matter of the first file that has it."""
-    said = [front_matter(text) for text in texts]
+    found = [front_matter(text) for text in texts]
 
     def first(key: str, most: int) -> str:
-        return next(filter(None, (_plain(fields.get(key, ""), most) for fields in said)), "")
+        return next(filter(None, (_plain_line(fields.get(key, ""), most) for fields in found)), "")
 
     return first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
 
 
-def _decoded(data: bytes) -> str:
-    """A text file in UTF-8 or UTF-16; what cannot be read is replaced."""
+def _decode(data: bytes) -> str:
+    """Decode UTF-8 or UTF-16, replacing invalid bytes."""
     encoding = "utf-16" if data.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
     return data.decode(encoding, errors="replace")
 
@@ -141,8 +139,8 @@ def _decoded(data: bytes) -> str:
 def front_matter(text: str) -> dict[str, str]:
     """The strings of one line at the top level of the front matter of a Markdown file, keys in lower case.
 
-    Two flat strings are wanted of files that anybody writes: what is no such string (a list, a mapping, an alias, a block) is
-    left out, and nothing is expanded.
+    The files are untrusted: anything but a flat string (a list, a mapping, an alias, a block) is left out, and nothing
+    is expanded.
     """
     lines = iter(text.lstrip().splitlines())
     found: dict[str, str] = {}
@@ -155,12 +153,12 @@ def front_matter(text: str) -> dict[str, str]:
         value = value.strip()
         if not colon or key != key.strip() or value[:1] in set("[{&*!|>#"):
             continue
-        found[key.strip("\"'").lower()] = _unquoted(value)
+        found[key.strip("\"'").lower()] = _unquote(value)
     return found
 
 
-def _unquoted(value: str) -> str:
-    """The string that a value means: in double quotes as in JSON, in single quotes, or up to a comment."""
+def _unquote(value: str) -> str:
+    """The string of a value: JSON in double quotes, in single quotes, or plain up to a comment."""
     if value[:1] == '"':
         with suppress(ValueError):
             return str(json.loads(value))
@@ -169,7 +167,7 @@ def _unquoted(value: str) -> str:
 
 
 def _one_line(text: str, most: int) -> str:
-    """Text as one line without control characters, cut at a word after so many characters."""
+    """Text as one line without control characters, cut at a word to ``most`` characters."""
     line = " ".join(_CONTROL.sub(" ", text).split())
     if len(line) <= most:
         return line
@@ -180,17 +178,17 @@ def _one_line(text: str, most: int) -> str:
 # Git
 
 
-def _apart(folder: Path) -> bool:
-    """Whether a folder is the home of somebody or the root of the file system: no project of its own."""
+def _is_home_or_root(folder: Path) -> bool:
+    """Whether a folder is the home folder or the root of the file system, which are no projects."""
     try:
         return folder.parent == folder or folder == Path(os.path.realpath(Path.home()))
-    except (RuntimeError, OSError):  # nobody knows where home is
+    except (RuntimeError, OSError):  # the home folder is unknown
         return False
 
 
 def _git_root(start: Path) -> Path | None:
     for folder in [start, *start.parents][:MOST_LEVELS]:
-        if _apart(folder):
+        if _is_home_or_root(folder):
             return None
         if _git_folder(folder) is not None:
             return folder
@@ -198,35 +196,35 @@ def _git_root(start: Path) -> Path | None:
 
 
 def _git_folder(root: Path) -> Path | None:
-    """Where git keeps what belongs to a working folder; None when it is none."""
+    """The git directory of a working folder; None when it is not one."""
     entry = root / ".git"
     if _mode(entry, stat.S_ISDIR):
         return entry if _mode(entry / "HEAD", stat.S_ISREG) else None
-    text = _beginning(entry)  # a worktree or a submodule: the file says where
+    text = _read_head(entry)  # a worktree or a submodule: the file names it
     if text is None or not text.startswith("gitdir:"):
         return None
-    return _joined(root, text.removeprefix("gitdir:"))
+    return _resolve_line(root, text.removeprefix("gitdir:"))
 
 
-def _joined(folder: Path, text: str) -> Path | None:
-    """The path on the first line of a text, seen from a folder."""
+def _resolve_line(folder: Path, text: str) -> Path | None:
+    """The path on the first line of a text, relative to a folder."""
     line = text.strip().split("\n")[0].strip()
     if not line or "\0" in line:
         return None
     return Path(os.path.normpath(folder / line))
 
 
-def _common(repository: Path) -> Path:
-    """The folder that all worktrees of a repository share."""
-    text = _beginning(repository / "commondir")
-    return (text and _joined(repository, text)) or repository
+def _common_folder(repository: Path) -> Path:
+    """The git directory shared by all worktrees of a repository."""
+    text = _read_head(repository / "commondir")
+    return (text and _resolve_line(repository, text)) or repository
 
 
-def _first_worktree(root: Path, repository: Path | None) -> Path:
-    """The working folder that others were made from; the folder itself where it is the first or the only one."""
+def _main_worktree(root: Path, repository: Path | None) -> Path:
+    """The main worktree of a repository; the folder itself where it is the main or only one."""
     if repository is None or repository == root / ".git":
         return root
-    common = _common(repository)
+    common = _common_folder(repository)
     if common == repository:  # a submodule
         return root
     return Path(os.path.realpath(common.parent if common.name == ".git" else common))
@@ -236,9 +234,9 @@ _SECTION = re.compile(r'\[\s*([\w.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]')
 _URL = re.compile(r"url\s*=\s*(\S.*)$", re.IGNORECASE)
 
 
-def _remote(repository: Path) -> str | None:
-    """``owner/repository`` of the remote ``origin``, else of the first that has one."""
-    text = _beginning(_common(repository) / "config") or ""
+def _origin(repository: Path) -> str | None:
+    """``owner/repository`` of the remote ``origin``, else of the first remote."""
+    text = _read_head(_common_folder(repository) / "config") or ""
     found: dict[str, str] = {}
     section: str | None = None
     for line in text.splitlines():
@@ -246,16 +244,16 @@ def _remote(repository: Path) -> str | None:
         if match := _SECTION.match(stripped):
             section = match[2] or "" if match[1].lower() == "remote" else None
         elif section is not None and (match := _URL.match(stripped)):
-            owned = _owned(match[1].strip().strip('"'))
-            if owned:
-                found.setdefault(section, owned)
+            repository_path = _repository_path(match[1].strip().strip('"'))
+            if repository_path:
+                found.setdefault(section, repository_path)
     return found.get("origin") or next(iter(found.values()), None)
 
 
-def _owned(url: str) -> str | None:
-    """The path of a repository on its host, ``owner/repository``; ``host/repository`` where nobody owns it.
+def _repository_path(url: str) -> str | None:
+    """The path of a repository on its host, ``owner/repository``, or ``host/repository`` without an owner.
 
-    None for a folder of this machine. User names, passwords and queries of the URL are never part of it.
+    None for a local folder. User names, passwords and queries of the URL are never part of it.
     """
     if "://" in url:
         try:

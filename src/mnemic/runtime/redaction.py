@@ -1,4 +1,4 @@
-"""What comes in, without secrets: on its way in, and once more right before it is written."""
+"""Redaction of secrets: of incoming records, and once more before every write."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, StoreCo
 from mnemic.runtime.indexer import Indexer
 from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
-from mnemic.safety.trust import REPEATED, TRUST_OF_SOURCE
+from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
 from mnemic.services.call_hints import explained
 from mnemic.text.display import shown
 from mnemic.text.markup import is_unverified
@@ -41,33 +41,33 @@ if TYPE_CHECKING:
     from mnemic.stores import Store
 
 __all__ = [
-    "Guarded",
+    "CheckedRecord",
     "RedactingStore",
-    "accepted",
-    "discreet",
-    "incoming",
-    "named",
+    "check_record",
     "policy_from",
-    "redacting",
-    "telling",
-    "unguarded",
-    "within",
+    "redact_errors",
+    "redact_record",
+    "redact_scope",
+    "refuse_secrets",
+    "unwrap_store",
+    "with_redactions",
+    "wrap_store",
 ]
 
 R = TypeVar("R", bound=Message | Episode | MemoryRecord)
 C = TypeVar("C", bound=type)
 
-_WORDS = ("keywords", "tags", "related_files", "related_entities")
-_ITSELF: Mapping[type, tuple[str, ...]] = {
+_LIST_FIELDS = ("keywords", "tags", "related_files", "related_entities")
+_TEXT_FIELDS: Mapping[type, tuple[str, ...]] = {
     Message: ("content", "name", "role", "metadata"),
     Episode: ("title", "content", "metadata"),
-    MemoryRecord: ("content", "speaker", "category", "summary", "context", "metadata", *_WORDS),
+    MemoryRecord: ("content", "speaker", "category", "summary", "context", "metadata", *_LIST_FIELDS),
 }
-"""What a record says, in the order in which it is looked at."""
+"""Text fields of each kind of record, in the order they are redacted."""
 
 
 def policy_from(secrets: object) -> SecretPolicy:
-    """The policy that an argument means: one, or the name of an action.
+    """The policy of an argument: a ``SecretPolicy``, or the name of an action.
 
     Raises:
         ConfigurationError: it is neither.
@@ -81,11 +81,11 @@ def policy_from(secrets: object) -> SecretPolicy:
     return SecretPolicy(action=cast("SecretAction", secrets))
 
 
-def named(policy: SecretPolicy, scope: Scope) -> Scope:
-    """A scope whose session tells no secret.
+def redact_scope(policy: SecretPolicy, scope: Scope) -> Scope:
+    """A scope with its session name redacted.
 
     Raises:
-        InvalidInput: the user or the project is named by one; it would stand in the record.
+        InvalidInput: the name of the user or the project is a secret; it would be stored as it is.
     """
     for what, name in (("user", scope.user), ("project", scope.project)):
         if name is not None and (kinds := policy.in_name(name)):
@@ -97,70 +97,70 @@ def named(policy: SecretPolicy, scope: Scope) -> Scope:
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
-    """A record as it may be stored; the kinds of secrets that were in it, and why it may not be stored if it may not."""
+class CheckedRecord:
+    """A redacted record, the kinds of secrets found in it, and the reason if it must not be stored."""
 
     record: Any
     kinds: tuple[str, ...] = ()
     refusal: str = ""
 
 
-def incoming(policy: SecretPolicy, fence: str, record: Message | Episode | MemoryRecord) -> Guarded:
-    """A record that somebody gave, as far as it is believed, without secrets and what was recalled from this very record."""
+def check_record(policy: SecretPolicy, fence: str, record: Message | Episode | MemoryRecord) -> CheckedRecord:
+    """Prepare an incoming record: set its trust, redact secrets, remove text recalled from this memory."""
     fresh = without_recalled(record.content, fence)
     if fresh == "":
-        return Guarded(record, refusal="this was recalled from the record: it is there already")
+        return CheckedRecord(record, refusal="this was recalled from the record: it is there already")
     if record.id is not None and (kinds := policy.in_name(record.id)):
         clean = policy.name(record.id)
         why = f"its id is a secret ({', '.join(kinds)}), and ids are stored as they are: give it another"
-        return Guarded(replace(record, id=clean), refusal=why)
+        return CheckedRecord(replace(record, id=clean), refusal=why)
     content = record.content if fresh is None else fresh
-    clean, kinds = within(policy, replace(record, content=content, trust=_trust(record, content, fence)))
-    return Guarded(clean, kinds, _refusal(policy, kinds))
+    clean, kinds = redact_record(policy, replace(record, content=content, trust=_trust(record, content, fence)))
+    return CheckedRecord(clean, kinds, _refusal_reason(policy, kinds))
 
 
 def _trust(record: Message | Episode | MemoryRecord, content: str, fence: str) -> float:
-    """Saying again what is not trusted gives it no trust; that of a message may be chosen all the same."""
+    """Trust of a record. Repeating untrusted text gives it no trust, unless the caller set that of a message."""
     if isinstance(record, Message) and record.trust is not None:
         return record.trust
     trust = TRUST_OF_SOURCE[record.source or "tool_external"] if record.trust is None else record.trust
-    return min(trust, REPEATED) if is_unverified(content) or is_cut_off(record.content, fence) else trust
+    return min(trust, REPEATED_TRUST) if is_unverified(content) or is_cut_off(record.content, fence) else trust
 
 
-def _refusal(policy: SecretPolicy, kinds: Sequence[str]) -> str:
+def _refusal_reason(policy: SecretPolicy, kinds: Sequence[str]) -> str:
     if not kinds or policy.action != "refuse":
         return ""
     return f"it holds a secret ({', '.join(kinds)}), and the policy refuses these: nothing was stored"
 
 
-def accepted(policy: SecretPolicy, what: str, kinds: Sequence[str]) -> None:
-    """Refuse what has no receipt to say it with.
+def refuse_secrets(policy: SecretPolicy, what: str, kinds: Sequence[str]) -> None:
+    """Raise if the policy refuses secrets and some were found, where no receipt can report it.
 
     Raises:
-        InvalidInput: it held a secret, and the policy refuses these.
+        InvalidInput: it held a secret.
     """
-    if refusal := _refusal(policy, kinds):
+    if refusal := _refusal_reason(policy, kinds):
         raise InvalidInput(f"{what} cannot be stored: {refusal}.")
 
 
-def telling(receipt: Receipt, kinds: Sequence[str]) -> Receipt:
-    """A receipt that says what was redacted."""
+def with_redactions(receipt: Receipt, kinds: Sequence[str]) -> Receipt:
+    """Add the redacted kinds to the reason of a receipt."""
     if not kinds or receipt.outcome not in ("stored", "superseded"):
         return receipt
     return replace(receipt, reason="; ".join(filter(None, (receipt.reason, f"redacted: {', '.join(kinds)}"))))
 
 
-def within(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
-    """A record without secrets, and the kinds that were in it."""
+def redact_record(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
+    """The redacted record, and the kinds of secrets found."""
     if policy.action == "allow":
         return record, ()
     changed: dict[str, Any] = {}
     kinds: dict[str, None] = {}
-    for name in _ITSELF[type(record)]:
+    for name in _TEXT_FIELDS[type(record)]:
         if held := getattr(record, name):
             clean, found = policy.within(dict(held) if name == "metadata" else held)
             if found:
-                changed[name] = tuple(dict.fromkeys(clean)) if name in _WORDS else clean
+                changed[name] = tuple(dict.fromkeys(clean)) if name in _LIST_FIELDS else clean
                 kinds |= dict.fromkeys(found)
     if record.session and (session := policy.name(record.session)) != record.session:
         changed["session"] = session
@@ -168,30 +168,30 @@ def within(policy: SecretPolicy, record: R) -> tuple[R, tuple[str, ...]]:
 
 
 class RedactingStore:
-    """A store that lets no change through that holds a secret, whoever made it: rules and language models alike."""
+    """A store wrapper that redacts every change, whether it comes from rules or from a language model."""
 
     def __init__(self, store: Store, policy: SecretPolicy, indexer: Indexer) -> None:
-        self.guarded, self._policy, self._indexer = store, policy, indexer
+        self.inner, self._policy, self._indexer = store, policy, indexer
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.guarded, name)
+        return getattr(self.inner, name)
 
     def apply(self, user: str, changes: Iterable[Change], *, model: str = "") -> tuple[Receipt, ...]:
-        """Apply the changes without the secrets in them."""
-        return self.guarded.apply(user, [self._clean(change) for change in changes], model=model)
+        """Redact the changes and apply them."""
+        return self.inner.apply(user, [self._clean(change) for change in changes], model=model)
 
     def _clean(self, change: Change) -> Change:
         policy = self._policy
         match change:
             case AddMessage(message=message):
-                clean, kinds = within(policy, message)
-                return replace(change, message=clean, indexing=self._again(change, clean)) if kinds else change
+                clean, kinds = redact_record(policy, message)
+                return replace(change, message=clean, indexing=self._reindex(change, clean)) if kinds else change
             case AddMemory(record=record) | Revise(record=record):
-                clean, kinds = within(policy, record)
-                return replace(change, record=clean, indexing=self._again(change, clean)) if kinds else change
+                clean, kinds = redact_record(policy, record)
+                return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
             case AddEpisode(record=episode):
-                clean, kinds = within(policy, episode)
-                return replace(change, record=clean, indexing=self._again(change, clean)) if kinds else change
+                clean, kinds = redact_record(policy, episode)
+                return replace(change, record=clean, indexing=self._reindex(change, clean)) if kinds else change
             case PutLink(link=link):
                 return replace(change, link=_link(policy, link)) if link.reason else change
             case Archive(reason=reason) | Supersede(reason=reason) if reason:
@@ -205,23 +205,23 @@ class RedactingStore:
             case _:
                 return change
 
-    def _again(
+    def _reindex(
         self, change: AddMessage | AddMemory | Revise | AddEpisode, record: Message | Episode | MemoryRecord
     ) -> Indexing:
-        """How a record is found by its clean text; what was not to be found, such as earlier versions, stays so."""
+        """Index the redacted text; records without an index entry, such as earlier versions, keep none."""
         if not change.indexing.terms and change.indexing.vector is None:
             return change.indexing
         return self._indexer.indexing([record], self._indexer.embedder)[0]
 
 
-def redacting(store: Store, policy: SecretPolicy, indexer: Indexer) -> Store:
-    """The store behind its guard."""
+def wrap_store(store: Store, policy: SecretPolicy, indexer: Indexer) -> Store:
+    """Wrap a store so that every write is redacted."""
     return cast("Store", RedactingStore(store, policy, indexer))
 
 
-def unguarded(store: Store) -> Store:
-    """The store itself: to copy its file."""
-    return store.guarded if isinstance(store, RedactingStore) else store
+def unwrap_store(store: Store) -> Store:
+    """The store behind the wrapper, to copy its file."""
+    return store.inner if isinstance(store, RedactingStore) else store
 
 
 def _link(policy: SecretPolicy, link: Link) -> Link:
@@ -229,11 +229,11 @@ def _link(policy: SecretPolicy, link: Link) -> Link:
     return replace(link, reason=reason) if kinds else link
 
 
-def discreet(face: C) -> C:
-    """A class whose errors quote no secret: what a caller gave may stand in them, and errors end in logs."""
+def redact_errors(face: C) -> C:
+    """Class decorator: redact the errors of public methods, which may quote arguments and end in logs."""
     for name, method in list(vars(face).items()):
         if isfunction(method) and not (name.startswith("_") and name not in _SPECIAL):
-            setattr(face, name, _discreet(method))
+            setattr(face, name, _redacting_errors(method))
     return face
 
 
@@ -241,14 +241,14 @@ _SPECIAL = frozenset({"__init__", "__getitem__", "__setitem__", "__delitem__"})
 _DEFAULT = SecretPolicy()
 
 
-def _discreet(method: Callable[..., Any]) -> Callable[..., Any]:
+def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(method)
-    def told(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         try:
             return method(self, *args, **kwargs)
         except (MnemicError, KeyError) as error:
             runtime = getattr(self, "_runtime", None)
-            _hush(error, _DEFAULT if runtime is None else runtime.secrets)
+            _redact_error(error, _DEFAULT if runtime is None else runtime.secrets)
             raise
         except (TypeError, ValueError, AttributeError) as error:
             if isinstance(error, TypeError) and (better := explained(error, method, kwargs)) is not error:
@@ -259,24 +259,24 @@ def _discreet(method: Callable[..., Any]) -> Callable[..., Any]:
                 ) from error
             raise
 
-    return told
+    return call
 
 
 def _damage(runtime: Runtime | None, error: Exception) -> str:
-    """What is damaged in the record, where an error arose in what reads it: empty when nothing is, or it is somebody else's."""
+    """The damage that ``verify`` finds when reading the record failed; empty when it finds none."""
     frames = [frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__)]
-    reached = len(frames) > 1  # else the arguments were wrong, and the method was never entered
+    reached = len(frames) > 1  # else the arguments were wrong and the method never ran
     if runtime is None or not reached or not frames[-1].startswith(("mnemic.", "json", "numpy")):
         return ""
     try:
         found = runtime.store.verify(deep=True).findings
-    except Exception:  # noqa: BLE001 - it is asked only whether that can be told
+    except Exception:  # noqa: BLE001 - only a diagnosis
         return ""
     return next((finding for finding in found if finding.startswith("the file is damaged")), "")
 
 
-def _hush(error: BaseException, policy: SecretPolicy) -> None:
-    """Take secrets out of an error and of what caused it."""
+def _redact_error(error: BaseException, policy: SecretPolicy) -> None:
+    """Redact an error and its causes."""
     seen: set[int] = set()
     at: BaseException | None = error
     while at is not None and id(at) not in seen:

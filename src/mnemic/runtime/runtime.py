@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Runtime"]
 
 PATIENCE = 1.0
-"""Seconds that closing waits for readers that still see erased rows."""
+"""Seconds that ``close`` waits for readers that still see erased rows."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,23 +35,23 @@ class Runtime:
     """What the handles on one record share; thread-safe.
 
     Attributes:
-        store: the record, behind the guard that lets no secret through.
-        fence: the word that fences recalled text in prompts, made with the record.
-        indexer: what makes records findable, with the embedder.
-        views: one user's records ready to search.
+        store: the record, behind the wrapper that redacts secrets.
+        fence: the random word that delimits recalled text in prompts, made with the record.
+        indexer: makes index entries, with the embedder.
+        views: the cached search view of each user.
         settings: of processing, consolidation, idle work and retention.
-        secrets: what is done with secrets.
+        secrets: the redaction policy.
         notices: warnings, each once.
-        gate: who is searching, so that background work makes room.
-        reranker: a second opinion on the first hits, or none.
-        llm: the language model, or none; closed with the runtime where it ``owns_llm``.
-        index: which vectors are near, for users with very many; none: all are compared.
-        discard: removes what an index of earlier days left; whether nothing is left of one.
+        gate: the running searches, for which background work backs off.
+        reranker: reorders the first hits, or None.
+        llm: the language model, or None; closed with the runtime if it ``owns_llm``.
+        index: the vector index for users with very many vectors; None compares all of them.
+        discard: removes the files of a vector index no longer in use; whether none are left.
         tokenizer: see ``text.tokens.token_counter``; resolved at first use.
-        uses: how often records were handed out.
-        delivered: what contexts have handed out in the conversations under way.
+        uses: counts how often records were returned.
+        delivered: ids returned by contexts in the current conversations.
         scheduler: the background thread; ``triggers``: the idle trigger of each user.
-        processing: held while messages are made into knowledge.
+        processing: the lock held by ``process``.
     """
 
     store: Store
@@ -79,18 +79,18 @@ class Runtime:
         """The handle's tokenizer."""
         return token_counter(self.tokenizer)
 
-    def erased(self) -> bool:
-        """Leave nothing of erased records in an index; whether that is done."""
+    def erase_index(self) -> bool:
+        """Remove erased records from the vector index; whether that is done."""
         return self.discard() if self.index is None else self.index.erase()
 
     def close(self) -> None:
-        """Close the record and whatever the embedder holds open."""
+        """Close the store, the index, the embedder and the language model."""
         self.triggers.stop()
-        with suppress(StoreError):  # uses are no reason not to close
+        with suppress(StoreError):  # losing use counts must not prevent closing
             self.uses.save()
         if self.index is not None:
             self.index.close()
-        with suppress(StoreError):  # an erasure that a reader was in the way of: else at the next opening
+        with suppress(StoreError):  # an erasure blocked by a reader; else it is retried when the record is opened
             if self.store.erasure.unfinished():
                 self.store.erasure.purge(patience=PATIENCE)
         self.store.close()

@@ -1,4 +1,4 @@
-"""One background thread for the idle work of all users: thousands of them may fall quiet at once."""
+"""One background thread for the idle work of all users: thousands may become idle at once."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from typing import Protocol, TypeVar, cast
 
 from mnemic.services.processes import process_lock, renewed
 
-__all__ = ["FAREWELL", "Job", "Scheduler", "Triggers"]
+__all__ = ["CLOSE_TIMEOUT", "Job", "Scheduler", "Triggers"]
 
-FAREWELL = 10.0
-"""Seconds that a closing record waits for the step under way."""
-LONGEST = 3_600.0
-"""Seconds of one sleep."""
+CLOSE_TIMEOUT = 10.0
+"""Seconds that ``close`` waits for the running step."""
+LONGEST_SLEEP = 3_600.0
+"""Seconds of the longest sleep."""
 
 
 class Job(Protocol):
-    """Wants to be looked at after a while."""
+    """A job that is polled when it is due."""
 
     def poll(self) -> bool:
-        """Do what is due; whether anything was."""
+        """Do the work that is due; whether there was any."""
         ...
 
     def wait(self) -> float | None:
@@ -34,103 +34,103 @@ class Job(Protocol):
 
 
 class Scheduler:
-    """Looks at each when its time has come, one after the other, in a thread that lives while anybody is expected.
+    """Polls jobs when they are due, one after the other, in a thread that lives while any job is scheduled.
 
-    It holds none of them except while it looks at one, so that they end with their record.
+    It holds only weak references to jobs, so that they end with their record.
 
     Attributes:
-        changed: the lock of all who are watched, and the bell that wakes the thread.
+        changed: the lock of all jobs and the condition that wakes the thread.
     """
 
     def __init__(self) -> None:
         self.changed = threading.Condition()
-        self._due: list[tuple[float, int, int]] = []  # moment, order, whose
-        self._expected: dict[int, tuple[float, weakref.ref[Job]]] = {}
+        self._due: list[tuple[float, int, int]] = []  # time, sequence number, id of the job
+        self._scheduled: dict[int, tuple[float, weakref.ref[Job]]] = {}
         self._numbers = itertools.count()
         self._thread: threading.Thread | None = None
         self._sleeps_until: float | None = None
-        self._at_work: Job | None = None
+        self._running_job: Job | None = None
         renewed(self, Scheduler._renew)
 
     def _renew(self) -> None:
         self.__init__()
 
-    def expect(self, one: Job, seconds: float) -> None:
-        """Look at one after so many seconds, or earlier; called under the lock."""
-        moment, key = time.monotonic() + seconds, id(one)
-        if key not in self._expected or self._expected[key][0] > moment:  # else it is looked at in time, and then again
-            self._expected[key] = (moment, weakref.ref(one, lambda _: self._gone(key)))
+    def schedule(self, job: Job, seconds: float) -> None:
+        """Poll a job in so many seconds, or earlier; called under the lock."""
+        moment, key = time.monotonic() + seconds, id(job)
+        if key not in self._scheduled or self._scheduled[key][0] > moment:  # else it is polled earlier anyway
+            self._scheduled[key] = (moment, weakref.ref(job, lambda _: self._discard(key)))
             heapq.heappush(self._due, (moment, next(self._numbers), key))
         if self._thread is None or not self._thread.is_alive():
-            thread = threading.Thread(target=self._serve, name="mnemic-idle", daemon=True)
+            thread = threading.Thread(target=self._run, name="mnemic-idle", daemon=True)
             thread.start()
-            self._thread, self._at_work = thread, None
+            self._thread, self._running_job = thread, None
         elif self._sleeps_until is not None and moment < self._sleeps_until:
             self.changed.notify_all()
 
-    def _gone(self, key: int) -> None:
+    def _discard(self, key: int) -> None:
         with self.changed:
-            self._expected.pop(key, None)
+            self._scheduled.pop(key, None)
             self.changed.notify_all()
 
-    def others_wait(self) -> bool:
-        """Whether the time of somebody else has come."""
+    def has_due_jobs(self) -> bool:
+        """Whether another job is due."""
         with self.changed:
             return self._first() is not None and self._due[0][0] <= time.monotonic()
 
-    def leave(self, one: Job) -> None:
-        """Look at one no more, after the step under way."""
+    def cancel(self, job: Job) -> None:
+        """Stop polling a job; waits for its running step."""
         with self.changed:
-            self._expected.pop(id(one), None)
+            self._scheduled.pop(id(job), None)
             self.changed.notify_all()
             thread = self._thread
             if thread is None or thread is threading.current_thread():
                 return
-            self.changed.wait_for(lambda: self._at_work is not one, FAREWELL)
-            others = bool(self._expected) or self._at_work is not None
-            ended = not others and self.changed.wait_for(lambda: self._thread is not thread, FAREWELL)
+            self.changed.wait_for(lambda: self._running_job is not job, CLOSE_TIMEOUT)
+            others = bool(self._scheduled) or self._running_job is not None
+            ended = not others and self.changed.wait_for(lambda: self._thread is not thread, CLOSE_TIMEOUT)
         if ended:
-            thread.join(FAREWELL)
+            thread.join(CLOSE_TIMEOUT)
 
-    def _serve(self) -> None:
+    def _run(self) -> None:
         """The background thread."""
-        while (one := self._next()) is not None:
-            with suppress(BaseException):  # of one who cannot even say what went wrong: warnings may be errors
-                one.poll()
+        while (job := self._next()) is not None:
+            with suppress(BaseException):  # jobs report their errors; a warning may be raised as one
+                job.poll()
             with self.changed:
-                self._at_work = None
-                if (seconds := one.wait()) is not None:
-                    self.expect(one, seconds)
+                self._running_job = None
+                if (seconds := job.wait()) is not None:
+                    self.schedule(job, seconds)
                 self.changed.notify_all()
-            del one  # asleep it holds nobody
+            del job  # hold no reference while asleep
 
     def _next(self) -> Job | None:
-        """Sleep until the time of one has come; None when nobody is expected any more."""
+        """Sleep until a job is due; None when none is scheduled."""
         with self.changed:
-            while (first := self._first()) is not None:
-                moment, key, one = first
+            while (next_job := self._first()) is not None:
+                moment, key, job = next_job
                 seconds = moment - time.monotonic()
                 if seconds <= 0:
                     heapq.heappop(self._due)
-                    del self._expected[key]
-                    self._at_work = one
-                    return one
-                del first, one
+                    del self._scheduled[key]
+                    self._running_job = job
+                    return job
+                del next_job, job
                 self._sleeps_until = moment
-                self.changed.wait(min(seconds, LONGEST))
+                self.changed.wait(min(seconds, LONGEST_SLEEP))
                 self._sleeps_until = None
             self._thread = None
             self.changed.notify_all()
             return None
 
     def _first(self) -> tuple[float, int, Job] | None:
-        """Who is next; what is no longer expected then is passed over."""
+        """The next job; drops entries that are outdated."""
         while self._due:
             moment, _, key = self._due[0]
-            held = self._expected.get(key)
-            one = held[1]() if held is not None and held[0] == moment else None
-            if one is not None:
-                return moment, key, one
+            held = self._scheduled.get(key)
+            job = held[1]() if held is not None and held[0] == moment else None
+            if job is not None:
+                return moment, key, job
             heapq.heappop(self._due)
         return None
 
@@ -147,7 +147,7 @@ T = TypeVar("T", bound=Trigger)
 
 
 class Triggers:
-    """One trigger a user, until all are stopped; thread-safe."""
+    """One idle trigger per user; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = process_lock()
@@ -155,7 +155,7 @@ class Triggers:
         self._stopped = False
 
     def of(self, user: str, make: Callable[[], T]) -> T:
-        """The trigger of a user, made when it is first asked for."""
+        """The trigger of a user, made at first use."""
         with self._lock:
             if user not in self._made:
                 self._made[user] = made = make()
@@ -164,7 +164,7 @@ class Triggers:
             return cast("T", self._made[user])
 
     def stop(self) -> None:
-        """Stop all, and those that are still to come."""
+        """Stop all triggers, and those made later."""
         with self._lock:
             self._stopped = True
             triggers = list(self._made.values())

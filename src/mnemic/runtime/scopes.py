@@ -1,4 +1,4 @@
-"""Who asks and from where: checked once, when a handle is made."""
+"""Scopes (user, project, session), checked once when a handle is made."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_NAME = 1_000
 
 
 def _name(what: str, value: str) -> str:
-    """The name unchanged. Two names that differ in one code point are two names; nothing is folded."""
+    """The checked name, unchanged: names that differ in one code point are different names."""
     if not isinstance(value, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput(f"{what} must be a string, not {type(value).__name__}.")
     if not 0 < len(value) <= MAX_NAME:
@@ -42,7 +42,7 @@ def scope(user: str, project: str | None = None, session: str | None = None) -> 
 
 
 def new_session() -> str:
-    """A name for a new conversation, ``session_{timestamp}_{random}``: in the order of time, and unlike any other.
+    """A unique name for a new conversation, ``session_{timestamp}_{random}``, sortable by time.
 
     Example:
         >>> from mnemic import new_session

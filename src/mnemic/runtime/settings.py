@@ -1,4 +1,4 @@
-"""Settings as values: of processing, consolidation, idle work and retention; each is checked when it is made."""
+"""Settings of processing, consolidation, idle work and retention, validated when they are made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LONGEST = 1e6
 
 
 def _number(settings: object, name: str, least: float, most: float, *, above: bool = False) -> None:
-    """Refuse what is no number from ``least`` (itself excluded with ``above``) to ``most``."""
+    """Require a number from ``least`` (exclusive with ``above``) to ``most``."""
     value = getattr(settings, name)
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not least <= value <= most or (above and value == least):
@@ -26,7 +26,7 @@ def _number(settings: object, name: str, least: float, most: float, *, above: bo
 
 
 def _whole(settings: object, name: str, least: int, most: int) -> None:
-    """Refuse what is no whole number in a range."""
+    """Require a whole number in a range."""
     value = getattr(settings, name)
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
         raise ConfigurationError(f"{name} must be a whole number from {least} to {most}, not {shown(value)}.")
@@ -37,14 +37,15 @@ class Processing:
     """Settings of ``Memory.process``.
 
     Attributes:
-        batch_threshold: process in the background once so many messages wait, at least 1; ``None`` leaves it to calls of
-            ``process`` and ``flush``.
-        time_gap: a pause this long begins a new episode.
-        enable_episode_merging: whether an episode joins a recent one that tells the same.
-        merge_similarity_threshold: cosine of two episodes from which they are merged, 0 to 1.
-        max_statements_for_prediction: how many known statements a new one is compared with, 1 to 100.
-        enable_knowledge_dedup: whether a statement that restates a known one is left out.
-        knowledge_dedup_threshold: cosine from which a statement may restate another, 0 to 1; values that differ never do.
+        batch_threshold: number of waiting messages, at least 1, that starts processing in the background; ``None``
+            processes only on calls of ``process`` and ``flush``.
+        time_gap: a pause this long starts a new episode.
+        enable_episode_merging: whether an episode is merged with a recent one that is nearly the same.
+        merge_similarity_threshold: least cosine of two episodes to merge them, 0 to 1.
+        max_statements_for_prediction: known statements that a new one is compared with, 1 to 100.
+        enable_knowledge_dedup: whether a statement that restates a known one is dropped.
+        knowledge_dedup_threshold: least cosine of a restatement, 0 to 1; statements with different values are never
+            restatements.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -73,12 +74,12 @@ class Consolidator:
     """Settings of ``Memory.consolidate``.
 
     Attributes:
-        importance_threshold: mean importance from which a cluster, or a memory alone, becomes long-term, 0 to 1.
-        min_age_hours: younger memories are left in peace, at least 0.
-        max_batch_size: seeds of one cycle, 1 to 10,000.
-        buffer_threshold: short-term memories from which consolidation is advised, at least 0.
-        similarity_threshold: cosine with the centre of a cluster from which a memory belongs to it, 0 to 1.
-        min_cluster_size: members from which a cluster is one, at least 1.
+        importance_threshold: least mean importance of a cluster, or of a single memory, to become long-term, 0 to 1.
+        min_age_hours: younger memories are not consolidated, at least 0.
+        max_batch_size: seed memories of one cycle, 1 to 10,000.
+        buffer_threshold: number of short-term memories at which consolidation is advised, at least 0.
+        similarity_threshold: least cosine of a memory with the centroid of its cluster, 0 to 1.
+        min_cluster_size: least members of a cluster, at least 1.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -102,13 +103,13 @@ class Consolidator:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Idle:
-    """When quiet moments are used.
+    """Settings of the idle trigger.
 
     Attributes:
-        idle_seconds: how long nothing must have happened, above 0.
-        check_interval: seconds between two looks at whether consolidation has work, at least 0.
-        rest_seconds: seconds between two cycles when there is work for several, at least 0: others want the processor too,
-            and each cycle makes them look at what changed.
+        idle_seconds: seconds without activity before it fires, above 0.
+        check_interval: seconds between two checks whether consolidation has work, at least 0.
+        rest_seconds: seconds between two consolidation cycles, at least 0: a cycle takes processor time and invalidates
+            the caches of readers.
 
     Raises:
         ConfigurationError: a value lies outside its range.
@@ -126,14 +127,14 @@ class Idle:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetentionPolicy:
-    """How long things are kept; what is over is archived, and can be restored.
+    """How long records are kept; expired ones are archived and can be restored.
 
     Attributes:
-        message_days: days after which messages are archived that no live memory was made from; ``None`` keeps them.
-        memory_limit: memories of a user that are kept; beyond it the least important short-term ones go first, pinned ones
-            and long-term ones never; ``None`` keeps all. What was replaced or no longer holds does not count and is
-            not what goes.
-        session_summary_days: days that the summary of a session is kept.
+        message_days: days after which messages are archived, unless a live memory cites them; ``None`` keeps them.
+        memory_limit: most memories of a user; beyond it the least important short-term ones are archived first, never
+            pinned or long-term ones; ``None`` keeps all. Superseded and expired memories neither count nor are archived
+            for it.
+        session_summary_days: days that session summaries are kept.
 
     Raises:
         ConfigurationError: a value lies outside its range.

@@ -1,4 +1,4 @@
-"""What was handed out: in the conversations under way, and how often in all."""
+"""Usage of records: the ids delivered in current conversations, and use counts."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ __all__ = [
 ]
 
 SESSIONS, RECORDS = 256, 1_000
-"""Conversations, and records of each, that are kept: the latest."""
+"""Most recent conversations kept, and records of each."""
 
 
 class Delivered:
-    """Ids of the records that were delivered, by conversation; thread-safe."""
+    """Ids of delivered records by conversation; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = process_lock()
         self._ids: OrderedDict[Scope, OrderedDict[str, None]] = OrderedDict()
 
     def note(self, scope: Scope, ids: Iterable[str]) -> None:
-        """Records were delivered; outside a conversation nothing is kept."""
+        """Note delivered records; ignored outside a conversation."""
         if scope.session is None:
             return
         with self._lock:
@@ -46,22 +46,22 @@ class Delivered:
                 self._ids.popitem(last=False)
 
     def of(self, scope: Scope) -> tuple[str, ...]:
-        """What was delivered in a conversation, the oldest first."""
+        """The ids delivered in a conversation, oldest first."""
         with self._lock:
             return tuple(self._ids.get(scope, ()))
 
     def forget(self, scope: Scope) -> None:
-        """The conversation ended."""
+        """Drop a conversation that ended."""
         with self._lock:
             self._ids.pop(scope, None)
 
 
-MAX_USES = 4_096
-"""Uses counted in RAM before they are written down."""
+MAX_BUFFERED = 4_096
+"""Counts buffered in memory before they are written."""
 
 
 class Uses:
-    """Counts of uses by user and doc; thread-safe."""
+    """Buffered use counts by user and doc; thread-safe."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -70,20 +70,20 @@ class Uses:
         renewed(self, Uses._renew)
 
     def _renew(self) -> None:
-        """Start from zero in a forked child: what the parent counted it writes down itself."""
+        """Start from zero in a forked child: the parent writes its own counts."""
         self._counts = {}
 
     def note(self, user: str, docs: Iterable[int]) -> None:
-        """Count records that were found and handed out."""
+        """Count one use of each record."""
         with self._lock:
             for doc in docs:
                 self._counts[user, doc] = self._counts.get((user, doc), 0) + 1
-            full = len(self._counts) > MAX_USES
+            full = len(self._counts) > MAX_BUFFERED
         if full:
             self.save()
 
     def save(self) -> None:
-        """Write down the uses counted so far; a record that cannot be written forgets them."""
+        """Write the buffered counts; a read-only record drops them."""
         with self._lock:
             counts, self._counts = self._counts, {}
         moment = to_micros(now())

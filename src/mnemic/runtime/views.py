@@ -1,4 +1,4 @@
-"""One user's records ready to search, kept between searches and in step with the store."""
+"""Search views: one user's records in memory, cached between searches and kept in sync with the store."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["View", "Views"]
 
 MAX_CACHED_ROWS = 2_000_000
 USER_ROWS = 10
-"""What is held of a user without records, in rows of the same size."""
+"""Cost of an empty cache, in rows."""
 SAMPLE = 64
-"""Records that are compared to see how alike an embedder holds any two."""
+"""Records sampled to estimate the base cosine of an embedder."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One user's records at one moment, ready to search."""
+    """A snapshot of one user's records for searching."""
 
     user: int
     columns: Columns
@@ -43,7 +43,7 @@ class View:
 
     @property
     def base(self) -> float:
-        """The cosine that records have when they have nothing to do with each other."""
+        """The typical cosine of unrelated records."""
         if not len(self.columns) or not self.vectors.dimension:
             return 0.0
         key = ("base", self.model)
@@ -56,7 +56,7 @@ class View:
 
 @dataclass(slots=True)
 class _Cache:
-    """What is kept between searches of one user; synchronised under its own lock."""
+    """The cached indexes of one user, guarded by its own lock."""
 
     user: int
     make_keyword: Callable[[], KeywordIndex]
@@ -68,19 +68,19 @@ class _Cache:
     model: str | None = None
     dimension: int = 0
     rows: int = 0
-    following: bool = False
+    updating: bool = False
     centre: tuple[tuple[str | None, int], Centre | None] = ((None, 0), None)
     lock: Lock = field(default_factory=process_lock)
 
     def __post_init__(self) -> None:
         self.keyword = self.make_keyword()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self.catalog, self.vectors, self.keyword = Catalog(), ExactIndex(), self.make_keyword()
-        self.following = False
+        self.updating = False
 
-    def _follow(self, store: Store) -> None:
-        """Take in what changed since the last search."""
+    def _catch_up(self, store: Store) -> None:
+        """Apply the changes since the last search."""
         delta = store.catalog(
             self.user, after=self.catalog.last_doc, event=self.catalog.event, vectors=not self.distant
         )
@@ -91,8 +91,8 @@ class _Cache:
         self.keyword.apply(delta, columns)
         self.model, self.dimension = delta.model, delta.dimension or 0
 
-    def _choose(self, store: Store) -> None:
-        """Ask the index where a user has many records and it can be asked; keep the vectors in RAM where not."""
+    def _choose_index(self, store: Store) -> None:
+        """Use the vector index for users with many records if it is available, else vectors in memory."""
         if self.index is None:
             return
         size = self.catalog.size or store.embedding.size(self.user)
@@ -100,25 +100,25 @@ class _Cache:
         if distant and not self.distant:
             self.vectors = ExactIndex()
         elif self.distant and not distant:
-            self._begin()
+            self._reset()
         self.distant = distant
 
     def view(self, store: Store) -> View:
         """The records as they are committed now."""
         with self.lock:
-            # it failed, or was under way in the parent at a fork: half of a change is worse than none
-            if self.following:
-                self._begin()
-            self._choose(store)
+            # an update failed, or a fork interrupted it: start over rather than keep half a change
+            if self.updating:
+                self._reset()
+            self._choose_index(store)
             if self.catalog.event < 0 or store.last_event(self.user) != self.catalog.event:
-                self.following = True
-                self._follow(store)
-                self.following = False
+                self.updating = True
+                self._catch_up(store)
+                self.updating = False
             columns = self.catalog.snapshot()
             return View(self.user, columns, self._rows(store, columns), self.keyword, self.model)
 
     def _rows(self, store: Store, columns: Columns) -> RowVectors:
-        centred = self.model != CALIBRATED_FOR  # whose cosines all thresholds are made for
+        centred = self.model != CALIBRATED_FOR  # all thresholds are made for its plain cosines
         if self.index is None or not self.distant:
             return self.vectors.rows(centred=centred)
         rows = partial(
@@ -132,12 +132,12 @@ class _Cache:
 
 
 class Views:
-    """The views of all users on one record, those used last; thread-safe.
+    """The views of the most recent users of one record; thread-safe.
 
     Args:
         store: the record.
         in_memory: keywords through rank-bm25 instead of FTS5.
-        index: which vectors are near, for users whose vectors are too many to multiply; none: they are all multiplied.
+        index: vector index for users with very many vectors; None compares all of them.
     """
 
     def __init__(self, store: Store, *, in_memory: bool, index: VectorIndex | None) -> None:
@@ -148,9 +148,9 @@ class Views:
         self._lock = process_lock()
 
     def of(self, user: str) -> View | None:
-        """A user's records as they are committed now; None when there are none."""
+        """A user's records as they are committed now; None for an unknown user."""
         number = self._store.user(user)
-        if self._users.get(user) != number:  # erased, and perhaps stored for again: nothing of before is kept
+        if self._users.get(user) != number:  # the user was erased, and perhaps created again
             self.drop(user)
         if number is None:
             return None
@@ -161,11 +161,11 @@ class Views:
                 cache = self._caches[number] = _Cache(number, partial(self._keyword_index, number), self._index)
             self._caches.move_to_end(number)
         view = cache.view(self._store)
-        self._weigh(number, cache)
+        self._evict(number, cache)
         return view
 
     def drop(self, user: str) -> None:
-        """Let go of what is held of a user's records."""
+        """Drop the cache of a user."""
         with self._lock:
             if cache := self._caches.pop(self._users.pop(user, -1), None):
                 self._rows -= cache.rows
@@ -178,8 +178,8 @@ class Views:
             return RankBM25Index(texts)
         return Fts5Index(lambda term: self._store.postings(user, term), texts)
 
-    def _weigh(self, number: int, cache: _Cache) -> None:
-        """Note how much is held of a user, and drop those not asked about for longest until all fit."""
+    def _evict(self, number: int, cache: _Cache) -> None:
+        """Update the size of a user's cache, and drop the least recently used ones until all fit."""
         with self._lock:
             if self._caches.get(number) is cache:  # not dropped meanwhile
                 self._rows -= cache.rows

@@ -6,7 +6,7 @@ import re
 
 from mnemic.text.dates import MONTHS
 
-__all__ = ["ASKS", "NAME", "NUMBER", "QUESTION", "REASON", "TIME", "asked_for", "traits"]
+__all__ = ["ASKS", "NAME", "NUMBER", "QUESTION", "REASON", "TIME", "expected_traits", "traits"]
 
 QUESTION = 1
 """The text ends in a question."""
@@ -60,7 +60,7 @@ def traits(text: str) -> int:
     )
 
 
-def asked_for(query: str) -> int:
+def expected_traits(query: str) -> int:
     """The bits that an answer to this question would have; 0 when it asks for nothing in particular."""
     lowered = query.lower().lstrip()
     return sum(bit for bit, pattern in _ASKED if pattern.match(lowered))

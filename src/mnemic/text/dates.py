@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-__all__ = ["MONTHS", "Period", "may_name_a_date", "named_periods", "relative_periods", "told_periods"]
+__all__ = ["MONTHS", "Period", "may_name_a_date", "mentioned_periods", "named_periods", "relative_periods"]
 
 Period = tuple[int, int]
 
@@ -111,7 +111,7 @@ def relative_periods(text: str, said: int) -> list[Period]:
     return found
 
 
-def told_periods(text: str, said: int) -> list[Period]:
+def mentioned_periods(text: str, said: int) -> list[Period]:
     """The periods a message speaks of, seen from the day it was said.
 
     Args:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
-from mnemic.runtime.redaction import unguarded
+from mnemic.runtime.redaction import unwrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.stores import SqliteStore
 from mnemic.types import VerifyReport
@@ -30,7 +30,7 @@ def backup(
         InvalidInput: there is something at that place.
         StoreCorrupt: the copy does not verify; it is not kept.
     """
-    store = unguarded(runtime.store)
+    store = unwrap_store(runtime.store)
     if not isinstance(store, SqliteStore):
         raise ConfigurationError("This record is kept by a server: back it up with the tools of the server (pg_dump).")
     return store.backup(_folder(folder), progress=progress or _quietly, check=check)

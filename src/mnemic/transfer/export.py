@@ -22,7 +22,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, cast, get_args, get_type_hin
 import numpy as np
 
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
-from mnemic.runtime.redaction import accepted, within
+from mnemic.runtime.redaction import redact_record, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.files import whole
 from mnemic.text.canonical import to_json
@@ -296,10 +296,10 @@ def _safe(policy: SecretPolicy, line: Line) -> Line:
         return line
     if (reason := line.beside["quarantine"]) is not None:
         line = replace(line, beside={**line.beside, "quarantine": policy.redacted(reason)[0]})
-    value, kinds = within(policy, _record(line))
+    value, kinds = redact_record(policy, _record(line))
     earlier = [policy.redacted(content) for content in line.beside.get("earlier") or ()]
     kinds = (*kinds, *(kind for _, found in earlier for kind in found))
-    accepted(policy, f"Line {line.number}", tuple(dict.fromkeys(kinds)))
+    refuse_secrets(policy, f"Line {line.number}", tuple(dict.fromkeys(kinds)))
     if not kinds:
         return line
     beside = {**line.beside, "vector": None} | ({"earlier": [text for text, _ in earlier]} if earlier else {})

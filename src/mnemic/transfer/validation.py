@@ -10,7 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput
 from mnemic.ingest.fields import MAX_CONTENT, MAX_ID, json_object
 from mnemic.runtime.scopes import scope
-from mnemic.safety.trust import least
+from mnemic.safety.trust import least_trust
 from mnemic.text.display import shown
 from mnemic.types import Episode, Link, MemoryRecord, Message
 
@@ -134,7 +134,7 @@ def _trust(line: Line, value: Record, known: Mapping[str, float]) -> float:
     """The trust of a record, which is that of what it was made from or less."""
     if value.trust is None or (isinstance(value, Message) and None in (value.sent_at, value.source)):
         raise wrong(line.number, "is a message without sent_at, source or trust")
-    if value.trust > least(known[source] for source in _named(value)):
+    if value.trust > least_trust(known[source] for source in _named(value)):
         raise wrong(line.number, "is trusted more than what it was made from")
     return value.trust
 

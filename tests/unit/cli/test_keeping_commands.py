@@ -14,7 +14,7 @@ import pytest
 from mnemic import HashingEmbedder, InvalidInput, Memory, Message, Processing
 from mnemic.errors import Conflict, StoreUnavailable
 from mnemic.runtime import factory
-from mnemic.runtime.redaction import policy_from, unguarded
+from mnemic.runtime.redaction import policy_from, unwrap_store
 from mnemic.transfer import export
 from mnemic.types import Scope
 
@@ -311,7 +311,7 @@ class TestRefusals:
     def test_a_record_that_does_not_hold_still(self, source, monkeypatch):
         with Record(source) as record:
             moving = iter(range(1000))
-            monkeypatch.setattr(type(unguarded(record.runtime.store)), "last_event", lambda self, user: next(moving))
+            monkeypatch.setattr(type(unwrap_store(record.runtime.store)), "last_event", lambda self, user: next(moving))
             with pytest.raises(Conflict, match="quiet moment"):
                 record.out()
 

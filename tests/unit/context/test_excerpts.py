@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory, Message
-from mnemic.recall.context import excerpted, passage
+from mnemic.recall.context import passage, with_excerpts
 
 FILLER = "The weather was mild and nothing much happened on that day. "
 FACT = "The dashboard answers in 250 milliseconds since the cache was added."
@@ -41,8 +41,8 @@ def test_code_is_taken_by_lines():
 
 def test_what_fits_whole_stays_whole():
     hits = [hit(FILLER * 50), hit(FACT, "m2")]
-    assert excerpted(hits, "dashboard", 10_000) == hits
-    (long, short) = excerpted(hits, "dashboard", 200)
+    assert with_excerpts(hits, "dashboard", 10_000) == hits
+    (long, short) = with_excerpts(hits, "dashboard", 200)
     assert len(long.text) < len(hits[0].text)
     assert short == hits[1]
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, StoreFull
-from mnemic.runtime.consultant import PATIENCE, QUESTION, Consultant, together
+from mnemic.runtime.consultant import MAX_UNREACHABLE, MESSAGES_PER_PROMPT, Consultant, episode_batches
 from mnemic.safety.secrets import SecretPolicy
 
 
@@ -41,7 +41,7 @@ AWAY = LanguageModelUnavailable("not there")
 
 def test_without_a_model_nothing_is_asked_and_nothing_failed():
     none = consultant(None)
-    assert not none.there
+    assert not none.available
     assert none.ask(lambda: pytest.fail("a question was made")) is None
     assert none.ask_all([lambda: pytest.fail("a question was made")] * 3) == [None] * 3
     assert none.failed == 0
@@ -51,7 +51,7 @@ def test_without_a_model_nothing_is_asked_and_nothing_failed():
 def test_answers_come_in_the_order_of_the_questions(count):
     model = Model()
     found = consultant(model)
-    assert found.there
+    assert found.available
     assert found.ask_all(asking(*map(str, range(count)))) == [str(n) for n in range(count)]
     assert sorted(model.asked, key=int) == [str(n) for n in range(count)]
     assert found.failed == 0
@@ -66,11 +66,11 @@ def test_a_failed_question_is_none_and_counted():
 def test_a_model_that_cannot_be_reached_is_left_alone():
     model = Model()
     found = consultant(model)
-    for _ in range(PATIENCE + 5):
+    for _ in range(MAX_UNREACHABLE + 5):
         assert found.ask(lambda: AWAY) is None
-    assert len(model.asked) == PATIENCE
+    assert len(model.asked) == MAX_UNREACHABLE
     assert found.ask(lambda: "fine") is None
-    assert found.failed == PATIENCE + 6
+    assert found.failed == MAX_UNREACHABLE + 6
 
 
 @pytest.mark.parametrize("between", ["fine", WRONG])
@@ -79,9 +79,9 @@ def test_a_model_that_answers_now_and_then_is_asked_on(between):
     model = Model()
     found = consultant(model)
     for _ in range(4):
-        for question in [AWAY] * (PATIENCE - 1) + [between]:
+        for question in [AWAY] * (MAX_UNREACHABLE - 1) + [between]:
             found.ask(lambda q=question: q)
-    assert len(model.asked) == 4 * PATIENCE
+    assert len(model.asked) == 4 * MAX_UNREACHABLE
 
 
 def test_many_questions_to_a_model_that_is_away_are_not_all_asked():
@@ -90,7 +90,7 @@ def test_many_questions_to_a_model_that_is_away_are_not_all_asked():
     found = consultant(model)
     assert found.ask_all(asking(*[AWAY] * 200)) == [None] * 200
     assert found.failed == 200
-    assert PATIENCE <= len(model.asked) < 100
+    assert MAX_UNREACHABLE <= len(model.asked) < 100
 
 
 def test_each_run_begins_with_new_patience():
@@ -99,7 +99,7 @@ def test_each_run_begins_with_new_patience():
         found = consultant(model)
         for _ in range(9):
             found.ask(lambda: AWAY)
-    assert len(model.asked) == 2 * PATIENCE
+    assert len(model.asked) == 2 * MAX_UNREACHABLE
 
 
 def test_counting_loses_nothing_between_threads():
@@ -120,11 +120,11 @@ def test_other_errors_are_not_swallowed(error, count):
     [
         ([], []),
         ([5], [[0]]),
-        ([QUESTION - 5, 5, 1], [[0, 1], [2]]),
-        ([QUESTION + 40, 1, 2], [[0], [1, 2]]),
-        ([1, QUESTION + 40, 1], [[0], [1], [2]]),
+        ([MESSAGES_PER_PROMPT - 5, 5, 1], [[0, 1], [2]]),
+        ([MESSAGES_PER_PROMPT + 40, 1, 2], [[0], [1, 2]]),
+        ([1, MESSAGES_PER_PROMPT + 40, 1], [[0], [1], [2]]),
         ([1] * 5, [[0, 1, 2], [3, 4]]),
     ],
 )
 def test_episodes_that_fit_one_question(sizes, parts):
-    assert together(sizes, 3) == parts
+    assert episode_batches(sizes, 3) == parts

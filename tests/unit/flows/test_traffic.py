@@ -11,7 +11,7 @@ import pytest
 from mnemic import Consolidator, Memory
 from mnemic.recall import search
 from mnemic.runtime import gate
-from mnemic.runtime.gate import Courtesy, SearchGate
+from mnemic.runtime.gate import SearchGate, Throttle
 
 
 class Clock:
@@ -35,7 +35,7 @@ def clock(monkeypatch):
 
 
 def test_without_searches_nobody_waits(clock):
-    rest = Courtesy(SearchGate())
+    rest = Throttle(SearchGate())
     for _ in range(10):
         clock.worked += 1.0
         rest()
@@ -44,7 +44,7 @@ def test_without_searches_nobody_waits(clock):
 
 def test_after_a_search_it_rests_as_long_as_it_worked_several_times(clock):
     road = SearchGate()
-    rest = Courtesy(road)
+    rest = Throttle(road)
     with road.search():
         pass
     clock.worked += 0.01
@@ -57,15 +57,15 @@ def test_after_a_search_it_rests_as_long_as_it_worked_several_times(clock):
 
 def test_a_small_piece_is_not_worth_a_look_and_a_large_one_is_rested_for_so_long_at_most(clock):
     road = SearchGate()
-    rest = Courtesy(road)
+    rest = Throttle(road)
     with road.search():
         pass
-    clock.worked += gate.PIECE / 2
+    clock.worked += gate.SLICE / 2
     rest()
     assert clock.rested == []
     clock.worked += 5.0
     rest()
-    assert clock.rested == [gate.LONGEST]
+    assert clock.rested == [gate.LONGEST_REST]
 
 
 def test_a_search_under_way_is_waited_for():
@@ -82,11 +82,11 @@ def test_a_search_under_way_is_waited_for():
     assert entered.wait(10)
     assert road.busy
     threading.Timer(0.05, leave.set).start()
-    road.pass_by(10)
+    road.wait_until_idle(10)
     assert not road.busy
     thread.join()
     began = time.monotonic()
-    road.pass_by(10)
+    road.wait_until_idle(10)
     assert time.monotonic() - began < 5
 
 
@@ -94,7 +94,7 @@ def test_a_search_that_fails_is_over():
     road = SearchGate()
     with pytest.raises(ValueError, match="x"), road.search():
         raise ValueError("x")
-    assert (road.busy, road.begun) == (False, 1)
+    assert (road.busy, road.started) == (False, 1)
 
 
 def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
@@ -121,7 +121,7 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
 
 class TestTurns:
     def test_one_search_computes_at_a_time(self, monkeypatch):
-        inside, most, real = [], [], search._found
+        inside, most, real = [], [], search._first_pool
 
         def found(*given):
             inside.append(1)
@@ -132,7 +132,7 @@ class TestTurns:
             finally:
                 inside.pop()
 
-        monkeypatch.setattr(search, "_found", found)
+        monkeypatch.setattr(search, "_first_pool", found)
         with Memory(":memory:", user="ana", embedder="hashing") as memory:
             memory.remember("The slow boat lies in the harbour.")
             threads = [
@@ -145,7 +145,7 @@ class TestTurns:
                 thread.join()
             assert len(most) >= 8
             assert set(most) == {1}
-            monkeypatch.setattr(search, "_found", lambda *_: 1 / 0)
+            monkeypatch.setattr(search, "_first_pool", lambda *_: 1 / 0)
             for _ in range(2):  # an error gives the turn to the next
                 with pytest.raises(ZeroDivisionError):
                     memory.search("boat")
@@ -226,10 +226,10 @@ def test_an_interrupt_while_waiting_lets_the_others_go_on(interruptible):
         with road.turn():
             order.append("came")
 
-    begun = road._last
+    started = road._last
     holder = threading.Thread(target=hold)
     holder.start()
-    last = queued(road, begun)
+    last = queued(road, started)
     interrupting = threading.Thread(target=follow, args=(last,))
     interrupting.start()
     with pytest.raises(KeyboardInterrupt), road.turn():

@@ -13,7 +13,7 @@ from mnemic.indexes.vector import ExactIndex
 from mnemic.runtime.indexer import Indexer
 from mnemic.stores import InMemoryStore
 from mnemic.testing.fakes import memory_record, message
-from mnemic.text.dates import told_periods
+from mnemic.text.dates import mentioned_periods
 from mnemic.text.render import searchable
 from mnemic.types import AddMemory, AddMessage, Archive, Restore, Revise
 
@@ -59,7 +59,7 @@ class Followed:
     @staticmethod
     def indexing(record, moment):
         found = Indexer.indexing(SimpleNamespace(documents=lambda texts, _: vectors(texts)), [record], None)[0]
-        assert found.told == tuple(told_periods(record.content, moment.toordinal()))
+        assert found.told == tuple(mentioned_periods(record.content, moment.toordinal()))
         return found
 
     @staticmethod

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mnemic.indexes.catalog import LIVE
 from mnemic.testing.fakes import MOMENT
 from mnemic.text.clock import to_micros
-from mnemic.text.dates import told_periods
+from mnemic.text.dates import mentioned_periods
 from mnemic.types import Filters, MemoryRecord, Message
 
 RUN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -110,7 +110,7 @@ def test_step_by_step_is_from_scratch(followed, operations):
         assert int(columns.doc[row]) == doc
         assert learned["time"][row] == to_micros(said)
         assert learned["day"][row] == moment.toordinal()
-        assert learned["told"][row] == tuple(told_periods(value.content, moment.toordinal()))
+        assert learned["told"][row] == tuple(mentioned_periods(value.content, moment.toordinal()))
     matrix = world.vectors.matrix().copy()
     world.restart()
     assert readable(world.follow()) == learned

@@ -10,7 +10,7 @@ import mnemic.text.differences as statements
 from mnemic import Memory
 from mnemic.recall import folding
 from mnemic.text.cues import traits
-from mnemic.text.dates import told_periods
+from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
 PATIENCE = 30  # seconds: linear work takes a fraction of one, quadratic work many minutes
@@ -32,7 +32,7 @@ from mnemic.recall.context import pack
 from mnemic.text import cues, dates, terms, tokens
 from mnemic.types import Hit
 text = {text}
-cues.traits(text), cues.asked_for(text), dates.told_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
+cues.traits(text), cues.expected_traits(text), dates.mentioned_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
 terms.analysed(text), terms.query_terms(text), tokens.approximate_tokens(text)
 pack([Hit(id="1", kind="message", text=text, score=1.0)], max_tokens=9_000_000, count=len, fence="a1b2c3d4")
 """
@@ -87,15 +87,17 @@ def test_brackets_at_the_end_mean_what_they_meant(size):
     assert traits("[" * size + "]") == 0
 
 
-def test_told_periods_are_few_and_distinct():
+def test_mentioned_periods_are_few_and_distinct():
     said = date(2024, 5, 8).toordinal()
-    assert len(told_periods("in may " * 20_000, said)) == 1
+    assert len(mentioned_periods("in may " * 20_000, said)) == 1
     days = " ".join(
         f"{day} {month} {year}," for year in (2022, 2023) for month in ("june", "july") for day in range(1, 29)
     )
-    periods = told_periods(days, said)
+    periods = mentioned_periods(days, said)
     assert len(periods) == len(set(periods)) == 20
-    assert told_periods("yesterday, yesterday, in may and in may", said) == told_periods("yesterday, in may", said)
+    assert mentioned_periods("yesterday, yesterday, in may and in may", said) == mentioned_periods(
+        "yesterday, in may", said
+    )
 
 
 def test_dated_searches_of_a_text_full_of_dates(memory):

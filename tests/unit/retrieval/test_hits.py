@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import Hit, Memory
-from mnemic.recall import falling
+from mnemic.recall import descending_scores
 from mnemic.types import SearchResult
 
 SCORES = st.lists(st.floats(-1e6, 1e6).map(lambda score: round(score, 6)), max_size=40)
@@ -22,14 +22,14 @@ def hits(scores):
 
 @given(SCORES, st.floats(1e-6, 1))
 def test_scores_lie_between_0_and_1_and_never_rise(scores, probability):
-    found = falling(hits(scores), probability)
+    found = descending_scores(hits(scores), probability)
     assert [hit.id for hit in found] == [str(n) for n in range(len(scores))]
     assert all(0 <= hit.score <= 1 for hit in found)
     assert all(a.score > b.score or b.score == 0 for a, b in pairwise(found))
 
 
 def test_the_first_score_is_the_probability_of_the_result():
-    assert falling(hits([8.87, 9.0]), 0.8)[0].score == pytest.approx(0.8 * 8.87 / 9.0)
+    assert descending_scores(hits([8.87, 9.0]), 0.8)[0].score == pytest.approx(0.8 * 8.87 / 9.0)
 
 
 def test_whoever_sorts_by_score_keeps_what_holds_now_first(tmp_path):

@@ -34,9 +34,9 @@ def make_pool(seed, size=None, **values):
         "dense_session": floats(-1, 1), "dense_reply": floats(-1, 1), "agent": rng.random(m) < 0.5, "assisted": rng.random(m) < 0.5, "echo": rng.random(m) < 0.1, "bm25": floats(0, 20), "counts": rng.integers(0, 4, (m, 7, terms)).astype(f4),
         "lengths": rng.integers(0, 60, (m, 7)).astype(f4), "in_session": rng.random((m, terms)) < 0.5, "idf": floats(0, 1, terms),
         "mean_length": float(rng.uniform(0, 30)), "speaker": rng.random(m) < 0.3, "traits": rng.integers(0, 64, m).astype(np.int32),
-        "asked_for": int(rng.integers(0, 64)), "days": days,
-        "told": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
-        "asked": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
+        "query_traits": int(rng.integers(0, 64)), "days": days,
+        "mentioned": [[(int(d) - 3, int(d) + 3)] if rng.random() < 0.3 else [] for d in days],
+        "query_periods": [(int(d), int(d) + int(rng.integers(0, 400))) for d in rng.choice(days, int(rng.integers(0, 4)) if m else 0)],
         "words": rng.integers(0, 500, m).astype(f4), "times": rng.integers(0, 2 * 10**15, m), "now": int(rng.integers(0, 2 * 10**15)),
         "importance": floats(0, 1), "long_term": rng.integers(0, 2, m).astype(f4), "near": rng.integers(0, 2, m).astype(f4), "graph": floats(0, 1), "mood": floats(0, 1),
     }  # fmt: skip
@@ -48,7 +48,7 @@ def part(pool, at):
     kept = {}
     for field in dataclasses.fields(Pool):
         value = getattr(pool, field.name)
-        if field.name == "told":
+        if field.name == "mentioned":
             kept[field.name] = [value[int(i)] for i in at]
         elif isinstance(value, np.ndarray) and field.name != "idf":
             kept[field.name] = value[at]
@@ -185,10 +185,10 @@ class TestSignals:
 
     def test_date_by_hand(self):
         days = np.array([100, 110, 90, 103])
-        pool = make_pool(1, 4, days=days, asked=[(100, 103)], told=[[], [], [(50, 60), (102, 102)], []])
+        pool = make_pool(1, 4, days=days, query_periods=[(100, 103)], mentioned=[[], [], [(50, 60), (102, 102)], []])
         expected = [1.0, np.exp(-0.7), np.exp(-2.0) + 0.4, 1.0]
         np.testing.assert_allclose(SIGNALS["date"](pool), expected, rtol=1e-5)
-        assert not SIGNALS["date"](make_pool(1, 4, asked=[])).any()
+        assert not SIGNALS["date"](make_pool(1, 4, query_periods=[])).any()
 
     def test_recency_by_hand(self):
         pool = make_pool(1, 3, now=100 * DAY, times=np.array([100 * DAY, 70 * DAY, 200 * DAY]))
@@ -196,7 +196,7 @@ class TestSignals:
 
     def test_bits(self):
         traits = np.array([cues.QUESTION | cues.ASKS, cues.TIME, 0], np.int32)
-        pool = make_pool(1, 3, traits=traits, asked_for=cues.TIME | cues.NAME)
+        pool = make_pool(1, 3, traits=traits, query_traits=cues.TIME | cues.NAME)
         assert SIGNALS["question"](pool).tolist() == [1, 0, 0]
         assert SIGNALS["cue"](pool).tolist() == [0, 1, 0]
 

@@ -19,7 +19,7 @@ def test_any_text_has_traits_and_asks_for_known_bits(text):
     traits = cues.traits(text)
     assert traits & ~ALL_BITS == 0
     assert not traits & cues.QUESTION or traits & cues.ASKS  # what ends in a question asks
-    assert cues.asked_for(text) & ~(cues.TIME | cues.NUMBER | cues.REASON | cues.NAME) == 0
+    assert cues.expected_traits(text) & ~(cues.TIME | cues.NUMBER | cues.REASON | cues.NAME) == 0
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_traits(text, bits):
     ],
 )
 def test_what_a_question_asks_for(query, bits):
-    assert cues.asked_for(query) == bits
+    assert cues.expected_traits(query) == bits
 
 
 @RUN

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.dates import may_name_a_date, named_periods, told_periods
+from mnemic.text.dates import may_name_a_date, mentioned_periods, named_periods
 
 LAST = date.max.toordinal()
 RUN = settings(max_examples=200, deadline=None)
@@ -45,7 +45,7 @@ SAID = day(2024, 3, 15)  # a Friday
 @example("in december 9999 and in december", LAST, [9999])
 @example("29 february", 1, [1, 1900, 2000])
 def test_any_text_on_any_day(text, said, years):
-    for start, end in (*told_periods(text, said), *named_periods(text, said, years)):
+    for start, end in (*mentioned_periods(text, said), *named_periods(text, said, years)):
         assert type(start) is type(end) is int
         assert start <= end
     assert isinstance(may_name_a_date(text), bool)
@@ -126,28 +126,28 @@ def test_dates_without_a_year_are_of_the_years_that_are_remembered(query, years,
 )
 def test_words_count_from_the_day_they_are_said(words, periods):
     for text in (words, f"We met {words}, I think", words.upper()):
-        assert told_periods(text, SAID) == periods
+        assert mentioned_periods(text, SAID) == periods
         assert named_periods(text, SAID, [1999]) == periods
 
 
 def test_the_turn_of_the_year():
-    assert told_periods("last month", day(2024, 1, 31)) == [month(2023, 12)]
-    assert told_periods("next month", day(2023, 12, 1)) == [month(2024, 1)]
-    assert told_periods("last month", day(2024, 3, 31)) == [month(2024, 2)]
+    assert mentioned_periods("last month", day(2024, 1, 31)) == [month(2023, 12)]
+    assert mentioned_periods("next month", day(2023, 12, 1)) == [month(2024, 1)]
+    assert mentioned_periods("last month", day(2024, 3, 31)) == [month(2024, 2)]
 
 
 def test_the_edges_of_the_calendar():
-    assert told_periods("last month and last year", 1) == []
-    assert told_periods("next month", LAST) == []
-    assert told_periods("next month", day(9999, 11, 30)) == [month(9999, 12)]
-    assert told_periods("in December", LAST) == [month(9999, 12)]
+    assert mentioned_periods("last month and last year", 1) == []
+    assert mentioned_periods("next month", LAST) == []
+    assert mentioned_periods("next month", day(9999, 11, 30)) == [month(9999, 12)]
+    assert mentioned_periods("in December", LAST) == [month(9999, 12)]
 
 
 def test_a_month_without_a_year_is_of_the_year_it_was_said_in():
-    assert told_periods("I was there in May and on June 3", SAID) == [(one(2024, 6, 3)), month(2024, 5)]
-    assert told_periods("I was there in May 2021", SAID) == [month(2021, 5)]
-    assert told_periods("I was there in 2021", SAID) == []  # too wide to tell one message from another
-    assert told_periods("31 June", SAID) == []
+    assert mentioned_periods("I was there in May and on June 3", SAID) == [(one(2024, 6, 3)), month(2024, 5)]
+    assert mentioned_periods("I was there in May 2021", SAID) == [month(2021, 5)]
+    assert mentioned_periods("I was there in 2021", SAID) == []  # too wide to tell one message from another
+    assert mentioned_periods("31 June", SAID) == []
 
 
 def test_a_date_beats_words_that_count_from_today():

@@ -1,6 +1,6 @@
-"""Hits to prompt text within a token budget: evidence by day, and beside it what there is room for. Pure functions."""
+"""Context: hits to prompt text within a token budget, evidence by day with notes where there is room."""
 
-from mnemic.recall.context.excerpts import excerpted, passage
+from mnemic.recall.context.excerpts import passage, with_excerpts
 from mnemic.recall.context.packing import Background, annotate, pack, quoted
 
-__all__ = ["Background", "annotate", "excerpted", "pack", "passage", "quoted"]
+__all__ = ["Background", "annotate", "pack", "passage", "quoted", "with_excerpts"]

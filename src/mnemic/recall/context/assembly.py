@@ -1,4 +1,4 @@
-"""From hits to a context for a prompt."""
+"""Assembles the context of a prompt from hits."""
 
 from __future__ import annotations
 
@@ -26,41 +26,43 @@ from mnemic.types import (
 )
 from mnemic.types.literals import PREFERENCE as KEY
 
-__all__ = ["hits_for", "recall"]
+__all__ = ["build_context", "hits_for"]
 
-FEWEST, MOST = 20, 400
-"""Hits that are looked at for a context."""
-LONG, SHORT = 16, 8
-"""Tokens of a usual hit, and of a short one: where the budget is not filled by the first, more are taken."""
+MIN_HITS, MAX_HITS = 20, 400
+"""Fewest and most hits requested for a context."""
+USUAL_TOKENS, SHORT_TOKENS = 16, 8
+"""Tokens of a usual hit and of a short one; if the first estimate does not fill the budget, the second is used."""
 RECENT = 10
-"""Newest memories, the summaries of the last sessions among them, that a new session begins with."""
+"""Newest memories at the start of a session, session summaries among them."""
 
 
-def hits_for(max_tokens: int, tokens: int = LONG) -> int:
-    """How many hits fill a budget."""
-    return max(FEWEST, min(MOST, max_tokens // tokens))
+def hits_for(max_tokens: int, tokens: int = USUAL_TOKENS) -> int:
+    """Hits that fill a budget."""
+    return max(MIN_HITS, min(MAX_HITS, max_tokens // tokens))
 
 
-def recall(runtime: Runtime, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int) -> MemoryContext:
-    """What is found for a query, packed into a budget; without a query, what a new session should know.
+def build_context(
+    runtime: Runtime, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int
+) -> MemoryContext:
+    """Search results packed into a budget; without a query, the start of a session.
 
-    A query about the user as a whole ("what do you know about me?") is answered by a profile; one that names a preference by
-    its key gets its value first.
+    A query about the user in general ("what do you know about me?") gets a profile; one that names the key of a
+    preference gets its value first.
     """
-    believed = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
+    trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
     if query is None:
-        result = SearchResult(_start(runtime, scope, believed, max_tokens), "strong", 1.0)
-    elif _GENERAL.search(query.text):
-        result = SearchResult(_profile(runtime, scope, believed, max_tokens), "strong", 1.0)
+        result = SearchResult(_session_start(runtime, scope, trusted, max_tokens), "strong", 1.0)
+    elif _PROFILE_QUERY.search(query.text):
+        result = SearchResult(_profile(runtime, scope, trusted, max_tokens), "strong", 1.0)
     else:
         result = _with_preferences(runtime, scope, query, search(runtime, scope, query))
-    hits = result.hits if query is None else context.excerpted(result.hits, query.text, max_tokens)
-    grade = None if query is None else result.evidence  # where nothing was asked nothing can bear on it
+    hits = result.hits if query is None else context.with_excerpts(result.hits, query.text, max_tokens)
+    grade = None if query is None else result.evidence  # no query, no grade
     packed = context.pack(hits, max_tokens=max_tokens, count=runtime.count_tokens, fence=runtime.fence, evidence=grade)
     found = packed.context
-    more = hits_for(max_tokens, SHORT)
+    more = hits_for(max_tokens, SHORT_TOKENS)
     if query is not None and not found.truncated and query.k <= len(result.hits) and query.k < more:
-        return recall(runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
+        return build_context(runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
     runtime.delivered.note(scope, [hit.id for hit in found.hits])
     if not found.hits:
         return found
@@ -68,11 +70,11 @@ def recall(runtime: Runtime, scope: Scope, query: Query | None, *, filters: Filt
         packed.lines, _background(runtime, scope, found.hits), max_tokens=max_tokens, count=runtime.count_tokens,
         fence=runtime.fence, evidence=grade,
     )  # fmt: skip
-    whole = {hit.id: hit for hit in result.hits}
-    return replace(found, hits=tuple(whole[hit.id] for hit in found.hits), evidence=result.evidence, prompt=prompt)
+    original = {hit.id: hit for hit in result.hits}
+    return replace(found, hits=tuple(original[hit.id] for hit in found.hits), evidence=result.evidence, prompt=prompt)
 
 
-_GENERAL = re.compile(
+_PROFILE_QUERY = re.compile(
     r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
     r"my profile)\b|about me|my profile|profile|who am i)\W*$",
     re.IGNORECASE,
@@ -94,13 +96,13 @@ def _preferences(runtime: Runtime, scope: Scope, filters: Filters) -> list[Memor
 
 
 def _with_preferences(runtime: Runtime, scope: Scope, query: Query, result: SearchResult) -> SearchResult:
-    """A result with the preferences that the query names by their key before everything else."""
-    asked = set(content_terms(query.text))
+    """Put preferences whose key the query names first."""
+    query_words = set(content_terms(query.text))
     named = [
         record
-        for record in _preferences(runtime, scope, query.filters) if asked
+        for record in _preferences(runtime, scope, query.filters) if query_words
         and (terms := set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " "))))
-        and terms <= asked
+        and terms <= query_words
     ]  # fmt: skip
     if not named:
         return result
@@ -109,11 +111,11 @@ def _with_preferences(runtime: Runtime, scope: Scope, query: Query, result: Sear
 
 
 def _profile(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
-    """What is known of the user as a whole: preferences, then memories by importance."""
+    """The profile of the user: preferences, then memories by importance."""
     found = _memory_hits(_preferences(runtime, scope, filters))
     most = max(10, max_tokens // 20)
     found += _memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
-    return _distinct(found, filters) or _start(runtime, scope, filters, max_tokens)
+    return _distinct(found, filters) or _session_start(runtime, scope, filters, max_tokens)
 
 
 def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
@@ -121,7 +123,7 @@ def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
 
 
 def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Background:
-    """What the hits refer to; nothing before anything was processed or remembered."""
+    """The episodes and memories that the hits refer to."""
     memories = {id_ for hit in hits for id_ in hit.superseded_by} | {hit.id for hit in hits if hit.kind == "memory"}
     wanted = memories | {hit.episode for hit in hits if hit.episode}
     if not wanted:
@@ -135,8 +137,8 @@ def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Backgrou
     )
 
 
-def _start(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
-    """The start of a session: preferences, memories by importance, summaries of the last sessions, the latest messages."""
+def _session_start(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+    """The start of a session: preferences, memories by importance, recent session summaries, the latest messages."""
     most = max(10, max_tokens // 20)
     found: list[Hit] = []
     if "memory" in filters.kinds:
@@ -152,18 +154,18 @@ def _start(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) ->
             hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
             for m in reversed(messages)
         ]
-        found = _current(runtime, scope, found, filters)
+        found = _mark_superseded(runtime, scope, found, filters)
     return _distinct(found, filters)
 
 
-def _current(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: Filters) -> list[Hit]:
-    """The hits, of the messages those named as replaced whose matter another memory has taken the place of since."""
-    said = [hit.id for hit in hits if hit.kind == "message"]
-    view = runtime.views.of(scope.user) if said else None
+def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: Filters) -> list[Hit]:
+    """Set ``superseded_by`` on messages whose content a later memory superseded."""
+    message_ids = [hit.id for hit in hits if hit.kind == "message"]
+    view = runtime.views.of(scope.user) if message_ids else None
     if view is None or not view.columns.beliefs.successors:
         return list(hits)
     beliefs = view.columns.beliefs
-    docs = runtime.store.docs_of(scope.user, said)
+    docs = runtime.store.docs_of(scope.user, message_ids)
     later = {id_: beliefs.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
     ids = runtime.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}

@@ -1,4 +1,4 @@
-"""Excerpts: of a long text the passage that bears on a question, so that a prompt holds evidence and not beginnings."""
+"""Excerpts: the passage of a long text that is relevant to a query."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.types import Hit
 
-__all__ = ["excerpted", "passage"]
+__all__ = ["passage", "with_excerpts"]
 
 SHARE = 12
-"""A text may take one part in so many of a budget; what is longer is excerpted."""
+"""A text longer than 1/12 of the budget is excerpted."""
 SHORTEST = 400
-"""Characters that every text may take."""
+"""Least characters of an excerpt."""
 PER_TOKEN = 4
-"""Characters that a token of plain text has."""
+"""Characters per token of plain text."""
 READ = 100_000
-"""Characters of a text in which the passage is looked for."""
+"""Characters of a text that are searched for the passage."""
 PIECES = 4
-"""A sentence longer than one part in so many of a passage is taken in pieces."""
+"""A sentence longer than 1/4 of a passage is split."""
 ELLIPSIS = "[...]"
 
 
-def excerpted(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
-    """Hits whose long texts are cut to the passage that says most of the query, where not all of them fit whole.
+def with_excerpts(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
+    """Cut long hits to the passage that covers most of the query, unless all hits fit whole.
 
     Args:
         hits: best first.
-        query: what was asked.
+        query: the query.
         max_tokens: the budget of the whole prompt.
     """
     most = max(SHORTEST, PER_TOKEN * max_tokens // SHARE)
@@ -44,9 +44,9 @@ def excerpted(hits: Sequence[Hit], query: str, max_tokens: int) -> list[Hit]:
 
 
 def passage(text: str, weights: Mapping[str, float], most: int) -> str:
-    """The run of sentences and lines, up to ``most`` characters, that says most of some weighted terms; the first of equals.
+    """The run of sentences and lines, up to ``most`` characters, with the highest weight of terms; the first of equals.
 
-    Code and lists are taken line by line.
+    Code and lists are split by line.
     """
     spans = list(_spans(text[:READ], max(1, most // PIECES)))
     terms = [{*content_terms(text[begin:end])} & weights.keys() for begin, end in spans]
@@ -60,16 +60,16 @@ def passage(text: str, weights: Mapping[str, float], most: int) -> str:
             worth = sum(weights[term] for term in held)
             if worth > best:
                 best, first, last = worth, start, at
-    return _filled(text, spans, first, last, most)
+    return _expand(text, spans, first, last, most)
 
 
 def _spans(text: str, most: int) -> Iterator[tuple[int, int]]:
-    """Where the sentences of a text begin and end, those that are longer than ``most`` in pieces."""
+    """Spans of the sentences of a text; those longer than ``most`` are split."""
     begin = 0
     for line in text.splitlines(keepends=True):
         for part in sentences(line):
             found = text.find(part, begin)
-            if found < 0:  # it was put together of pieces
+            if found < 0:  # joined from several lines
                 continue
             begin, end = found, found + len(part)
             while end - begin > most:
@@ -81,8 +81,8 @@ def _spans(text: str, most: int) -> Iterator[tuple[int, int]]:
             begin = end
 
 
-def _filled(text: str, spans: Sequence[tuple[int, int]], first: int, last: int, most: int) -> str:
-    """A run of spans with what follows it, then with what comes before it, as far as there is room."""
+def _expand(text: str, spans: Sequence[tuple[int, int]], first: int, last: int, most: int) -> str:
+    """Expand a run of spans to what follows, then to what precedes it, within ``most`` characters."""
     if not spans:
         return text[:most]
     while last + 1 < len(spans) and spans[last + 1][1] - spans[first][0] <= most:

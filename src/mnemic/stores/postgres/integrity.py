@@ -11,7 +11,7 @@ from mnemic.stores.sql import integrity, queries
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.texts import Searchable, pages
 from mnemic.text.terms import analysed
-from mnemic.vectors import NEAR
+from mnemic.vectors import LENGTH_TOLERANCE
 
 __all__ = ["mend", "misfiled", "missing_index", "unfound", "unusable"]
 
@@ -45,7 +45,7 @@ def misfiled(db: Connection) -> Generator[Searchable]:
 def unusable(db: Connection) -> Sequence[int]:
     """Docs whose vector is no direction: far too long or too short."""
     sql = "SELECT doc FROM vectors WHERE abs(l2_norm(vector) - 1) > CAST(? AS float8)"
-    return [doc for (doc,) in db.execute(sql, (NEAR,)).fetchall()]
+    return [doc for (doc,) in db.execute(sql, (LENGTH_TOLERANCE,)).fetchall()]
 
 
 def missing_index(db: Connection) -> bool:

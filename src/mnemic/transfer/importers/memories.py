@@ -174,7 +174,7 @@ def look(runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo) -
     """What would become of memories, as far as it can be told without storing them."""
     known, tally = _Known(runtime, scope), Tally()
     for one in found:
-        guarded = redaction.incoming(runtime.secrets, runtime.fence, _record(one, scope, zone))
+        guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
         record: MemoryRecord = guarded.record
         receipt = _refused(guarded) or known.told(record) or Receipt(id=record.id, outcome="stored")
         if receipt.outcome == "stored":
@@ -190,11 +190,11 @@ def store(
     """Store memories, oldest first, so that a later statement takes the place of an earlier one; then embed what waits."""
     known = _Known(runtime, scope)
     for one in found:
-        guarded = redaction.incoming(runtime.secrets, runtime.fence, _record(one, scope, zone))
+        guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
         record: MemoryRecord = guarded.record
         receipt = _refused(guarded) or known.told(record)
         if receipt is None:
-            receipt = redaction.telling(remember.store(runtime, scope, record), guarded.kinds)
+            receipt = redaction.with_redactions(remember.store(runtime, scope, record), guarded.kinds)
             if receipt.outcome in ("stored", "superseded"):
                 known.learn(record)
         tally.memories += 1
@@ -203,7 +203,7 @@ def store(
     maintenance.embed_pending(runtime)
 
 
-def _refused(guarded: redaction.Guarded) -> Receipt | None:
+def _refused(guarded: redaction.CheckedRecord) -> Receipt | None:
     record: MemoryRecord = guarded.record
     return Receipt(id=record.id, outcome="rejected", reason=guarded.refusal) if guarded.refusal else None
 
