@@ -214,7 +214,7 @@ def test_a_record_in_ram_can_be_kept(tmp_path):
 
 def test_a_damaged_record_makes_no_backup(tmp_path, folder):
     with opened(folder) as memory:
-        with memory._runtime.store._db.whole() as db:
+        with memory._runtime.store._db.exclusive() as db:
             db.execute("UPDATE records SET content = 'another' WHERE id = 'm1'")
         with pytest.raises(StoreCorrupt, match="does not verify"):
             memory.backup(tmp_path / "copy")

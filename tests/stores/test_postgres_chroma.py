@@ -56,7 +56,7 @@ def writing(store, user):
     inside, go_on = threading.Event(), threading.Event()
 
     def slow(db):
-        number = db.dialect.begin(db, user)
+        number = db.dialect.lock_user(db, user)
         drawn = db.execute(
             "INSERT INTO events(user_id, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,)
         )

@@ -70,7 +70,7 @@ class Preferences(MutableMapping[str, Any]):
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
         texts = [f"Preference {name}: {_worded(value)}", f"Preference {to_json(name)}: {told}"]
-        twins = self._runtime.store.knowledge.twins(self._scope.user, self._scope.project, texts)
+        twins = self._runtime.store.knowledge.duplicates(self._scope.user, self._scope.project, texts)
         known = {record.content for record in old}
         content = next((text for text in texts if text not in twins or text in known), texts[1])
         record = MemoryRecord(

@@ -122,8 +122,8 @@ class _Cache:
         if self.index is None or not self.distant:
             return self.vectors.rows(centred=centred)
         rows = partial(
-            DistantRows, columns.doc, self.dimension, partial(store.embedding.held, self.user), self.index, user=self.user,
-            model=self.model,
+            DistantRows, columns.doc, self.dimension, partial(store.embedding.vectors_of, self.user), self.index,
+            user=self.user, model=self.model,
         )  # fmt: skip
         key = self.model, sample_size(len(columns)) if centred else 0
         if key != self.centre[0]:

@@ -24,19 +24,19 @@ __all__ = [
     "DropLink",
     "Erase",
     "EraseUser",
-    "Feel",
     "Indexing",
+    "MarkConsolidating",
+    "MarkProcessed",
     "Promotion",
     "PutLink",
     "Quarantine",
     "Release",
     "Restore",
     "Revise",
-    "Settle",
+    "SetEmotions",
     "Supersede",
     "Touch",
     "Undo",
-    "Work",
 ]
 
 
@@ -83,7 +83,7 @@ class AddMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settle:
+class MarkProcessed:
     """Messages that are processed and belong to no episode."""
 
     ids: tuple[str, ...]
@@ -189,7 +189,7 @@ class Consolidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
+class MarkConsolidating:
     """Mark memories as being worked on, or with ``done`` as no longer."""
 
     ids: tuple[str, ...]
@@ -204,7 +204,7 @@ class Undo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feel:
+class SetEmotions:
     """What messages feel like, by id."""
 
     emotions: Mapping[str, Emotion]
@@ -244,7 +244,7 @@ Change: TypeAlias = (
     AddMessage
     | AddEpisode
     | AddMemory
-    | Settle
+    | MarkProcessed
     | Revise
     | Supersede
     | PutLink
@@ -252,10 +252,10 @@ Change: TypeAlias = (
     | Archive
     | Restore
     | Consolidate
-    | Work
+    | MarkConsolidating
     | Undo
     | Touch
-    | Feel
+    | SetEmotions
     | Quarantine
     | Release
     | Erase

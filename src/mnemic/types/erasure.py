@@ -9,11 +9,11 @@ from mnemic.types.literals import Kind
 from mnemic.types.records import MemoryRecord
 from mnemic.types.results import Receipt
 
-__all__ = ["Absorption", "Erasure", "Family", "Kin", "Purge"]
+__all__ = ["Absorption", "Erasure", "Lineage", "LineageNode", "Purge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kin:
+class LineageNode:
     """A record among those that are to be erased or were made from them. ``sources`` are the ids it was made from."""
 
     id: str
@@ -41,10 +41,10 @@ class Absorption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
+class Lineage:
     """Records with all that was made from them, by id, and the consolidations that any of these were part of."""
 
-    kin: Mapping[str, Kin]
+    nodes: Mapping[str, LineageNode]
     absorptions: tuple[Absorption, ...] = ()
 
 
