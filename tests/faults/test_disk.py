@@ -170,7 +170,7 @@ def test_what_killed_copies_left_goes_with_the_next(tmp_path, folder):
         (tmp_path / name).mkdir()
         (tmp_path / name / "mnemic.db").write_text("a letter")
     busy = FileLock(tmp_path / "copy.4e5f6a7b.part" / "copying.lock")
-    assert busy.take()
+    assert busy.acquire()
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     for name in (f"out.jsonl.{gone.pid}.part", f"out.jsonl.{os.getpid() + 1}x.part", f"out.jsonl.{os.getppid()}.part"):

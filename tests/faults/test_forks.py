@@ -135,7 +135,7 @@ def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
     monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.0)
-    monkeypatch.setattr(type(memory._runtime.store._db), "rest", lambda self, until: None)
+    monkeypatch.setattr(type(memory._runtime.store._db), "before_fork", lambda self, until: None)
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):

@@ -17,7 +17,7 @@ from mnemic.recall.mood import feeling
 from mnemic.runtime.redaction import incoming, telling
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least
-from mnemic.services.ids import minted
+from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.display import shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
@@ -37,7 +37,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     source = fields.source(options["source"])
     importance = options["importance"]
     return MemoryRecord(
-        id=fields.optional("id", options["id"]) or minted("mem_"),
+        id=fields.optional("id", options["id"]) or new_id("mem_"),
         content=content,
         type=kind,
         category=fields.optional("category", options["category"]),

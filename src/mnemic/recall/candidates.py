@@ -272,7 +272,7 @@ def _counted(view: View, question: Question, rows: Rows, at: Rows) -> tuple[Floa
     for t, term in enumerate(terms):
         said: Occurrences = view.keyword.occurrences(c, term, question.corpus)
         idf[t] = said.idf / most
-        counts[:, :, t] = said.at(at, buffer)
+        counts[:, :, t] = said.counts_at(at, buffer)
         in_session[:, t] = said.conversations[group]
     return counts, in_session, idf
 

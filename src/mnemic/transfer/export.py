@@ -24,7 +24,7 @@ import numpy as np
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.runtime.redaction import accepted, within
 from mnemic.runtime.runtime import Runtime
-from mnemic.services.files import whole
+from mnemic.services.files import atomic_write
 from mnemic.text.canonical import to_json
 from mnemic.text.display import shown
 from mnemic.transfer.fields import typed
@@ -96,7 +96,7 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
                     f"{runtime.store.location} holds rows that do not fit together ({type(torn).__name__}: {torn}). "
                     "Nothing was written. Look at it with mnemic doctor --deep, or restore a backup."
                 ) from torn
-            with whole(file) as out:
+            with atomic_write(file) as out:
                 out.writelines(f"{to_json(line)}\n" for line in lines)
             return counts
     raise Conflict(

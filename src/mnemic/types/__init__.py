@@ -1,6 +1,6 @@
-"""The values that travel between the parts: frozen, keyword-only, free of behaviour.
+"""Value types: frozen, keyword-only dataclasses without behaviour.
 
-Nothing here imports anything heavy: these classes are what ``import mnemic`` costs.
+No heavy imports: these classes are loaded by ``import mnemic``.
 """
 
 from mnemic.types.catalogs import CatalogDelta, CatalogRows, CatalogVectors, Coded

@@ -53,7 +53,7 @@ class Feed(SqlFeed[Database]):
                 under_way &= _writers(db)
         return int(last)
 
-    def turn(self, what: str) -> SessionLock:
+    def lock(self, what: str) -> SessionLock:
         """A lock held by a separate session, across machines."""
         return SessionLock(self._db, what)
 

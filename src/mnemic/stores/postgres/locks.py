@@ -32,7 +32,7 @@ class SessionLock:
                 self._forget()
             return self._session is not None
 
-    def take(self) -> bool:
+    def acquire(self) -> bool:
         """Acquire the lock if it is free; returns whether this handle holds it.
 
         Raises:

@@ -50,7 +50,7 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
         order = np.argsort(whole["doc"], kind="stable")
         whole = {name: column[order] for name, column in whole.items()}
     coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
-    return CatalogRows(**whole, **coded, told=told)
+    return CatalogRows(**whole, **coded, stored_periods=told)
 
 
 def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:

@@ -87,7 +87,7 @@ class SqlFeed(Generic[D]):
         return Changed(
             until=Mark(*found[-1][:2]) if found else Mark(after, 0),
             docs=tuple(docs),
-            anew=any(operation == "reembed" for _, _, operation, _ in found),
+            reembedded=any(operation == "reembed" for _, _, operation, _ in found),
         )
 
     def docs(self, after: int, limit: int) -> list[int]:
@@ -115,7 +115,7 @@ class SqlFeed(Generic[D]):
             return Entries(
                 model=_model(db),
                 entries=sorted(found, key=lambda entry: entry.doc),
-                bare=[doc for doc in docs if doc in places and doc not in held],
+                without_vector=[doc for doc in docs if doc in places and doc not in held],
                 gone=[doc for doc in docs if doc not in places],
             )
 

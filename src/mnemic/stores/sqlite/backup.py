@@ -60,7 +60,7 @@ def copy(
             )
         _remove_leftovers(folder)
         beside.mkdir(mode=0o700, parents=True)
-        ours.take()
+        ours.acquire()
         (beside / ".gitignore").write_text("*\n")
         os.close(os.open(beside / name, os.O_CREAT | os.O_RDWR, 0o600))
         _copy_pages(database, beside / name, progress)
@@ -82,7 +82,7 @@ def _remove_leftovers(folder: Path) -> None:
     """Remove incomplete copies that killed backups to the same place left: each holds a part of the record."""
     for left in folder.parent.glob(f"{escape(folder.name)}.*.part"):
         lock = FileLock(left / LOCK)
-        if left.is_dir() and lock.take():
+        if left.is_dir() and lock.acquire():
             shutil.rmtree(left, ignore_errors=True)
             lock.release()
 

@@ -15,7 +15,7 @@ from typing import TypeVar, cast
 import apsw
 
 from mnemic import errors
-from mnemic.services.processes import FileLock, resting
+from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection
@@ -124,7 +124,7 @@ class Database:
         self._reset()
         with self._lock, self._translated():
             self._working = True
-            resting(self)
+            register_fork_hooks(self)
             self._writer = self._open()
             self._working = False
 
@@ -141,7 +141,7 @@ class Database:
         self._paused = self._suspended = False
         self._consolidating = threading.Lock()
 
-    def rest(self, until: float) -> None:
+    def before_fork(self, until: float) -> None:
         """Close all connections before a fork; if they stay in use, the child must not use the file."""
         if self.path is None or self._closed or not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
             return
@@ -169,14 +169,14 @@ class Database:
             self._paused = False
             self._pool.notify_all()
 
-    def wake(self) -> None:
+    def after_fork_in_parent(self) -> None:
         """Resume in the parent after a fork."""
         if self._suspended:
             self._suspended = False
             self._pool.release()
             self._lock.release()
 
-    def renew(self) -> None:
+    def after_fork_in_child(self) -> None:
         """Start with new connections in a forked child."""
         if self.path is None:
             return
@@ -374,7 +374,7 @@ class Database:
         if self.path is not None:
             owning = FileLock(self.path.with_name(LOCK_NAME))
             try:
-                yield owning.take()
+                yield owning.acquire()
             finally:
                 owning.release()
             return

@@ -22,7 +22,7 @@ class Feed(SqlFeed[Database]):
         """The folder of the file."""
         return None if self._db.path is None else self._db.path.parent
 
-    def turn(self, what: str) -> FileLock:
+    def lock(self, what: str) -> FileLock:
         """A lock on a file in the folder.
 
         Raises:
