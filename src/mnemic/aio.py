@@ -18,8 +18,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
 from mnemic.memory import Memory
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.runtime.projects import Project
-from mnemic.services.call_hints import explaining, method_hint
-from mnemic.services.threads import Limits, Work
+from mnemic.services.call_hints import method_hint, with_call_hints
+from mnemic.services.threads import Limits, ThreadCall
 from mnemic.types import (
     UNSET,
     ConsolidationAdvice,
@@ -68,7 +68,7 @@ __all__ = ["AsyncMemory"]
 T = TypeVar("T")
 
 
-@explaining
+@with_call_hints
 class AsyncMemory:
     """Long-term memory for asynchronous code; see ``Memory``, whose arguments, methods and promises are the same.
 
@@ -121,11 +121,11 @@ class AsyncMemory:
         import anyio.to_thread
 
         limit = self._limits.current()
-        work = Work(partial(function, *args, **kwargs), limit)
+        work = ThreadCall(partial(function, *args, **kwargs), limit)
         try:
             return await anyio.to_thread.run_sync(work, limiter=limit.threads, abandon_on_cancel=True)
         finally:
-            work.left()
+            work.abandon()
 
     @property
     def scope(self) -> Scope:

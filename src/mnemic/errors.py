@@ -1,28 +1,28 @@
-"""Every error Mnemic raises, in one tree.
+"""The exceptions of Mnemic.
 
 Each message says what happened, why, and what to do about it::
 
     MnemicError
-    ├── InvalidInput            (also ValueError)      the caller's value cannot be used
+    ├── InvalidInput            (also ValueError)      a value of the caller is invalid
     │   ├── UnknownArgument     (also TypeError)       the method takes no argument of that name
-    │   └── TooManyHits                                a description takes too much to be erased unseen
+    │   └── TooManyHits                                a description matches too many records to erase
     ├── NotFound                (also LookupError)     no such record for this user
     ├── ConfigurationError                             an argument of the handle is wrong
     │   └── MissingExtra        (also ImportError)     an optional package is not installed
-    ├── StoreError                                     the record cannot do its work
+    ├── StoreError                                     the store failed
     │   ├── StoreUnavailable                           no such folder, no permission, busy too long
     │   ├── StoreReadOnly                              reading works, writing does not
-    │   ├── StoreFull                                  the disk has no room; nothing was half-written
-    │   ├── StoreCorrupt                               the file is damaged or not ours
+    │   ├── StoreFull                                  the disk is full; the write was rolled back
+    │   ├── StoreCorrupt                               the file is damaged or not a record
     │   ├── StoreClosed                                the handle was closed
     │   ├── SchemaTooNew                               written by a newer Mnemic
-    │   ├── SchemaTooOld                               written by a Mnemic before the first release
-    │   ├── Conflict                                   somebody else changed it meanwhile; nothing was stored
+    │   ├── SchemaTooOld                               written by an unreleased version of Mnemic
+    │   ├── Conflict                                   changed concurrently; nothing was stored
     │   └── EmbeddingMismatch                          vectors of another model or dimension
     ├── EmbedderError                                  the embedder failed on this input
-    │   └── EmbedderUnavailable                        the embedder cannot be had at all
+    │   └── EmbedderUnavailable                        the embedder is unavailable
     └── LanguageModelError                             the language model gave no usable answer
-        └── LanguageModelUnavailable                   the language model cannot be had at all
+        └── LanguageModelUnavailable                   the language model is unavailable
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class MnemicError(Exception):
 
 
 class InvalidInput(MnemicError, ValueError):
-    """A value from the caller cannot be used; nothing was changed."""
+    """A value of the caller is invalid; nothing was changed."""
 
 
 class UnknownArgument(InvalidInput, TypeError):
@@ -65,19 +65,19 @@ class UnknownArgument(InvalidInput, TypeError):
 
 
 class TooManyHits(InvalidInput):
-    """A description takes more records than are erased without being seen first; nothing was erased."""
+    """A description matches more records than are erased without a preview; nothing was erased."""
 
 
 class NotFound(MnemicError, LookupError):
-    """No such record for this user (records of other users are never told apart from missing ones)."""
+    """No such record for this user (records of other users are indistinguishable from missing ones)."""
 
 
 class ConfigurationError(MnemicError):
-    """An argument given when the handle was made is wrong."""
+    """An argument of the constructor is invalid."""
 
 
 class MissingExtra(ConfigurationError, ImportError):
-    """An optional package is needed and not installed."""
+    """A required optional package is not installed."""
 
     def __init__(self, what: str, extra: str, *, package: str = "mnemic") -> None:
         super().__init__(
@@ -86,11 +86,11 @@ class MissingExtra(ConfigurationError, ImportError):
 
 
 class StoreError(MnemicError):
-    """The record cannot do its work."""
+    """The store failed."""
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be opened or stayed busy for too long."""
+    """The store cannot be opened, or was busy for too long."""
 
 
 class StoreReadOnly(StoreError):
@@ -98,7 +98,7 @@ class StoreReadOnly(StoreError):
 
 
 class StoreFull(StoreError):
-    """There is no room left; the failed write was rolled back as a whole."""
+    """The disk is full; the write was rolled back."""
 
 
 class StoreCorrupt(StoreError):
@@ -114,11 +114,11 @@ class SchemaTooNew(StoreError):
 
 
 class SchemaTooOld(StoreError):
-    """The record was written by a version of Mnemic before the first release; export it with that version."""
+    """The record was written by an unreleased version of Mnemic; export it with that version."""
 
 
 class Conflict(StoreError):
-    """Records changed between reading and writing; nothing was stored. Read again and repeat."""
+    """Records changed between read and write; nothing was stored. Read again and repeat."""
 
 
 class EmbeddingMismatch(StoreError):
@@ -126,9 +126,9 @@ class EmbeddingMismatch(StoreError):
 
     def __init__(self, held: tuple[str, int], offered: tuple[str, int]) -> None:
         super().__init__(
-            f"This memory holds vectors of {held[0]!r} ({held[1]} numbers each), the embedder in use makes "
-            f"{offered[0]!r} ({offered[1]}). Open it with the first embedder, or call memory.reembed() once with the "
-            "new one: nothing is lost, the vectors are made anew."
+            f"This memory holds vectors of {held[0]!r} (dimension {held[1]}), but the embedder in use is {offered[0]!r} "
+            f"(dimension {offered[1]}). Open it with the first embedder, or call memory.reembed() once with the new one, which "
+            "computes all vectors again."
         )
 
 
@@ -137,12 +137,12 @@ class EmbedderError(MnemicError):
 
 
 class EmbedderUnavailable(EmbedderError):
-    """The embedder cannot be had: no weights, no package or no server."""
+    """The embedder is unavailable: no weights, no package or no server."""
 
 
 class LanguageModelError(MnemicError):
-    """The language model gave no usable answer to this question."""
+    """The language model gave no usable answer."""
 
 
 class LanguageModelUnavailable(LanguageModelError):
-    """The language model cannot be had: no package, no key, no server, or it did not answer in time."""
+    """The language model is unavailable: no package, no key, no server, or no answer in time."""

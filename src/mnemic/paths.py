@@ -1,4 +1,4 @@
-"""Folders and caches. With ``llm/``, ``embedders/remote.py`` and ``cli/`` the only place that reads the environment."""
+"""Folders, caches and environment variables. Only ``llm/``, ``embedders/remote.py`` and ``cli/`` read others."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ _SHORTEST_SECRET = 8
 
 
 def environment(name: str) -> str | None:
-    """The value of an environment variable, or None when it is unset or empty."""
+    """The value of an environment variable; None if it is unset or empty."""
     return os.environ.get(name) or None
 
 
 def environment_secrets() -> list[str]:
-    """Values of environment variables that are keys by their name: what an error must not show."""
+    """Values of environment variables with names of secrets, to be masked in errors."""
     return [value for name, value in os.environ.items() if _SECRET.search(name) and len(value) >= _SHORTEST_SECRET]
 
 
 @contextmanager
 def environment_set(name: str, value: str) -> Generator[None]:
-    """An environment variable has this value inside."""
+    """Set an environment variable inside the block."""
     before = os.environ.get(name)
     os.environ[name] = value
     try:
@@ -40,9 +40,9 @@ def environment_set(name: str, value: str) -> Generator[None]:
 
 
 def cache_dir(*parts: str) -> Path:
-    """The folder for things that can be made again (converted models): ``MNEMIC_CACHE`` or the user's cache folder.
+    """The folder for derived files (converted models): ``MNEMIC_CACHE`` or the user's cache folder.
 
-    The folder is not created here.
+    It is not created here.
     """
     root = environment("MNEMIC_CACHE")
     if root is None:
@@ -53,7 +53,7 @@ def cache_dir(*parts: str) -> Path:
 
 
 def hub_offline() -> bool:
-    """Whether ``HF_HUB_OFFLINE`` forbids asking the model hub."""
+    """Whether ``HF_HUB_OFFLINE`` forbids access to the model hub."""
     return (environment("HF_HUB_OFFLINE") or "").upper() in {"1", "ON", "YES", "TRUE"}
 
 
@@ -65,9 +65,9 @@ def wheel_folder(module: str) -> Path | None:
 
 
 def tiktoken_cache(file_name: str) -> Path | None:
-    """A folder that already holds tiktoken's file of that (hashed) name, so that nothing is downloaded.
+    """A folder that contains tiktoken's file of that (hashed) name, so that nothing is downloaded.
 
-    Looked up in ``TIKTOKEN_CACHE_DIR`` and in the packages that ship such a cache: llama-index-core and litellm.
+    Searched in ``TIKTOKEN_CACHE_DIR`` and in packages that ship such a cache: llama-index-core and litellm.
     """
     candidates = [Path(value) for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR") if (value := environment(name))]
     for distribution in ("llama-index-core", "litellm"):

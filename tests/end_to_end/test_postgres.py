@@ -130,12 +130,12 @@ class TestConsolidation:
             holder = self._worker(postgres_url, "0", "hold")
             assert holder.stdout.readline() == "held\n"
             lifecycle = memory._runtime.store.lifecycle
-            with lifecycle.alone() as alone:
+            with lifecycle.exclusive() as alone:
                 assert not alone
             holder.send_signal(signal.SIGKILL)
             holder.communicate()
             for _ in range(1_000):  # the server notices the end of the connection in its own time
-                with lifecycle.alone() as alone:
+                with lifecycle.exclusive() as alone:
                     if alone:
                         break
             assert alone

@@ -14,7 +14,7 @@ def main(folder: str, last: int, hold: str = "") -> None:
     memory = Memory(folder, user="ana", embedder="hashing", consolidator=settings, durability="NORMAL")
     store = memory._runtime.store
     if hold:
-        with store.lifecycle.alone() as alone:
+        with store.lifecycle.exclusive() as alone:
             print("held" if alone else "refused", flush=True)
             sys.stdin.read()
         return

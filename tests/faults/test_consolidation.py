@@ -204,11 +204,11 @@ def test_the_lock_ends_with_its_process(tmp_path):
 
 
 def test_what_an_interrupted_run_left_is_put_back_by_the_next_opening(tmp_path):
-    from mnemic.types import Work
+    from mnemic.types import MarkConsolidating
 
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         id_ = memory.remember("The deadline is on 3 May").id
-        memory._runtime.store.apply("ana", [Work(ids=(id_,))])
+        memory._runtime.store.apply("ana", [MarkConsolidating(ids=(id_,))])
         assert memory.get(id_).status == "consolidating"
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         assert memory.get(id_).status == "short_term"

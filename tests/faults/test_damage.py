@@ -268,9 +268,9 @@ def test_one_vector_that_is_none_changes_no_score_but_its_own(tmp_path, kind):
         assert np.isfinite(list(found.values())).all()
         assert [found[id_] for id_ in "1234"] == pytest.approx([before[id_] for id_ in "1234"], rel=0.05)
         assert memory.search("needs water")[0].id == "0"
-        assert memory.verify().findings == (f"a vector that is none: 1 (number {doc})",)
+        assert memory.verify().findings == (f"an invalid vector: 1 (number {doc})",)
         memory.process()
-        assert "removed, to be made anew" in memory._runtime.store.mend()[0]
+        assert "removed, to be computed again" in memory._runtime.store.mend()[0]
         memory.flush()
         assert memory.verify().ok
         assert {hit.id: hit.score for hit in memory.search("garden flowers and the sea")} == pytest.approx(before)

@@ -170,7 +170,7 @@ def test_what_killed_copies_left_goes_with_the_next(tmp_path, folder):
         (tmp_path / name).mkdir()
         (tmp_path / name / "mnemic.db").write_text("a letter")
     busy = FileLock(tmp_path / "copy.4e5f6a7b.part" / "copying.lock")
-    assert busy.take()
+    assert busy.acquire()
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
     for name in (f"out.jsonl.{gone.pid}.part", f"out.jsonl.{os.getpid() + 1}x.part", f"out.jsonl.{os.getppid()}.part"):
@@ -214,7 +214,7 @@ def test_a_record_in_ram_can_be_kept(tmp_path):
 
 def test_a_damaged_record_makes_no_backup(tmp_path, folder):
     with opened(folder) as memory:
-        with memory._runtime.store._db.whole() as db:
+        with memory._runtime.store._db.exclusive() as db:
             db.execute("UPDATE records SET content = 'another' WHERE id = 'm1'")
         with pytest.raises(StoreCorrupt, match="does not verify"):
             memory.backup(tmp_path / "copy")

@@ -311,10 +311,10 @@ def test_a_closed_record_that_changes_while_it_is_read_without_permission_is_ref
     """SQLite reads it as one that never changes: what is half old and half new is no damage, and no answer."""
     path = filled(tmp_path / "memory", 1)
     file = ReadOnlyFile(path, lambda uri: apsw.Connection(uri, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI))
-    db = file.connected()
+    db = file.connect()
 
     def read(failure):
-        with file.whole(db):
+        with file.consistent(db):
             with Memory(tmp_path / "memory", user="ana", embedder="hashing") as owner:
                 owner.add_message("more")
             if failure:
@@ -323,7 +323,7 @@ def test_a_closed_record_that_changes_while_it_is_read_without_permission_is_ref
     for failure in (None, apsw.CorruptError("half"), StoreCorrupt("half")):
         with pytest.raises(StoreUnavailable, match="Repeat"):
             read(failure)
-        db = file.renewed(db)
-        with file.whole(db):
+        db = file.refresh(db)
+        with file.consistent(db):
             assert db.execute("SELECT count(*) FROM messages").fetchall()[0][0] > 1
     db.close()

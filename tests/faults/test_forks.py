@@ -135,7 +135,7 @@ def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
     monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.0)
-    monkeypatch.setattr(type(memory._runtime.store._db), "rest", lambda self, until: None)
+    monkeypatch.setattr(type(memory._runtime.store._db), "before_fork", lambda self, until: None)
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):
@@ -200,7 +200,7 @@ def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatc
     def interrupted(until):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(database, "_quiet", interrupted)
+    monkeypatch.setattr(database, "_drain_readers", interrupted)
 
     def work():
         with pytest.raises(StoreUnavailable, match="spawn"):
@@ -216,8 +216,8 @@ def test_two_threads_fork_at_once(folder, monkeypatch):
     memory = opened(folder)
     memory.add_message("before", id="before")
     database, codes = memory._runtime.store._db, []
-    real = database._quiet
-    monkeypatch.setattr(database, "_quiet", lambda until: (time.sleep(0.3), real(until))[1])
+    real = database._drain_readers
+    monkeypatch.setattr(database, "_drain_readers", lambda until: (time.sleep(0.3), real(until))[1])
 
     def fork(name):
         codes.append(code_of(forked(lambda: memory.add_message(name, id=name))))

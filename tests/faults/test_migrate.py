@@ -233,7 +233,13 @@ class TestSame:
             derived = {name for name in tables if name.startswith(("fulltext", "postings", "sqlite_"))}
             taken = {
                 table.name
-                for table in (schema.RECORDS, *transfer.BESIDE, schema.EVENTS, schema.CONSOLIDATIONS, *schema.OUTCOMES)
+                for table in (
+                    schema.RECORDS,
+                    *transfer.DEPENDENTS,
+                    schema.EVENTS,
+                    schema.CONSOLIDATIONS,
+                    *schema.OUTCOMES,
+                )
             }
             assert tables - derived - {"header", "users", "vectors_next"} == taken
 

@@ -94,7 +94,7 @@ def lenient(right):
 BUGS = {
     # A row that is not written, or not removed
     "the vector of a new record is dropped": (Walk, replaced(transaction, "put_vector", nothing)),
-    "what waits for its vector is not noted": (Walk, replaced(Transaction, "leave", nothing)),
+    "what waits for its vector is not noted": (Walk, replaced(Transaction, "add_pending", nothing)),
     "an erased record stays in the full text": (Walk, replaced(SqliteDialect, "unindex", nothing)),
     "erasing leaves the records": (
         Walk,
@@ -139,7 +139,7 @@ BUGS = {
         rewritten("SET expired_at = ?, invalid_at", "SET expired_at = NULLIF(1, ? > 0), invalid_at"),
     ),
     "a cache does not hear of changes": (Walk, replaced(Catalog, "_replace", nothing)),
-    "undoing a consolidation forgets the links": (Walk, replaced(consolidation, "demote", without_links)),
+    "undoing a consolidation forgets the links": (Walk, replaced(consolidation, "undo_promotion", without_links)),
     "what is made of a doubtful source is trusted": (Walk, replaced(remember, "least", lambda _: lambda trusts: 1.0)),
     # A question that is answered wrongly
     "> for >= in the time of a message": (Walk, rewritten("said_at >= ?", "said_at > ?")),

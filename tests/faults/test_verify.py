@@ -59,7 +59,7 @@ COPY = "doc, user, id, session, project, content, hash, length, metadata, source
 # What is done to the record, what verify says of it, and whether it can be mended.
 PLANTED = {
     "no event": (f"DELETE FROM events WHERE doc = {PORT}", "no event", False),
-    "a row is gone": ("DELETE FROM records WHERE id = 'port'", "event of a record that is gone", False),
+    "a row is gone": ("DELETE FROM records WHERE id = 'port'", "event of a missing record", False),
     "an event of another user": (
         f"UPDATE events SET user_id = {BOB} WHERE doc = {PORT}",
         "event filed under another user",
@@ -67,14 +67,18 @@ PLANTED = {
     ),
     "erased and there": (
         f"INSERT INTO events(user_id, at, operation, doc) VALUES(1, 0, 'erase', {PORT})",
-        "was erased is there",
+        "an erased record still exists",
         False,
     ),
-    "archived without a word": ("UPDATE records SET status = 'archived' WHERE id = 'port'", "nobody forgot", False),
-    "live and forgotten": ("UPDATE records SET status = 'short_term' WHERE id = 'gone'", "is live", False),
+    "archived without a word": (
+        "UPDATE records SET status = 'archived' WHERE id = 'port'",
+        "neither forgotten nor absorbed",
+        False,
+    ),
+    "live and forgotten": ("UPDATE records SET status = 'short_term' WHERE id = 'gone'", "a live record", False),
     "no representative": (
         f"DELETE FROM lineage WHERE parent = {DOC.format('memories', 'twin')}",
-        "representative is gone",
+        "without its representative",
         False,
     ),
     "a version is missing": (f"DELETE FROM versions WHERE doc = {ROOM}", "versions with a gap", False),
@@ -102,12 +106,12 @@ PLANTED = {
     "a short vector": (f"UPDATE vectors SET vector = x'0000' WHERE doc = {PORT}", "another length", True),
     "a vector that is no number": (
         f"UPDATE vectors SET vector = CAST(x'00FE' || substr(vector, 3) AS BLOB) WHERE doc = {PORT}",
-        "a vector that is none",
+        "an invalid vector",
         True,
     ),
     "a vector of zeros": (
         f"UPDATE vectors SET vector = zeroblob(length(vector)) WHERE doc = {PORT}",
-        "a vector that is none",
+        "an invalid vector",
         True,
     ),
     "no model": ("DELETE FROM header WHERE key = 'model'", "no model in the header", True),
@@ -132,7 +136,7 @@ PLANTED = {
     "uses of nothing": (f"INSERT INTO access VALUES(1, {SPARE}, 1, 1)", "access refers to rows", True),
     "a judgement on nothing": (f"INSERT INTO judged VALUES(1, {SPARE}, 1)", "judged refers to rows", True),
     "lineage to nothing": (f"INSERT INTO lineage VALUES(1, {PORT}, {SPARE})", "lineage refers to rows", False),
-    "a circle": (f"INSERT INTO lineage VALUES(1, {PORT}, {ROOM}), (1, {ROOM}, {PORT})", "circle", False),
+    "a cycle": (f"INSERT INTO lineage VALUES(1, {PORT}, {ROOM}), (1, {ROOM}, {PORT})", "a cycle in the lineage", False),
     "lineage between users": (f"INSERT INTO lineage VALUES(1, {PORT}, {HIS})", "lineage refers to rows", False),
     "trust that rose": ("UPDATE records SET trust = 0.1 WHERE id = 'm0'", "more trusted", False),
     "trust of a representative": ("UPDATE records SET trust = 0.1 WHERE id = 'twin'", "more trusted", False),
@@ -150,13 +154,17 @@ PLANTED = {
     "an episode is gone": (f"UPDATE records SET episode = {SPARE} WHERE id = 'm0'", "records refers to rows", True),
     "a message it does not tell of": (
         f"DELETE FROM lineage WHERE parent = {M0} AND child IN (SELECT doc FROM episodes)",
-        "does not tell of it",
+        "does not contain it",
         False,
     ),
-    "an empty episode": ("DELETE FROM lineage WHERE child IN (SELECT doc FROM episodes)", "tells of nothing", False),
+    "an empty episode": (
+        "DELETE FROM lineage WHERE child IN (SELECT doc FROM episodes)",
+        "an episode without messages",
+        False,
+    ),
     "replaced and believed": (
         f"INSERT INTO links(user_id, source, target, type, strength, created_at) VALUES(1, {PORT}, {ROOM}, 'supersedes', 1, 0)",
-        "still believed",
+        "has not expired",
         False,
     ),
     "a link to nothing": (f"UPDATE links SET target = {SPARE}", "links refers to rows", False),
@@ -165,16 +173,16 @@ PLANTED = {
     "a strong link": ("UPDATE links SET strength = 1.5", "CHECK constraint failed", False),
     "importance": ("UPDATE records SET importance = 2 WHERE id = 'port'", "CHECK constraint failed", False),
     "a strong feeling": ("UPDATE records SET arousal = -1.5 WHERE id = 'm0'", "CHECK constraint failed", False),
-    "on the workbench": ("UPDATE records SET status = 'consolidating' WHERE id = 'port'", "being consolidated", True),
+    "claimed": ("UPDATE records SET status = 'consolidating' WHERE id = 'port'", "being consolidated", True),
     "no full text": (f"DELETE FROM fulltext WHERE rowid = {PORT}", "no full text", True),
     "full text of nothing": (f"INSERT INTO fulltext(rowid, terms) VALUES({SPARE}, '1:x')", "full text without", True),
     "full text under another user": (
         f"DELETE FROM fulltext WHERE rowid = {PORT}; INSERT INTO fulltext(rowid, terms) VALUES({PORT}, '2:the 2:api')",
-        "not that of the text",
+        "does not match the text",
         True,
     ),
     "a damaged index": ("UPDATE fulltext_data SET block = zeroblob(length(block)) WHERE id > 10", "damaged", True),
-    "a number not given yet": ("UPDATE header SET value = 3 WHERE key = 'next_doc'", "not given yet", False),
+    "a number not given yet": ("UPDATE header SET value = 3 WHERE key = 'next_doc'", "above the counter", False),
     "another text": (
         "UPDATE records SET content = 'The API runs on port 9090.' WHERE id = 'port'",
         "does not match its hash",
@@ -190,7 +198,7 @@ PLANTED = {
 
 
 def plant(memory, sql):
-    with memory._runtime.store._db.whole() as db:
+    with memory._runtime.store._db.exclusive() as db:
         db.pragma("foreign_keys", 0)
         db.pragma("ignore_check_constraints", 1)
         db.execute(sql)
@@ -236,7 +244,7 @@ def everything(memory):
 
 def test_a_consolidation_under_way_is_no_finding(memory):
     plant(memory, "UPDATE records SET status = 'consolidating' WHERE id = 'port'")
-    with memory._runtime.store.lifecycle.alone() as alone:
+    with memory._runtime.store.lifecycle.exclusive() as alone:
         assert alone
         assert memory.verify().ok
         assert memory._runtime.store.mend() == ()

@@ -262,7 +262,7 @@ class TestGraph:
             entries = feed.entries(range(1, 22)).entries
             with chroma_client(server.url) as client:
                 for _ in range(40):
-                    held = collections.created(client, feed, outbox.collections.position)
+                    held = collections.create_collections(client, feed, outbox.collections.position)
                     held.put(entries[:20])
                     assert collections.unreachable(held.tiers["short_term"], entries[20:])
                     held.put(entries[20:])
@@ -359,7 +359,7 @@ class TestServers:
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add_message("a zebra ran away", id="zebra")
             assert not memory._runtime.index._outbox().drain(60)
-            with pytest.warns(RuntimeWarning, match="exact without it"):
+            with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
@@ -381,7 +381,7 @@ class TestServers:
             memory.search("line 3", recipe="vector")
             memory.add_message("a zebra ran away", id="zebra")
             assert not memory._runtime.index._outbox().drain(60)
-            with pytest.warns(RuntimeWarning, match="exact without it"):
+            with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
             try:

@@ -56,7 +56,7 @@ def writing(store, user):
     inside, go_on = threading.Event(), threading.Event()
 
     def slow(db):
-        number = db.dialect.begin(db, user)
+        number = db.dialect.lock_user(db, user)
         drawn = db.execute(
             "INSERT INTO events(user_id, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,)
         )
@@ -149,14 +149,14 @@ def seen(store):
 class TestTurns:
     def test_one_at_a_time_until_its_connection_ends(self, store, postgres_url):
         with closing(PostgresStore(postgres_url)) as other, closing(PostgresStore(f"{postgres_url}b")) as apart:
-            first, second = store.feed().turn("index"), other.feed().turn("index")
-            assert first.take()
-            assert first.take()
-            assert not second.take()
-            others = other.feed().turn("something else"), apart.feed().turn("index")
-            assert [one.take() for one in others] == [True, True]
+            first, second = store.feed().lock("index"), other.feed().lock("index")
+            assert first.acquire()
+            assert first.acquire()
+            assert not second.acquire()
+            others = other.feed().lock("something else"), apart.feed().lock("index")
+            assert [one.acquire() for one in others] == [True, True]
             first.release()
-            assert second.take()
+            assert second.acquire()
             assert not first.held
             for one in (*others, second):
                 one.release()
@@ -170,7 +170,7 @@ class TestTurns:
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add_message("a zebra ran away", id="zebra")
             first.flush(process=False)
-            session = outboxes[0]._turn._session._driver.info.backend_pid
+            session = outboxes[0]._lock_on_index._session._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
                 admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
             assert outboxes[1].drain(60)

@@ -18,16 +18,16 @@ pytestmark = pytest.mark.engine
 SQLITE_ONLY = {
     "a number not given yet",  # a sequence gives them
     "a row is gone",  # with all that refers to it
-    "another json",  # of messages, which is looked at below in what filters look up
+    "another json",  # of messages, which is checked below in the filter columns
 }
 OWN = {
     "a posting is missing": (
-        f"DELETE FROM postings WHERE doc = {PORT} AND term = '8080'", "that is not that of the text", True,
+        f"DELETE FROM postings WHERE doc = {PORT} AND term = '8080'", "that does not match the text", True,
     ),
     "a posting too many": (
-        f"INSERT INTO postings SELECT user_id, 'zebra', doc, 1 FROM memories WHERE doc = {PORT}", "not that of the text", True,
+        f"INSERT INTO postings SELECT user_id, 'zebra', doc, 1 FROM memories WHERE doc = {PORT}", "does not match the text", True,
     ),
-    "another count": (f"UPDATE postings SET count = 9 WHERE doc = {PORT}", "that is not that of the text", True),
+    "another count": (f"UPDATE postings SET count = 9 WHERE doc = {PORT}", "that does not match the text", True),
     "no postings at all": (f"DELETE FROM postings WHERE doc = {PORT}", "a record has no full text", True),
     "postings of nothing": (
         f"INSERT INTO postings VALUES(1, 'zebra', {SPARE}, 1)", "full text without a record", True,
@@ -36,10 +36,10 @@ OWN = {
         f"UPDATE postings SET user_id = {BOB} WHERE doc = {PORT}", "full text filed under another user", True,
     ),
     "no filter entry": (
-        f"UPDATE records SET facets = NULL WHERE doc = {PORT}", "filters that look up something else", True,
+        f"UPDATE records SET facets = NULL WHERE doc = {PORT}", "filter columns that do not match", True,
     ),
     "a filter entry too many": (
-        f"UPDATE records SET facets = facets || '\\x00'::bytea WHERE doc = {PORT}", "filters that look up something else",
+        f"UPDATE records SET facets = facets || '\\x00'::bytea WHERE doc = {PORT}", "filter columns that do not match",
         True,
     ),
     "a short vector": (
@@ -47,10 +47,10 @@ OWN = {
         "another length", True,
     ),
     "a long vector": (
-        f"UPDATE vectors SET vector = vector + vector WHERE doc = {PORT}", "a vector that is none", True,
+        f"UPDATE vectors SET vector = vector + vector WHERE doc = {PORT}", "an invalid vector", True,
     ),
     "a vector of zeros": (
-        f"UPDATE vectors SET vector = vector - vector WHERE doc = {PORT}", "a vector that is none", True,
+        f"UPDATE vectors SET vector = vector - vector WHERE doc = {PORT}", "an invalid vector", True,
     ),
     "no index over the vectors": ("DROP INDEX vectors_hnsw", "the vectors have no index", True),
 }  # fmt: skip
@@ -110,7 +110,7 @@ def test_an_index_that_postgres_does_not_use_is_made_anew(memory, postgres_serve
             (f"{schema}.vectors_hnsw",),
         )
     assert memory.verify().findings == ("the index vectors_hnsw is not valid: rebuild it with REINDEX",)
-    assert memory._runtime.store.mend() == ("the index vectors_hnsw made anew",)
+    assert memory._runtime.store.mend() == ("the index vectors_hnsw rebuilt",)
     assert memory.verify().ok
 
 
@@ -149,7 +149,7 @@ class TestDoctor:
         assert (code, len(told["findings"])) == (1, 1)
         code, told = doctor("--fix")
         assert (code, told["findings"]) == (0, [])
-        assert told["fixed"] == "the full text of 1 records made anew from their texts"
+        assert told["fixed"] == "the full text of 1 records rebuilt"
         assert "pg_dump" in told["backup"]
         assert memory.verify().ok
 

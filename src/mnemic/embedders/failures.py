@@ -11,10 +11,10 @@ from mnemic.services.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["judged"]
+__all__ = ["classify"]
 
 
-def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
     """Judge an error of a request to `service`.
 
     Args:
@@ -22,7 +22,7 @@ def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Fai
         service: the embedder's id, for the message.
         secrets: strings that must not appear in it.
     """
-    verdict = failures.judged(error, service, secrets)
+    verdict = failures.classify(error, service, secrets)
     if verdict.meaning == "refused":
         return Failure(
             EmbedderUnavailable(

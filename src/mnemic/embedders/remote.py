@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
-from mnemic.embedders.failures import judged
+from mnemic.embedders.failures import classify
 from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import positive, seconds, whole
-from mnemic.services.failures import Failure, Patience, persistently, scrubbed
+from mnemic.services.failures import Failure, RetryPolicy, retry, scrubbed
 from mnemic.services.processes import PerProcess
 from mnemic.services.threads import BackgroundLoop
 
@@ -68,7 +68,7 @@ class RemoteEmbedder:
         self._dimension = self._dimensions
         self._batch_size = whole("batch_size", batch_size, 1, 2048)
         self._max_characters = whole("max_characters", max_characters, 1, 10_000_000)
-        self._patience = Patience(
+        self._patience = RetryPolicy(
             positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff)
         )
         self._id = name or service + (f"@{dimensions}" if dimensions else "")
@@ -141,7 +141,7 @@ class _Line:
         self._providers = AsyncExitStack()
 
     async def ask(
-        self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: Patience
+        self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: RetryPolicy
     ) -> Sequence[Sequence[float]]:
         """One request, tried as often as `patience` allows. Runs on the loop."""
         client = await self._opened()
@@ -149,8 +149,8 @@ class _Line:
         async def request() -> Sequence[Sequence[float]]:
             return (await client.embed(texts, input_type=kind, settings=settings or None)).embeddings
 
-        outcome = await persistently(
-            request, patience, lambda error: judged(error, self._service, paths.environment_secrets())
+        outcome = await retry(
+            request, patience, lambda error: classify(error, self._service, paths.environment_secrets())
         )
         if isinstance(outcome, Failure):
             raise outcome.error
@@ -211,6 +211,6 @@ def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
 
 
 def _hang_up(lines: PerProcess[_Line]) -> None:
-    line = lines.take()
+    line = lines.pop()
     if line is not None:
         line.loop.stop(line.hang_up, CLOSING_TIME)

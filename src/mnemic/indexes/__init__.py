@@ -1,1 +1,1 @@
-"""Derived views of the record that make it searchable: columns, vectors, words. All can be rebuilt from it."""
+"""Indexes derived from the record: catalog columns, keywords, vectors. All can be rebuilt from it."""

@@ -1,7 +1,7 @@
-"""One user's records as columns: what filters and ranking read thousands of times, kept in step with the store.
+"""An in-memory column cache of one user's records for filters and ranking.
 
-A search must not cost a query per row. The catalog holds the narrow columns of every record of one user in arrays,
-learns what changed from the store's events, and hands out snapshots that later changes do not disturb.
+A search must not need a query per row. The catalog holds the narrow columns of every record in arrays, follows the events of
+the store, and returns snapshots that later changes do not affect.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = [
 ]
 
 OWN = 2
-"""Messages that a memory may be made of and speak of one alone: an answer, and the question it answers."""
+"""The maximum number of source messages of a memory on one statement: an answer and its question."""
 FOREVER = np.iinfo(np.int64).max
 Times = NDArray[np.int64]
 
@@ -41,10 +41,11 @@ def _no_pairs() -> Times:
 
 @dataclass(frozen=True, slots=True)
 class Beliefs:
-    """A snapshot, one entry per memory, ascending by doc. Times are microseconds since 1970, ``FOREVER`` for an open end.
+    """Valid time and transaction time of memories: a snapshot, one entry per memory, ascending by doc.
 
-    ``origins`` holds the docs each memory was made from, ``made`` the docs made from each, ``pairs`` both as (2, n) columns
-    of memory and origin; ``successors`` holds the doc that took the place of one.
+    Times are microseconds since 1970, ``FOREVER`` for an open end. ``origins`` maps a memory to the docs it was derived from,
+    ``made`` a doc to those derived from it; ``pairs`` has both as (2, n) columns of memory and origin. ``successors`` maps a
+    memory to the one that superseded it.
     """
 
     doc: Times = field(default_factory=_no_times)
@@ -62,13 +63,13 @@ class Beliefs:
         return len(self.doc)
 
     def hidden(self, filters: Filters, now: int) -> Times:
-        """Docs of the memories that are not true, or not believed, at the time that is asked about."""
+        """Docs of the memories that are not valid, or not known, at the times of the filters."""
         if filters.expired:
             return self.doc[:0]
         known = filters.known_at
         believing = FOREVER - 1 if known is None else known
         believed = self.expired > believing
-        ended_later = believed & (self.expired < FOREVER)  # nobody knew of that end yet
+        ended_later = believed & (self.expired < FOREVER)  # the end was not known yet
         until = np.where(ended_later, FOREVER, self.until)
         if filters.at is None:
             today = now if known is None else known
@@ -78,7 +79,7 @@ class Beliefs:
         return self.doc[~(shown & (self.known <= believing))]
 
     def successor(self, doc: int, at: int | None, known_at: int | None = None) -> int | None:
-        """The doc that says what holds instead of a replaced memory: the end of its chain, as far as the clocks reach."""
+        """The doc at the end of the supersession chain of a memory, as of the given times; None without a successor."""
         found: int | None = None
         seen = {doc}
         while (following := self.successors.get(doc)) is not None and following not in seen:
@@ -90,9 +91,10 @@ class Beliefs:
         return found
 
     def superseding(self, doc: int, at: int | None, known_at: int | None = None) -> list[int]:
-        """The docs that hold instead of a memory, or of all that was made of a message and says nothing of others.
+        """The docs that superseded a memory, or all memories derived from a message.
 
-        Empty where something of it still holds: a message that says two things is not replaced because one of them is.
+        Memories with other sources do not count. Empty if any of them is still current: a message with two statements is not
+        superseded by the successor of one.
         """
         own = [doc] if self._is_memory(doc) else [m for m in self.made.get(doc, ()) if len(self.origins[m]) <= OWN]
         holds = [self.successor(memory, at, known_at) for memory in own]
@@ -104,8 +106,8 @@ class Beliefs:
         place = int(np.searchsorted(self.doc, doc))
         return place < len(self.doc) and int(self.doc[place]) == doc
 
-    def after(self, delta: CatalogDelta) -> Beliefs:
-        """The beliefs once the changes of a delta are taken in."""
+    def apply(self, delta: CatalogDelta) -> Beliefs:
+        """A snapshot that includes a delta."""
         touched = {row[0] for row in delta.beliefs} | set(delta.touched)
         if not touched:
             return self
@@ -124,10 +126,10 @@ class Beliefs:
         beliefs = replace(
             self, doc=doc, since=since, until=until, expired=expired, known=known, begins=begins, successors=successors
         )
-        return beliefs._descended(changed, origins) if changed else beliefs  # noqa: SLF001 - our own class
+        return beliefs._with_origins(changed, origins) if changed else beliefs  # noqa: SLF001 - our own class
 
-    def _descended(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Beliefs:
-        """The same with other origins of some memories; what concerns none of them is not made anew."""
+    def _with_origins(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Beliefs:
+        """A copy with new origins of some memories; the rest is shared."""
         origins, made = dict(self.origins), dict(self.made)
         for doc in sorted(changed):
             for parent in origins.pop(doc, ()):
@@ -155,11 +157,11 @@ KINDS = {"message": 0, "episode": 1, "memory": 2}
 STATUSES = {"short_term": 0, "consolidating": 1, "long_term": 2, "archived": 3}
 MINUTE, DAY = 60_000_000, 86_400_000_000  # in microseconds
 EPOCH_DAY, LAST_DAY = 719_163, 3_652_059  # ordinals of 1 January 1970 and 31 December 9999
-MEMO = 32  # masks kept of one state of the records; the same filters come again and again
+MEMO = 32  # cached masks per snapshot; filters repeat often
 ASSISTANTS = ("assistant", "ai")
-"""Roles of what no person wrote, unless it carries a name: two people who chat are stored as user and assistant as well."""
+"""Roles of an agent if the message has no name: a chat of two people is stored as user and assistant, too."""
 PROGRAMS = ("tool", "function", "system", "developer")
-"""Roles of what no person wrote, whatever its name."""
+"""Roles of programs, with or without a name."""
 LIVE = ("short_term", "consolidating", "long_term")
 
 Value = TypeVar("Value")
@@ -171,24 +173,24 @@ _DTYPES: dict[str, Any] = {
 }  # fmt: skip
 
 _CHAINING = frozenset(("kind", "status", "group", "time"))
-"""The columns by which turns are chained."""
+"""The columns that determine the order of turns."""
 
 
 class Codes(Generic[Value]):
-    """Small numbers for values, in order of first sight; 0 stands for None."""
+    """Codes of values, in order of first use; 0 is None."""
 
     def __init__(self) -> None:
         self._code: dict[Value | None, int] = {None: 0}
 
     def encode(self, values: Sequence[Value | None]) -> list[int]:
-        """The codes of values, new ones made."""
+        """The codes of values, adding new ones."""
         code = self._code
         for value in dict.fromkeys(values):
             code.setdefault(value, len(code))
         return list(map(code.__getitem__, values))
 
     def get(self, value: Value | None) -> int:
-        """The code of a value, or -1 when no row has it."""
+        """The code of a value; -1 if it has none."""
         return self._code.get(value, -1)
 
     def items(self) -> list[tuple[Value, int]]:
@@ -210,12 +212,12 @@ class Names:
     group: Codes[int] = field(default_factory=Codes[int])
 
 
-def _folded(names: Sequence[str | None]) -> list[str | None]:
+def _casefold(names: Sequence[str | None]) -> list[str | None]:
     return [name.casefold() if name else None for name in names]
 
 
-def _recoded(column: Coded, numbers: Callable[[Sequence[str | None]], Sequence[int]]) -> NDArray[np.int32]:
-    """A column of words as other numbers than those it came with."""
+def _recode(column: Coded, numbers: Callable[[Sequence[str | None]], Sequence[int]]) -> NDArray[np.int32]:
+    """A coded column with other codes."""
     return np.array(numbers(column.words), np.int32)[column.codes]
 
 
@@ -225,7 +227,7 @@ def _periods(told: str) -> tuple[tuple[int, int], ...]:
 
 
 def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
-    """Whether each small code is one of some: a table look-up, ten times faster than np.isin."""
+    """Membership of small codes by table look-up, ten times faster than np.isin."""
     table = np.zeros(len(STATUSES) + 1, np.bool_)
     table[list(codes)] = True
     return table[column]
@@ -235,8 +237,8 @@ def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
 class Columns:
     """A snapshot: arrays of the same length, one entry per record, ascending by ``doc``.
 
-    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none. ``told``
-    holds, by doc, the periods a text speaks of, as they are stored: ``periods`` reads them.
+    ``previous`` and ``following`` are the rows of the neighbouring turns of the same conversation, -1 for none.
+    ``stored_periods`` maps docs to the dates that a text mentions, as JSON; ``periods`` parses them.
     """
 
     doc: NDArray[np.int64]
@@ -258,23 +260,23 @@ class Columns:
     names: Names = field(repr=False)
     groups: int = 0
     memo: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False)
-    told: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
+    stored_periods: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
     beliefs: Beliefs = field(default_factory=Beliefs, repr=False)
 
     def __len__(self) -> int:
         return len(self.doc)
 
     def rows_of(self, docs: Sequence[int] | NDArray[np.int64]) -> NDArray[np.intp]:
-        """The rows of docs; docs that are not here are left out."""
+        """The rows of docs; unknown docs are left out."""
         wanted = np.asarray(docs, dtype=np.int64)
         rows = np.searchsorted(self.doc, wanted)
         rows[rows == len(self.doc)] = 0
         return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
 
     def corpus(self, kinds: Sequence[str]) -> Corpus:
-        """The records whose statistics count: everything live of these kinds, whatever else the query filters.
+        """The records for BM25 statistics: all live ones of these kinds, whatever else the query filters.
 
-        What was made from messages does not count beside them: processing must not change how messages are ranked.
+        Next to messages, records derived from them do not count: processing must not change the ranking of messages.
         """
         key = ("corpus", *kinds)
         found = self.memo.get(key)
@@ -287,16 +289,16 @@ class Columns:
         return found
 
     def periods(self, doc: int) -> Sequence[tuple[int, int]]:
-        """The periods a text speaks of, as ordinals of days; read when a question names one, which few do."""
-        told = self.told.get(doc)
+        """The periods that a text mentions, as (start, end) ordinals of days; parsed on demand."""
+        told = self.stored_periods.get(doc)
         return _periods(told) if told else ()
 
     def padded(self, name: str) -> NDArray[Any]:
-        """A column with one entry more, which -1 names: that of no turn at all. Not to be changed."""
+        """A column with one more entry, the value for row -1 (no turn). Read-only."""
         found = self.memo.get(("padded", name))
         if found is None:
             column: NDArray[Any] = getattr(self, name)
-            if name in ("previous", "following"):  # a link to a turn that came after this snapshot leads nowhere
+            if name in ("previous", "following"):  # turns after this snapshot are left out
                 found = np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
             else:
                 found = np.append(column, column.dtype.type(0))
@@ -305,21 +307,21 @@ class Columns:
 
     @property
     def agents(self) -> NDArray[np.bool_]:
-        """The messages of an assistant without a name, of a tool or of the system. Not to be changed."""
+        """Mask of messages of an unnamed assistant, a tool or the system. Read-only."""
         found = self.memo.get(("agents",))
         if found is None:
-            nameless = self._said_as(ASSISTANTS) & (self.speaker == 0)
-            found = self.memo["agents",] = (nameless | self._said_as(PROGRAMS)) & (self.kind == KINDS["message"])
+            nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
+            found = self.memo["agents",] = (nameless | self._has_role(PROGRAMS)) & (self.kind == KINDS["message"])
         return found
 
-    def _said_as(self, roles: Sequence[str]) -> NDArray[np.bool_]:
+    def _has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
         table = np.zeros(len(self.names.label), np.bool_)
         table[[code for role in roles if (code := self.names.label.get(role)) >= 0]] = True
         return table[self.label]
 
     @property
     def assisted(self) -> NDArray[np.bool_]:
-        """(groups,) whether an agent speaks in a conversation; for 0, no conversation, whether most turns are of such ones."""
+        """(groups,) whether a conversation has an agent; entry 0 (no conversation): whether most turns are in such ones."""
         found = self.memo.get(("assisted",))
         if found is None:
             turns = np.bincount(self.group, minlength=self.groups)
@@ -329,7 +331,7 @@ class Columns:
         return found
 
     def derived(self) -> NDArray[np.intp]:
-        """(2, n) rows of memories and of the records they were made from, one column for each pair. Not to be changed."""
+        """(2, n) rows of memories and their sources, one column per pair. Read-only."""
         found = self.memo.get(("derived",))
         if found is None:
             docs = self.beliefs.pairs
@@ -339,7 +341,7 @@ class Columns:
         return found
 
     def mask(self, filters: Filters) -> NDArray[np.bool_]:
-        """Rows that a search with these filters may return; tags, metadata and ids are the store's to look up."""
+        """Mask of rows that match the filters; the store looks up tags, metadata and ids."""
         key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False, min_trust=None)
         found = self.memo.get(key)
         if found is None:
@@ -369,7 +371,7 @@ class Columns:
         return found
 
     def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
-        """The level wall: a memory of a session is seen only in it, a record of a project where the reach says so."""
+        """Mask of rows within reach: memories of a session only in it, records of a project according to ``reach``."""
         here = self.session == self.names.session.get(filters.session)
         anywhere = (self.kind != KINDS["memory"]) | (self.session == 0) | here
         found = here if filters.reach == "session" else anywhere
@@ -382,7 +384,7 @@ class Columns:
 
 
 class Catalog:
-    """The columns of one user, grown in place. Not thread-safe: the owner locks around ``apply`` and ``snapshot``."""
+    """The columns of one user, grown in place. Not thread-safe: callers lock around ``apply`` and ``snapshot``."""
 
     def __init__(self) -> None:
         self._size = 0
@@ -392,21 +394,21 @@ class Catalog:
         self._beliefs = Beliefs()
         self._last_of: dict[int, int] = {}
         self._memo: dict[Hashable, Any] = {}
-        self._told: dict[int, str] = {}
+        self._stored_periods: dict[int, str] = {}
         self.event = -1
 
     @property
     def last_doc(self) -> int:
-        """The highest doc seen; -1 when empty."""
+        """The highest doc; -1 if empty."""
         return int(self._columns["doc"][self._size - 1]) if self._size else -1
 
     @property
     def size(self) -> int:
-        """Number of rows, erased ones included."""
+        """The number of rows, including erased ones."""
         return self._size
 
     def snapshot(self) -> Columns:
-        """The columns as they are now. Appends and links made later do not show in it."""
+        """The current columns; later changes do not affect the snapshot."""
         n = self._size
         views = {name: column[:n] for name, column in self._columns.items()}
         return Columns(
@@ -414,28 +416,28 @@ class Catalog:
             version=self._version,
             names=self._names,
             groups=len(self._names.group),
-            told=self._told,
+            stored_periods=self._stored_periods,
             memo=self._memo,
             beliefs=self._beliefs,
         )
 
     def apply(self, delta: CatalogDelta) -> None:
-        """Take in what the store reports since ``self.event``."""
-        self._forget_missing(delta)
+        """Apply the changes of the store since ``self.event``."""
+        self._mark_erased(delta)
         if delta.rows:
-            self._take(delta.rows)
-        self._beliefs = self._beliefs.after(delta)
+            self._upsert(delta.rows)
+        self._beliefs = self._beliefs.apply(delta)
         if delta.rows or delta.touched or delta.reembedded:
             self._version += 1
             self._memo = {}
         self.event = delta.event
 
-    def _take(self, rows: CatalogRows) -> None:
-        """New rows at the end, known ones in their place."""
+    def _upsert(self, rows: CatalogRows) -> None:
+        """Append new rows, and replace existing ones."""
         known = int(np.searchsorted(rows.doc, self.last_doc, "right"))
         for doc in rows.doc[:known].tolist():
-            self._told.pop(doc, None)
-        self._told.update(rows.told)
+            self._stored_periods.pop(doc, None)
+        self._stored_periods.update(rows.stored_periods)
         encoded = self._encode(rows)
         if known:
             self._replace({name: column[:known] for name, column in encoded.items()})
@@ -447,13 +449,13 @@ class Catalog:
         days = (rows.moment + rows.offset * MINUTE) // DAY + EPOCH_DAY
         columns = {
             "doc": rows.doc,
-            "kind": _recoded(rows.kind, lambda words: [KINDS[str(word)] for word in words]),
-            "status": _recoded(rows.status, lambda words: [STATUSES[str(word)] for word in words]),
-            "session": _recoded(rows.session, names.session.encode),
-            "project": _recoded(rows.project, names.project.encode),
+            "kind": _recode(rows.kind, lambda words: [KINDS[str(word)] for word in words]),
+            "status": _recode(rows.status, lambda words: [STATUSES[str(word)] for word in words]),
+            "session": _recode(rows.session, names.session.encode),
+            "project": _recode(rows.project, names.project.encode),
             "time": rows.time,
-            "label": _recoded(rows.label, names.label.encode),
-            "speaker": _recoded(rows.speaker, lambda words: names.speaker.encode(_folded(words))),
+            "label": _recode(rows.label, names.label.encode),
+            "speaker": _recode(rows.speaker, lambda words: names.speaker.encode(_casefold(words))),
             "length": rows.length,
             "importance": rows.importance,
             "traits": rows.traits,
@@ -463,7 +465,7 @@ class Catalog:
         return columns
 
     def _conversations(self, columns: Mapping[str, NDArray[Any]]) -> NDArray[np.int32]:
-        """Codes of the conversations, one for each pair of project and session; 0 for what is no turn of one."""
+        """Codes of conversations (pairs of project and session); 0 for records that are not messages."""
         pairs = columns["project"].astype(np.int64) << 32 | columns["session"]
         distinct, which = np.unique(pairs, return_inverse=True)
         codes = np.array(self._names.group.encode(distinct.tolist()), np.int32)
@@ -491,7 +493,7 @@ class Catalog:
             self._columns[name] = bigger
 
     def _link(self, start: int, end: int) -> bool:
-        """Chain a few new turns to the last of their conversation; False when one belongs further back in time."""
+        """Link new turns to the last ones of their conversations; False if a turn is older than the last one."""
         c = self._columns
         for row in range(start, end):
             if c["kind"][row] != KINDS["message"] or c["status"][row] == STATUSES["archived"]:
@@ -507,7 +509,7 @@ class Catalog:
         return True
 
     def _link_all(self) -> None:
-        """Chain all turns of each conversation by time; new arrays, because snapshots hold the old ones."""
+        """Link all turns of each conversation by time, in new arrays: snapshots use the old ones."""
         n, c = self._size, self._columns
         turns = np.flatnonzero((c["kind"][:n] == KINDS["message"]) & (c["status"][:n] != STATUSES["archived"]))
         order = turns[np.lexsort((turns, c["time"][turns], c["group"][turns]))]
@@ -520,9 +522,9 @@ class Catalog:
         self._last_of = {int(c["group"][row]): int(row) for row in order[ends]}
 
     def _replace(self, encoded: Mapping[str, NDArray[Any]]) -> None:
-        """Rewrite the columns of rows that changed; copies, so that snapshots keep what they had.
+        """Replace changed rows in copies of the columns, so that snapshots stay as they are.
 
-        A column in which nothing changed stays, and so do the chains of turns where no turn moved.
+        Unchanged columns are not copied; turns are linked again only if one moved.
         """
         c = self._columns
         at = np.searchsorted(c["doc"][: self._size], encoded["doc"])
@@ -539,8 +541,8 @@ class Catalog:
         if moved:
             self._link_all()
 
-    def _forget_missing(self, delta: CatalogDelta) -> None:
-        """Records erased from the store keep an empty row here, marked archived, so that rows stay where they are."""
+    def _mark_erased(self, delta: CatalogDelta) -> None:
+        """Mark the rows of erased records as archived; rows are never removed, so that row numbers stay valid."""
         gone = set(delta.touched) - set(delta.rows.doc.tolist() if delta.rows else ())
         if not gone:
             return

@@ -1,4 +1,4 @@
-"""Search by words: over FTS5, and in RAM with rank-bm25; the statistics are those of the searched user alone."""
+"""BM25 keyword search with postings from the store, and in RAM with rank-bm25; statistics are per user."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
 
 COMMON, FEW = 16, 1_000
-"""A term is common where one of so many rows contains it, and no fewer than so many do."""
-HELD = 16
-"""Common terms that are kept for one state of the records, at 8 bytes a row for each."""
+"""A term is common if at least one of ``COMMON`` rows contains it, and at least ``FEW`` rows do."""
+MAX_COMMON = 16
+"""Common terms cached per snapshot, at 8 bytes a row for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Corpus:
-    """The records whose statistics count, whatever else a query filters. Not to be changed.
+    """The records for BM25 statistics, whatever else a query filters. Read-only.
 
     Attributes:
-        rows: whether each row belongs to it.
-        size: how many do.
-        mean_length: of these, in terms; 0 for none.
-        common: the terms that many of its records contain, as far as they were asked for.
+        rows: mask of the rows that belong to it.
+        size: the number of these rows.
+        mean_length: their mean length in terms; 0 if there are none.
+        common: the cache of common terms.
     """
 
     rows: NDArray[np.bool_]
@@ -52,50 +52,50 @@ class Corpus:
     common: dict[str, Occurrences] = field(default_factory=dict[str, "Occurrences"], repr=False)
 
     def occurrences(self, columns: Columns, rows: Rows, counts: Floats) -> Occurrences:
-        """The postings of a term as far as they belong to it."""
+        """The postings of a term within the corpus."""
         if self.size < len(columns):
             inside = self.rows[rows]
             rows, counts = rows[inside], counts[inside]
         return Occurrences(columns, self, rows, counts)
 
-    def keep(self, term: str, said: Occurrences) -> None:
-        """Hold on to a common term: the same ones are asked for again and again."""
-        if said.common:
-            if len(self.common) >= HELD:
+    def cache(self, term: str, found: Occurrences) -> None:
+        """Cache a common term: queries repeat them often."""
+        if found.common:
+            if len(self.common) >= MAX_COMMON:
                 self.common.clear()
-            self.common[term] = said
+            self.common[term] = found
 
 
 class Occurrences:
-    """Where a term occurs in a corpus.
+    """The occurrences of a term in a corpus.
 
-    A common term is also told for every row, which costs once what reading its many postings costs each time.
+    Those of a common term are expanded to all rows once, because reading its many postings is slow.
 
     Args:
         columns: the user's records.
-        corpus: those that count.
-        rows: those of them that contain the term, ascending.
-        counts: how often each does.
+        corpus: the records for the statistics.
+        rows: the rows that contain the term, ascending.
+        counts: the term frequency in each of them.
     """
 
     def __init__(self, columns: Columns, corpus: Corpus, rows: Rows, counts: Floats) -> None:
         self.common = len(rows) >= max(FEW, len(columns) // COMMON)
         self.idf = bm25.idf(corpus.size, len(rows))
-        earned = self.idf * bm25.saturation(counts, columns.length[rows], corpus.mean_length)
+        bm25_of = self.idf * bm25.saturation(counts, columns.length[rows], corpus.mean_length)
         self._rows: Rows | slice = slice(None) if self.common else rows
-        self._counts = _for_all(len(columns) + 1, rows, counts) if self.common else counts
-        self._earned = _for_all(len(columns), rows, earned) if self.common else earned
+        self._counts = _scatter(len(columns) + 1, rows, counts) if self.common else counts
+        self._bm25 = _scatter(len(columns), rows, bm25_of) if self.common else bm25_of
         self.conversations = np.zeros(columns.groups, np.bool_)
-        """Whether each conversation contains it."""
+        """Mask of the conversations that contain the term."""
         self.conversations[columns.group[rows]] = True
         self.conversations[0] = False  # no conversation
 
     def add_to(self, scores: Floats) -> None:
-        """Add to the score of every row what the term earns it by BM25."""
-        scores[self._rows] += self._earned
+        """Add the BM25 score of the term to every row."""
+        scores[self._rows] += self._bm25
 
-    def at(self, places: Rows, buffer: Floats) -> Floats:
-        """How often some rows contain it; the buffer has a zero for every row and one more, and has them again."""
+    def counts_at(self, places: Rows, buffer: Floats) -> Floats:
+        """Term frequencies of some rows. ``buffer`` is all zeros, one more than rows, and is zeroed again."""
         if self.common:
             return self._counts[places]
         buffer[self._rows] = self._counts
@@ -104,7 +104,7 @@ class Occurrences:
         return found
 
 
-def _for_all(size: int, rows: Rows, values: Floats) -> Floats:
+def _scatter(size: int, rows: Rows, values: Floats) -> Floats:
     found = np.zeros(size, np.float32)
     found[rows] = values
     return found
@@ -116,8 +116,8 @@ _EMPTY: Postings = (np.empty(0, np.intp), np.empty(0, np.float32))
 
 
 @dataclass(slots=True)
-class _Known:
-    """What is held of one state of the file: replaced as a whole, so that no search sees half of it."""
+class _State:
+    """The cached postings; replaced as a whole, so that no search sees a partial update."""
 
     last: int
     base: dict[str, Postings] = field(default_factory=dict[str, Postings])
@@ -128,57 +128,57 @@ class _Known:
 class Fts5Index:
     """The keyword index of one user.
 
-    Postings read from the file cover the records known then (the *base*). Records that came later (the *tail*) are
-    analysed here, so that a search after an add does not read everything again.
+    Postings read from the store cover the records up to some doc (the *base*). Later records (the *tail*) are analysed here,
+    so that a search after an add does not read all postings again.
 
     Args:
-        read: postings of a term from the file: docs ascending, each as often as the term occurs.
-        texts: searchable text of docs, for the tail.
+        read: postings of a term from the store: docs ascending, each repeated by its term frequency.
+        texts: searchable texts by doc, for the tail.
     """
 
     def __init__(self, read: Callable[[str], list[int]], texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self._read, self._texts = read, texts
-        self._known: _Known | None = None
+        self._state: _State | None = None
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
-        """Learn of new and changed records."""
-        known = self._known
+        """Apply new and changed records."""
+        state = self._state
         docs = delta.rows.doc if delta.rows else np.empty(0, np.int64)
-        fresh = sorted({*docs[docs > known.last].tolist()} - {*delta.touched}) if known else []
+        fresh = sorted({*docs[docs > state.last].tolist()} - {*delta.touched}) if state else []
         changed = any(doc not in delta.kept for doc in delta.touched)
-        if known is None or changed or known.tail_size + len(fresh) > MAX_TAIL:
-            self._known = _Known(int(columns.doc[-1]) if len(columns) else -1)
+        if state is None or changed or state.tail_size + len(fresh) > MAX_TAIL:
+            self._state = _State(int(columns.doc[-1]) if len(columns) else -1)
             return
         for doc, text in sorted(self._texts(fresh).items()) if fresh else ():
             row = int(np.searchsorted(columns.doc, doc))
             for term in index_terms(text):
-                counts = known.tail.setdefault(term, {})
+                counts = state.tail.setdefault(term, {})
                 counts[row] = counts.get(row, 0) + 1
-        known.tail_size += len(fresh)
+        state.tail_size += len(fresh)
 
     def postings(self, columns: Columns, term: str) -> Postings:
-        """The rows that contain a term, ascending, and how often each does."""
-        known = self._known  # as it is now: another thread may begin anew meanwhile
-        if known is None:
+        """The rows that contain a term, ascending, and its frequency in each."""
+        state = self._state  # another thread may replace it
+        if state is None:
             return _EMPTY
-        rows, counts = self._of_base(known, columns, term)
+        rows, counts = self._base_postings(state, columns, term)
         if len(rows) and rows[-1] >= len(columns):  # read for a newer snapshot than this one
             rows, counts = rows[rows < len(columns)], counts[rows < len(columns)]
-        tail = known.tail.get(term)
+        tail = state.tail.get(term)
         late = sorted((row, count) for row, count in list(tail.items()) if row < len(columns)) if tail else []
         if not late:
             return rows, counts
         more, often = zip(*late, strict=True)
         return np.append(rows, np.array(more, np.intp)), np.append(counts, np.array(often, np.float32))
 
-    def _of_base(self, known: _Known, columns: Columns, term: str) -> Postings:
-        """The postings of the records known when the base was laid; kept when this snapshot sees all of them."""
-        found = known.base.get(term)
+    def _base_postings(self, state: _State, columns: Columns, term: str) -> Postings:
+        """The postings of the base; cached if this snapshot includes all of its records."""
+        found = state.base.get(term)
         if found is not None:
             return found
         docs = np.array(self._read(term), np.int64)
-        docs.sort(kind="stable")  # as a rule it is sorted, and then this costs next to nothing
-        docs = docs[: np.searchsorted(docs, known.last, "right")]
+        docs.sort(kind="stable")  # usually sorted already, then this is cheap
+        docs = docs[: np.searchsorted(docs, state.last, "right")]
         new = np.ones(len(docs), np.bool_)
         np.not_equal(docs[1:], docs[:-1], out=new[1:])
         starts = np.flatnonzero(new)
@@ -187,16 +187,16 @@ class Fts5Index:
         held = rows < len(columns)
         held[held] = columns.doc[rows[held]] == distinct[held]
         found = (rows[held], counts[held].astype(np.float32)) if len(distinct) else _EMPTY
-        if len(columns) and columns.doc[-1] >= known.last:
-            known.base[term] = found
+        if len(columns) and columns.doc[-1] >= state.last:
+            state.base[term] = found
         return found
 
     def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
-        """Where the records of a corpus contain a term."""
+        """The occurrences of a term in a corpus."""
         found = corpus.common.get(term)
         if found is None:
             found = corpus.occurrences(columns, *self.postings(columns, term))
-            corpus.keep(term, found)
+            corpus.cache(term, found)
         return found
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
@@ -208,10 +208,9 @@ class Fts5Index:
 
 
 def _okapi(corpus: list[Counter[str]], lengths: NDArray[np.float32]) -> Any:
-    """rank-bm25's Okapi with Lucene's idf (its own turns negative for words in half of the corpus).
+    """rank-bm25's Okapi with Lucene's idf (its own is negative for terms in half of the corpus).
 
-    Documents come as their terms, counted once and for all; they carry all of them, and their length counts only those with
-    content, as everywhere in Mnemic.
+    Documents are term counts. They contain all terms, but ``lengths`` counts only content terms, as everywhere in Mnemic.
     """
     from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
 
@@ -231,19 +230,19 @@ def _okapi(corpus: list[Counter[str]], lengths: NDArray[np.float32]) -> Any:
 
 
 class RankBM25Index:
-    """The keyword index of one user, whose statistics are made anew when records changed: right for a few thousand records.
+    """An in-memory keyword index of one user, rebuilt on changes: suitable for a few thousand records.
 
     Args:
-        texts: searchable text of docs.
+        texts: searchable texts by doc.
     """
 
     def __init__(self, texts: Callable[[Sequence[int]], dict[int, str]]) -> None:
         self._texts = texts
-        self._held: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
+        self._counted: tuple[list[Counter[str]], dict[bytes, Any]] = ([], {})
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
-        """Learn of new and changed records."""
-        counts = self._held[0]
+        """Apply new and changed records."""
+        counts = self._counted[0]
         changed = columns.rows_of([doc for doc in delta.touched if doc not in delta.kept])
         rows = sorted({*changed.tolist(), *range(len(counts), len(columns))})
         if rows:
@@ -252,16 +251,16 @@ class RankBM25Index:
             counts = [*counts, *itertools.repeat(Counter[str](), len(columns) - len(counts))]
             for row, counted in zip(rows, fresh, strict=True):
                 counts[row] = counted
-            self._held = (counts, {})
+            self._counted = (counts, {})
 
     def postings(self, columns: Columns, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The rows that contain a term, ascending, and how often each does."""
-        found = [(row, counts[term]) for row, counts in enumerate(self._held[0][: len(columns)]) if term in counts]
+        """The rows that contain a term, ascending, and its frequency in each."""
+        found = [(row, counts[term]) for row, counts in enumerate(self._counted[0][: len(columns)]) if term in counts]
         rows, counts = zip(*found, strict=True) if found else ((), ())
         return np.array(rows, np.intp), np.array(counts, np.float32)
 
     def occurrences(self, columns: Columns, term: str, corpus: Corpus) -> Occurrences:
-        """Where the records of a corpus contain a term."""
+        """The occurrences of a term in a corpus."""
         return corpus.occurrences(columns, *self.postings(columns, term))
 
     def scores(self, columns: Columns, terms: Sequence[str], corpus: Corpus) -> NDArray[np.float32]:
@@ -270,7 +269,7 @@ class RankBM25Index:
         rows = np.flatnonzero(corpus.rows)
         if not len(rows) or not terms:
             return found
-        counts, built = self._held  # together: another thread may replace both
+        counts, built = self._counted  # together: another thread may replace both
         okapi = built.get(rows.tobytes())
         if okapi is None:
             okapi = _okapi([counts[row] for row in rows], columns.length[rows])

@@ -13,7 +13,7 @@ from mnemic.ingest import fields
 from mnemic.protocols import Embedder
 from mnemic.runtime.redaction import CheckedRecord, check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
-from mnemic.services.ids import minted
+from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.parts import joined
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
@@ -65,7 +65,7 @@ def _complete(
         content=fields.text("content", _joined_content(m.content), limit=fields.MAX_CONTENT),
         name=fields.optional("name", m.name) or None,
         sent_at=fields.moment("sent_at", m.sent_at, zone) or moment,
-        id=id_ or minted(ID_PREFIX),
+        id=id_ or new_id(ID_PREFIX),
         session=fields.optional("session", m.session) or session or scope.session,
         metadata=fields.json_object("metadata", m.metadata),
         source=source,

@@ -86,7 +86,7 @@ def candidates(runtime: Runtime, consultant: Consultant, user: str, episodes: Se
     found: dict[tuple[str, datetime | None], Candidate] = {}
     for one in (*stated, *chosen):
         found.setdefault((one.record.spoken, one.record.said_at), one)
-    twins = runtime.store.knowledge.twins(user, project, [spoken for spoken, _ in found])
+    twins = runtime.store.knowledge.duplicates(user, project, [spoken for spoken, _ in found])
     held = runtime.store.docs_of(user, [one.record.id for one in found.values()])
     new = [one for one in found.values() if one.record.id not in held]
     return Batch(new, twins, len(found) - len(new), unrefined)

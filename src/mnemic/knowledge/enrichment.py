@@ -50,7 +50,7 @@ def enrich_pending(
     meanwhile waits for the next call, so that this one ends however much others write.
     """
     done = 0
-    waiting = runtime.store.knowledge.left(scope.user, "enrich")[:limit]
+    waiting = runtime.store.knowledge.pending(scope.user, "enrich")[:limit]
     for start in range(0, len(waiting), BATCH):
         if halted():
             break

@@ -26,11 +26,11 @@ from mnemic.types import (
     Archive,
     Change,
     Episode,
-    Feel,
+    MarkProcessed,
     Message,
     ProcessReport,
     Scope,
-    Settle,
+    SetEmotions,
     Waiting,
 )
 
@@ -223,9 +223,9 @@ def _store(
     changes += found.changes
     said = [w for group in groups for w in group]
     moods = emotions_of([w.message.content for w in said], [w.vector for w in said], embedder.id)
-    changes.append(Feel(emotions={str(w.message.id): mood for w, mood in zip(said, moods, strict=True)}))
+    changes.append(SetEmotions(emotions={str(w.message.id): mood for w, mood in zip(said, moods, strict=True)}))
     if silent:
-        changes.append(Settle(ids=tuple(silent)))
+        changes.append(MarkProcessed(ids=tuple(silent)))
     try:
         receipts = runtime.store.apply(user, changes, model=embedder.id)
     except BaseException:

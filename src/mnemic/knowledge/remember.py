@@ -17,7 +17,7 @@ from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted, least_trust
-from mnemic.services.ids import minted
+from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.display import shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
@@ -37,7 +37,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     source = fields.source(options["source"])
     importance = options["importance"]
     return MemoryRecord(
-        id=fields.optional("id", options["id"]) or minted("mem_"),
+        id=fields.optional("id", options["id"]) or new_id("mem_"),
         content=content,
         type=kind,
         category=fields.optional("category", options["category"]),
@@ -93,7 +93,7 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     resolution = reconcile(record, *near)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
     changes += resolution_changes(record, resolution, {other.id: other for other in near[0]})
-    twins = runtime.store.knowledge.twins(scope.user, record.project, [record.spoken], session=record.session)
+    twins = runtime.store.knowledge.duplicates(scope.user, record.project, [record.spoken], session=record.session)
     ending, why = _yielding(runtime, scope, record, twins)
     if ending:
         changes = [c for c in changes if not (isinstance(c, Supersede) and c.id == ending)]
@@ -111,7 +111,7 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
 def _neighbours(runtime: Runtime, scope: Scope, record: MemoryRecord, index: Indexing) -> Neighbours:
     """The memories at the same level that a new one may concern: of the same key, or the nearest."""
     if record.key is not None:
-        return runtime.store.knowledge.keyed(scope.user, record.key, record.project, record.session), None
+        return runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session), None
     known = Snapshot(runtime, scope.user, record.project, record.session)
     return known.near(index.vector, runtime.settings.processing.max_statements_for_prediction)
 

@@ -33,6 +33,7 @@ from mnemic.types import (
     ConsolidationAdvice,
     ConsolidationReport,
     Link,
+    MarkConsolidating,
     MemoryRecord,
     MemoryType,
     Promotion,
@@ -40,7 +41,6 @@ from mnemic.types import (
     Revise,
     Scope,
     Undo,
-    Work,
 )
 
 __all__ = ["advise", "consolidate", "undo"]
@@ -130,7 +130,7 @@ def consolidate(
     if dry_run:
         plan = _planned(runtime, scope, settings, mark=False)
         return _report(plan, began, dry_run=True)
-    with runtime.processing, runtime.store.lifecycle.alone() as alone:
+    with runtime.processing, runtime.store.lifecycle.exclusive() as alone:
         if not alone:
             return ConsolidationReport(duration_seconds=time.monotonic() - began)
         plan = None
@@ -161,7 +161,7 @@ def _stored(runtime: Runtime, scope: Scope, settings: Consolidator) -> _Plan | N
 def undo(runtime: Runtime, scope: Scope, id: str) -> Receipt:
     """Take one consolidation back, and the texts that it changed."""
     with runtime.processing:
-        before = runtime.store.lifecycle.reworded(scope.user, id)
+        before = runtime.store.lifecycle.previous_texts(scope.user, id)
         embedder = runtime.indexer.embedder
         indexed = zip(before, runtime.indexer.indexing(before, embedder), strict=True)
         texts = [Revise(record=r, indexing=index) for r, index in indexed]
@@ -196,7 +196,7 @@ def _planned(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark: bo
         return None
     if mark:
         ids = runtime.store.relations.ids(bench.view.user, bench.candidates.doc[seeds].tolist())
-        runtime.store.apply(scope.user, [Work(ids=tuple(ids.values()))])
+        runtime.store.apply(scope.user, [MarkConsolidating(ids=tuple(ids.values()))])
     records = _Records(runtime, bench, seeds)
     throttle()
     grouped = _clustered(bench, seeds, settings, records, throttle)

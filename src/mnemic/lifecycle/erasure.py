@@ -19,7 +19,7 @@ from mnemic.types import (
     Erase,
     EraseUser,
     Erasure,
-    Family,
+    Lineage,
     MemoryRecord,
     Message,
     Purge,
@@ -51,7 +51,7 @@ class Decision:
     restored: Mapping[str, MemoryRecord]
 
 
-def decide(family: Family, ids: Collection[str]) -> Decision:
+def decide(family: Lineage, ids: Collection[str]) -> Decision:
     """What becomes of a family when some of it goes for good.
 
     What was made of something that goes, goes with it, but:
@@ -62,13 +62,13 @@ def decide(family: Family, ids: Collection[str]) -> Decision:
 
     What was made of an episode or a memory whose text changes this way goes as well.
     """
-    gone = {id_ for id_ in ids if id_ in family.kin}
+    gone = {id_ for id_ in ids if id_ in family.nodes}
     remade: set[str] = set()
     restored: dict[str, MemoryRecord] = {}
     heads = {absorption.id: absorption for absorption in family.absorptions if absorption.before}
     while True:
         before = (len(gone), len(remade), len(restored))
-        for kin in family.kin.values():
+        for kin in family.nodes.values():
             if kin.id in gone:
                 continue
             changed = gone | remade | {*restored}
@@ -105,7 +105,7 @@ def erase(
     with runtime.processing:
         for _ in range(ATTEMPTS):
             family = _family(runtime, scope, named)
-            missing = tuple(id_ for id_ in named if id_ not in family.kin)
+            missing = tuple(id_ for id_ in named if id_ not in family.nodes)
             if len(missing) == len(named):
                 return Erasure(missing=missing, spared=tuple(spared))
             decision, change = _planned(runtime, scope, family, named)
@@ -115,7 +115,7 @@ def erase(
                 counts = runtime.store.erasure.erase(scope.user, change, model=runtime.indexer.embedder.id)
             except Conflict:
                 continue
-            told = [family.kin[id_] for id_ in decision.gone]
+            told = [family.nodes[id_] for id_ in decision.gone]
             break
         else:
             raise Conflict(
@@ -130,11 +130,11 @@ def erase(
     )
 
 
-def _family(runtime: Runtime, scope: Scope, named: Sequence[str]) -> Family:
+def _family(runtime: Runtime, scope: Scope, named: Sequence[str]) -> Lineage:
     """Records with all that was made from them, and the summaries of sessions that messages among them were said in."""
-    family = runtime.store.erasure.family(scope.user, named)
-    more = [id_ for id_ in revision.summaries(family.kin.values()) if id_ not in family.kin]
-    return runtime.store.erasure.family(scope.user, [*named, *more]) if more else family
+    family = runtime.store.erasure.lineage(scope.user, named)
+    more = [id_ for id_ in revision.summaries(family.nodes.values()) if id_ not in family.nodes]
+    return runtime.store.erasure.lineage(scope.user, [*named, *more]) if more else family
 
 
 def erase_user(runtime: Runtime, scope: Scope) -> Erasure:
@@ -166,7 +166,7 @@ def finish(runtime: Runtime, *, patience: float = PATIENCE) -> Purge | None:
     return runtime.store.erasure.purge(patience=patience)
 
 
-def _planned(runtime: Runtime, scope: Scope, family: Family, ids: Sequence[str]) -> tuple[Decision, Erase]:
+def _planned(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -> tuple[Decision, Erase]:
     """What is decided, as a change: episodes are told again here. Where nothing is left of one, it goes as well."""
     knowledge = runtime.store.knowledge
     named = set(ids)
@@ -178,8 +178,8 @@ def _planned(runtime: Runtime, scope: Scope, family: Family, ids: Sequence[str])
             if isinstance(episode, Episode):
                 left[id_] = [m for m in knowledge.messages_of(scope.user, episode) if m.id not in decision.gone]
         empty = {id_ for id_ in decision.remade if not left.get(id_)}
-        told = revision.summaries(family.kin[id_] for id_ in decision.gone)
-        more = (empty | (told.keys() & family.kin.keys())) - decision.gone
+        told = revision.summaries(family.nodes[id_] for id_ in decision.gone)
+        more = (empty | (told.keys() & family.nodes.keys())) - decision.gone
         if not more:
             break
         named |= more

@@ -391,7 +391,7 @@ def _left_bare(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], requ
     sources = {
         id_ for record in clear.values() if isinstance(record.value, MemoryRecord) for id_ in record.value.source_ids
     }
-    made = runtime.store.relations.made_of(scope.user, sorted(sources - clear.keys()))
+    made = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
     bare = [id_ for id_, memories in sorted(made.items()) if memories and clear.keys() >= {*memories}]
     said = {id_: runtime.store.get(scope.user, id_) for id_ in bare}
     return {id_: record for id_, record in said.items() if not _says_more(record, request)}
@@ -399,7 +399,7 @@ def _left_bare(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], requ
 
 def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple[Receipt, ...]:
     """A receipt for each record that goes: what it says, and what it had taken the place of."""
-    replaced = runtime.store.relations.replaced_by(scope.user, [*clear])
+    replaced = runtime.store.relations.predecessors(scope.user, [*clear])
     receipts: list[Receipt] = []
     for id_, record in clear.items():
         ended = [repr(old.id) for old in replaced.get(id_, ()) if old.expired_at and old.id not in clear]

@@ -56,7 +56,7 @@ def _took_the_place_of(runtime: Runtime, scope: Scope, new: str, old: str) -> bo
     """Whether a memory took the place of another, perhaps through others in between."""
     seen, open_ = {new}, [new]
     while open_ and old not in seen:
-        earlier = runtime.store.relations.replaced_by(scope.user, open_)
+        earlier = runtime.store.relations.predecessors(scope.user, open_)
         open_ = [record.id for records in earlier.values() for record in records if record.id not in seen]
         seen.update(open_)
     return new != old and old in seen

@@ -120,7 +120,7 @@ def _secrets(runtime: Runtime) -> list[str]:
     policy, found, after = runtime.secrets, dict[str, list[str]](), 0
     if policy.action == "allow":
         return []
-    while page := runtime.store.knowledge.wording(after, PAGE):
+    while page := runtime.store.knowledge.texts(after, PAGE):
         after = page[-1][0]
         for _, id_, says in page:
             for kind in policy.within(says)[1]:

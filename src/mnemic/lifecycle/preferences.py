@@ -10,7 +10,7 @@ from mnemic.errors import Conflict, InvalidInput
 from mnemic.runtime.redaction import redact_errors, refuse_secrets
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
-from mnemic.services.ids import minted
+from mnemic.services.ids import new_id
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
 from mnemic.text.display import shown
@@ -70,11 +70,11 @@ class Preferences(MutableMapping[str, Any]):
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
         texts = [f"Preference {name}: {_worded(value)}", f"Preference {to_json(name)}: {told}"]
-        twins = self._runtime.store.knowledge.twins(self._scope.user, self._scope.project, texts)
+        twins = self._runtime.store.knowledge.duplicates(self._scope.user, self._scope.project, texts)
         known = {record.content for record in old}
         content = next((text for text in texts if text not in twins or text in known), texts[1])
         record = MemoryRecord(
-            id=minted("pref_"), content=content, category="preference",
+            id=new_id("pref_"), content=content, category="preference",
             importance=0.8, salience=0.8, key=name, metadata={KEY: name, VALUE: value}, project=self._scope.project,
             tags=("preference",), valid_at=moment, created_at=moment, updated_at=moment,
         )  # fmt: skip

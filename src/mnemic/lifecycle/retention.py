@@ -22,7 +22,7 @@ def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
         before = to_micros(moment - timedelta(days=policy.message_days))
         due += runtime.store.lifecycle.uncited(scope.user, before)
     if policy.memory_limit is not None:
-        due += runtime.store.lifecycle.beyond(scope.user, policy.memory_limit, to_micros(moment))
+        due += runtime.store.lifecycle.over_capacity(scope.user, policy.memory_limit, to_micros(moment))
     ids = list(dict.fromkeys(due))
     for start in range(0, len(ids), BATCH):
         changes = [Archive(id=id_, reason="its time is over") for id_ in ids[start : start + BATCH]]

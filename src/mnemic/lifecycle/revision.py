@@ -11,7 +11,18 @@ from mnemic.knowledge import episodes
 from mnemic.lifecycle import sessions
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
-from mnemic.types import AddEpisode, Archive, Change, Episode, Kin, MemoryRecord, Message, Restore, Scope, Stored
+from mnemic.types import (
+    AddEpisode,
+    Archive,
+    Change,
+    Episode,
+    LineageNode,
+    MemoryRecord,
+    Message,
+    Restore,
+    Scope,
+    Stored,
+)
 from mnemic.types.literals import SESSION_SUMMARY
 
 __all__ = ["follow", "summaries", "summarised", "told_again"]
@@ -38,7 +49,7 @@ def follow(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> 
         runtime.store.apply(scope.user, changes)
     for _ in range(ATTEMPTS):
         # a part of a merged episode may have been restored by hand: every one that tells of them, not the latest alone
-        episodes = runtime.store.fetch(number, runtime.store.relations.told_by(scope.user, ids))
+        episodes = runtime.store.fetch(number, runtime.store.relations.episodes_of(scope.user, ids))
         changes = [change for held in episodes.values() for change in _changes(runtime, scope, held)]
         try:
             receipts = runtime.store.apply(scope.user, changes, model=runtime.indexer.embedder.id) if changes else ()
@@ -57,7 +68,7 @@ def follow(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> 
 
 def _memories(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> list[Change]:
     """What becomes of the memories that were made of messages."""
-    made = runtime.store.relations.made_of(scope.user, ids)
+    made = runtime.store.relations.memories_of(scope.user, ids)
     records = runtime.store.knowledge.records(scope.user, sorted({id_ for own in made.values() for id_ in own}))
     changes: list[Change] = []
     for id_, record in records.items():
@@ -124,7 +135,7 @@ def told_again(
     return changes
 
 
-def summaries(told_of: Iterable[Kin]) -> dict[str, Scope]:
+def summaries(told_of: Iterable[LineageNode]) -> dict[str, Scope]:
     """The ids that summaries of the sessions of messages have, and these sessions.
 
     A summary tells the names of tools without being made of what they answered.
@@ -134,7 +145,7 @@ def summaries(told_of: Iterable[Kin]) -> dict[str, Scope]:
     return {sessions.summary_id(scope): scope for scope in scopes}
 
 
-def summarised(runtime: Runtime, scope: Scope, told_of: Sequence[Kin], zone: tzinfo) -> list[str]:
+def summarised(runtime: Runtime, scope: Scope, told_of: Sequence[LineageNode], zone: tzinfo) -> list[str]:
     """Summaries of sessions among what told of something, told again of what is left."""
     live = {kin.id for kin in told_of if kin.category == SESSION_SUMMARY and kin.kind == "memory" and kin.live}
     places = summaries(told_of)
@@ -148,7 +159,7 @@ def summarised(runtime: Runtime, scope: Scope, told_of: Sequence[Kin], zone: tzi
     return found
 
 
-def _sessions(runtime: Runtime, scope: Scope, kin: Kin) -> list[str]:
+def _sessions(runtime: Runtime, scope: Scope, kin: LineageNode) -> list[str]:
     """The session that a summary was made of, by the messages of it that are left."""
     records = runtime.store.knowledge.records(scope.user, kin.sources).values()
     return sorted({record.session for record in records if isinstance(record, Message) and record.session})

@@ -73,7 +73,7 @@ def _summarised(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     embedder = runtime.indexer.embedder
     held = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
     if not isinstance(held, MemoryRecord):
-        if runtime.store.knowledge.twins(scope.user, scope.project, [record.content]):  # two short ones of one day
+        if runtime.store.knowledge.duplicates(scope.user, scope.project, [record.content]):  # two short ones of one day
             record = replace(record, content=f"{record.content} Name: {scope.session}.")
         (index,) = runtime.indexer.indexing([record], embedder)
         try:

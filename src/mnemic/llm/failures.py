@@ -12,7 +12,7 @@ from mnemic.services.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Setback", "judged"]
+__all__ = ["Setback", "classify"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,10 @@ class Setback(Failure):
     sent: bool = True
 
 
-def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Setback:
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Setback:
     """Judge an error of a request to the language model `service`; `secrets` never appear in the message."""
     names = {base.__name__ for base in type(error).__mro__}
-    verdict = failures.judged(error, service, secrets)
+    verdict = failures.classify(error, service, secrets)
     if verdict.meaning == "refused":
         return Setback(
             LanguageModelUnavailable(

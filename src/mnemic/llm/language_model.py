@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
-from mnemic.llm.failures import Setback, judged
+from mnemic.llm.failures import Setback, classify
 from mnemic.llm.keys import environment_key, keyring_key
 from mnemic.llm.ledger import Ledger
 from mnemic.llm.task import Answer, Task
 from mnemic.services.arguments import positive, seconds, whole
-from mnemic.services.failures import Patience, persistently, scrubbed
+from mnemic.services.failures import RetryPolicy, retry, scrubbed
 from mnemic.services.processes import PerProcess
 from mnemic.services.threads import BackgroundLoop
 from mnemic.types import LanguageModelStats
@@ -86,7 +86,7 @@ class LanguageModel:
         service = _service(model)
         rules = _Rules(
             service=service,
-            patience=Patience(
+            patience=RetryPolicy(
                 positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff), JITTER
             ),
             concurrency=whole("concurrency", concurrency, 1, 100),
@@ -171,7 +171,7 @@ class _Rules:
     """How to ask; made once from the arguments."""
 
     service: str
-    patience: Patience
+    patience: RetryPolicy
     concurrency: int
     max_tokens: int
     max_characters: int
@@ -261,7 +261,7 @@ class _Line:
             return response
 
         def judge(error: Exception) -> Setback:
-            setback = judged(error, self._rules.service, [*paths.environment_secrets(), *self._secrets])
+            setback = classify(error, self._rules.service, [*paths.environment_secrets(), *self._secrets])
             if setback.sent:
                 self._ledger.add(task.stage, calls=1, failures=1)
             return setback
@@ -272,7 +272,7 @@ class _Line:
             self._ledger.add(task.stage, retries=1)
 
         patience = replace(self._rules.patience, retries=retries)
-        return await persistently(send, patience, judge, sleep=self._rules.sleep, again=again), used
+        return await retry(send, patience, judge, sleep=self._rules.sleep, again=again), used
 
     async def _opened(self) -> _Client:
         problem = ""
@@ -336,6 +336,6 @@ def _service(model: object) -> str:
 
 
 def _hang_up(lines: PerProcess[_Line]) -> None:
-    line = lines.take()
+    line = lines.pop()
     if line is not None:
         line.loop.stop(line.hang_up, CLOSING_TIME)

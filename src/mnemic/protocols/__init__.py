@@ -1,8 +1,8 @@
-"""What the parts ask of each other. Anything with these methods fits; nothing need be inherited."""
+"""Protocols between the components: any class with these methods fits, without inheritance."""
 
 from typing import TYPE_CHECKING
 
-from mnemic.protocols.feed import Changed, Entries, Entry, Mark, Model, RecordFeed, Turn
+from mnemic.protocols.feed import Changed, Entries, Entry, Lock, Mark, Model, RecordFeed
 from mnemic.protocols.indexes import KeywordIndex, VectorIndex
 from mnemic.protocols.models import Embedder, InputKind, Reranker, TokenCounter
 
@@ -17,11 +17,11 @@ __all__ = [
     "Entry",
     "InputKind",
     "KeywordIndex",
+    "Lock",
     "Mark",
     "Model",
     "RecordFeed",
     "Reranker",
     "TokenCounter",
-    "Turn",
     "VectorIndex",
 ]

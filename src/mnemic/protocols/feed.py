@@ -1,4 +1,4 @@
-"""What a derived index reads of the record: everything once, and from then on what changed."""
+"""The feed of a record for a derived index: an initial full read, then changes."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Changed", "Entries", "Entry", "Mark", "Model", "RecordFeed", "Turn"]
+__all__ = ["Changed", "Entries", "Entry", "Lock", "Mark", "Model", "RecordFeed"]
 
 
 class Mark(NamedTuple):
-    """An event by its number and its moment (microseconds since 1970): how far a reader is. (0, 0) is before the first."""
+    """The position of a reader: number and time (microseconds since 1970) of an event. (0, 0) is before the first."""
 
     sequence: int
     at: int
 
 
 class Model(NamedTuple):
-    """The embedder whose vectors the record holds, and the length of a vector."""
+    """The embedder of the stored vectors, and their dimension."""
 
     name: str
     dimension: int
@@ -32,9 +32,9 @@ class Model(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One record as an index takes it in.
+    """One record for an index.
 
-    ``tier`` is where it lives; what is archived stays in the tier it had.
+    ``tier`` is its tier; an archived record keeps the tier it had.
     """
 
     doc: int
@@ -46,69 +46,69 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entries:
-    """Records as they are at one moment, and the model of their vectors.
+    """Records in one snapshot, and the model of their vectors.
 
-    ``bare`` are the docs of those asked for that have no vector at present, ``gone`` those that no longer exist: erased.
+    ``without_vector`` are the requested docs that have no vector yet, ``gone`` those that were erased.
     """
 
     model: Model | None
     entries: Sequence[Entry] = ()
-    bare: Sequence[int] = ()
+    without_vector: Sequence[int] = ()
     gone: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Changed:
-    """The docs that some events speak of, each once, and the last of these events.
+    """The distinct docs of some events, and the last of these events.
 
-    ``anew`` where every vector of the record was made anew among them, also by a model of the same name.
+    ``reembedded``: one of the events is a reembed of the whole record, possibly by a model of the same name.
     """
 
     until: Mark
     docs: Sequence[int] = ()
-    anew: bool = False
+    reembedded: bool = False
 
 
-class Turn(Protocol):
-    """The right to do something that one handle does at a time; it ends with its process or its connection."""
+class Lock(Protocol):
+    """A lock held by one handle at a time; it ends with its process or its connection."""
 
     @property
     def held(self) -> bool:
-        """Whether this handle has it."""
+        """Whether this handle holds the lock."""
         ...
 
-    def take(self) -> bool:
-        """Take it if nobody has it; whether this handle has it now."""
+    def acquire(self) -> bool:
+        """Acquire the lock if it is free; returns whether this handle holds it."""
         ...
 
     def release(self) -> None:
-        """Let go of it, if this handle has it."""
+        """Release the lock, if this handle holds it."""
         ...
 
 
 class RecordFeed(Protocol):
     """The record as an outbox.
 
-    Every change writes an event in its own transaction, and events are seen in the order of their numbers: a reader that
-    took in everything up to a mark has missed nothing before it. Reading again what was read changes nothing.
+    Every change writes an event in its transaction, and events become visible in the order of their numbers: a reader at a
+    mark has missed nothing before it. Reading an event twice is harmless.
     """
 
     @property
     def name(self) -> str:
-        """A word that no other record has, made once."""
+        """The unique, constant name of the record."""
         ...
 
     @property
     def folder(self) -> Path | None:
-        """Where the record is, for files that belong beside it; None in RAM and on a server."""
+        """The folder of the record, for files of the index; None in RAM and on a server."""
         ...
 
-    def turn(self, what: str) -> Turn:
-        """A right of this record by its name: one of all who open the record has it, on whatever machine."""
+    def lock(self, what: str) -> Lock:
+        """A named lock on this record, exclusive among all handles on all machines."""
         ...
 
     def model(self) -> Model | None:
-        """Whose vectors the record holds; None while it has none."""
+        """The embedder of the stored vectors; None without vectors."""
         ...
 
     def last(self) -> Mark:
@@ -116,33 +116,33 @@ class RecordFeed(Protocol):
         ...
 
     def holds(self, mark: Mark) -> bool:
-        """Whether this mark can be one of this record: it cannot after an older copy was put in its place."""
+        """Whether this mark belongs to this record: it does not after an older copy was restored."""
         ...
 
     def changes(self, after: int, limit: int) -> Changed:
-        """What the next events (at most ``limit``) speak of."""
+        """The docs of the next events, at most ``limit``."""
         ...
 
     def docs(self, after: int, limit: int) -> Sequence[int]:
-        """The next docs that have a vector, ascending."""
+        """The next docs with a vector, ascending."""
         ...
 
     def entries(self, docs: Sequence[int]) -> Entries:
-        """Those records, at one moment."""
+        """These records, in one snapshot."""
         ...
 
     def gone(self, after: int) -> Sequence[int]:
-        """The docs that events after a number speak of and that no longer exist: they were erased."""
+        """The docs of events after a number that no longer exist: they were erased."""
         ...
 
     def waiting(self, user: int, after: int) -> Sequence[int]:
-        """The docs of a user that events after a number speak of, those of them that have a vector."""
+        """The docs of a user's events after a number that have a vector."""
         ...
 
     def sizes(self) -> dict[int, int]:
-        """How many vectors each user has."""
+        """The number of vectors by user."""
         ...
 
     def listen(self, heard: Callable[[], None]) -> None:
-        """Call this after each commit of this process; it must return at once."""
+        """Call a function after each commit of this process; it must return at once."""
         ...

@@ -1,4 +1,4 @@
-"""What the indexes over a record are."""
+"""Protocols of the indexes."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ __all__ = ["KeywordIndex", "VectorIndex"]
 
 
 class KeywordIndex(Protocol):
-    """The words of one user's records; ``columns`` is the catalog's snapshot, rows are its positions."""
+    """A keyword index of one user's records; ``columns`` is a snapshot of the catalog, rows are positions in it."""
 
     def apply(self, delta: CatalogDelta, columns: Any) -> None:
-        """Learn of new and changed records."""
+        """Apply new and changed records."""
         ...
 
     def postings(self, columns: Any, term: str) -> tuple[NDArray[np.intp], NDArray[np.float32]]:
-        """The rows that contain a term, ascending, and how often each does."""
+        """The rows that contain a term, ascending, and its frequency in each."""
         ...
 
     def occurrences(self, columns: Any, term: str, corpus: Any) -> Any:
-        """Where the records of a ``Corpus`` contain a term: an ``Occurrences``."""
+        """The ``Occurrences`` of a term in a ``Corpus``."""
         ...
 
     def scores(self, columns: Any, terms: Sequence[str], corpus: Any) -> NDArray[np.float32]:
@@ -37,54 +37,54 @@ class KeywordIndex(Protocol):
 
 @runtime_checkable
 class VectorIndex(Protocol):
-    """Which vectors are near, for users whose vectors are too many to multiply: approximate, and derived from the record.
+    """An approximate nearest-neighbour index for users with too many vectors for exact search, derived from the record.
 
-    Users with at most ``exact_below`` records are searched exactly and never asked for here, and so are all others while
-    the index cannot be asked (``serves``). ``docs`` are those of the record; a doc that is gone, or of another user, is
-    passed over by the caller. Nothing here raises because the index is late, damaged or out of reach: the record is
-    searched without it. ``mnemic.testing.VectorIndexSuite`` is the full statement of what is promised.
+    Users with at most ``exact_below`` records are always searched exactly, and so are all others while ``serves`` is False.
+    Results are docs of the record; the caller skips erased docs and those of other users. No method raises because the index
+    is stale, damaged or unreachable: the record is then searched without it. ``mnemic.testing.VectorIndexSuite`` is the full
+    specification.
     """
 
     @property
     def exact_below(self) -> int:
-        """Up to how many records of a user are searched without the index."""
+        """Users with at most this many records are searched without the index."""
         ...
 
     def open(self, feed: RecordFeed) -> None:
-        """Begin to follow a record; called once, before anything else, and must not take long."""
+        """Start to follow a record; called once, before anything else. Must return quickly."""
         ...
 
     def serves(self, model: str | None) -> bool:
-        """Whether it can be asked now, about vectors of this model."""
+        """Whether it can be searched now, with vectors of this model."""
         ...
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int) -> Sequence[int] | None:
-        """The docs of a user whose vectors are nearest to a unit vector, about k of them; None when it cannot say."""
+        """About k docs of a user nearest to a unit vector; None if the index is unavailable."""
         ...
 
     def waiting(self, user: int) -> Sequence[int] | None:
-        """Docs of a user that are committed and may not be in the index yet: they are compared one by one.
+        """Committed docs of a user that may not be indexed yet: the caller compares them exactly.
 
-        Asked before ``nearest``: what was taken in between is then in both. None when it cannot say.
+        Called before ``nearest``, so that docs indexed in between are in both. None if the index is unavailable.
         """
         ...
 
     def wake(self) -> None:
-        """Something was written: take it in when there is time. Returns at once."""
+        """Notify the index of a write, to be indexed in the background. Returns at once."""
         ...
 
     def drain(self, seconds: float | None = None) -> bool:
-        """Take in everything now, for at most so long; whether nothing is left that this process could take in."""
+        """Index all pending changes now, within ``seconds``; returns whether this process has none left."""
         ...
 
     def erase(self) -> bool:
-        """Records were erased for good: leave nothing of them behind; whether that is done."""
+        """Remove everything of erased records; returns whether that is done."""
         ...
 
     def findings(self) -> Sequence[str]:
-        """What differs from the record, each in a sentence; what does is made anew."""
+        """Differences from the record, one line each; they are repaired."""
         ...
 
     def close(self) -> None:
-        """Let go of everything; what is not taken in yet is taken in next time."""
+        """Close the index; pending changes are indexed next time."""
         ...

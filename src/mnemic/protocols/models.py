@@ -1,4 +1,4 @@
-"""What embedders, rerankers and tokenizers are."""
+"""Protocols of embedders, rerankers and tokenizers."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ if TYPE_CHECKING:
 __all__ = ["Embedder", "InputKind", "Reranker", "TokenCounter"]
 
 TokenCounter: TypeAlias = Callable[[str], int]
-"""Text in, number of tokens out."""
+"""Returns the number of tokens of a text."""
 
 InputKind = Literal["query", "document"]
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Texts in, unit vectors out."""
+    """Turns texts into unit vectors."""
 
     @property
     def id(self) -> str:
-        """Names model and variant; stored in the record's header, so it must not change for the same vectors."""
+        """Model and variant. Stored in the record, so it must be constant for the same vectors."""
         ...
 
     @property
     def dimension(self) -> int | None:
-        """Length of a vector, or None while the model has not been loaded."""
+        """The dimension of the vectors; None while the model is not loaded."""
         ...
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
         """Embed texts.
 
         Args:
-            texts: any number of strings, none included.
-            kind: whether they are stored (``document``) or asked (``query``); models with prefixes care.
+            texts: any number of strings, possibly none.
+            kind: ``document`` for stored texts, ``query`` for queries; used by models with prefixes.
 
         Returns:
             float32 array of shape (len(texts), dimension) with unit rows.
 
         Raises:
-            EmbedderUnavailable: the model cannot be had; the caller may store the text and embed later.
+            EmbedderUnavailable: the model is unavailable; the caller may store the text and embed later.
             EmbedderError: this input cannot be embedded.
         """
         ...
@@ -53,7 +53,7 @@ class Embedder(Protocol):
 
 @runtime_checkable
 class Reranker(Protocol):
-    """A second opinion on the first hits."""
+    """Rescores the first hits."""
 
     def scores(self, query: str, texts: Sequence[str]) -> Floats:
         """How well each text answers the query: float32 of shape (len(texts),), higher is better."""

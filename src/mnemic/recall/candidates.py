@@ -274,7 +274,7 @@ def _term_counts(view: View, question: AnalysedQuery, rows: Rows, at: Rows) -> t
     for t, term in enumerate(terms):
         occurrences: Occurrences = view.keyword.occurrences(c, term, question.corpus)
         idf[t] = occurrences.idf / most
-        counts[:, :, t] = occurrences.at(at, buffer)
+        counts[:, :, t] = occurrences.counts_at(at, buffer)
         in_session[:, t] = occurrences.conversations[group]
     return counts, in_session, idf
 

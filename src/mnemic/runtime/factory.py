@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly
-from mnemic.indexes.vector import discarded, index_from
+from mnemic.indexes.vector import discard, index_from
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate
@@ -180,6 +180,6 @@ def open_runtime(
         llm=model,
         owns_llm=model is not llm,
         index=index,
-        discard=lambda: not isinstance(opened, SqliteStore) or discarded(opened.feed().folder),
+        discard=lambda: not isinstance(opened, SqliteStore) or discard(opened.feed().folder),
         tokenizer=tokenizer,
     )

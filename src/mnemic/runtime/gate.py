@@ -7,7 +7,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from mnemic.services.processes import renewed
+from mnemic.services.processes import reset_after_fork
 
 __all__ = ["SearchGate", "Throttle"]
 
@@ -33,7 +33,7 @@ class SearchGate:
         self._in_turns = in_turns
         self.started: int = 0
         self._renew()
-        renewed(self, SearchGate._renew)
+        reset_after_fork(self, SearchGate._renew)
 
     def _renew(self) -> None:
         """Reset; also called in a forked child."""

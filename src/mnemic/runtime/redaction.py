@@ -14,7 +14,7 @@ from mnemic.runtime.indexer import Indexer
 from mnemic.safety.fences import is_cut_off, without_recalled
 from mnemic.safety.secrets import SecretAction, SecretPolicy
 from mnemic.safety.trust import REPEATED_TRUST, TRUST_OF_SOURCE
-from mnemic.services.call_hints import explained
+from mnemic.services.call_hints import explain
 from mnemic.text.display import shown
 from mnemic.text.markup import is_unverified
 from mnemic.types import (
@@ -251,7 +251,7 @@ def _redacting_errors(method: Callable[..., Any]) -> Callable[..., Any]:
             _redact_error(error, _DEFAULT if runtime is None else runtime.secrets)
             raise
         except (TypeError, ValueError, AttributeError) as error:
-            if isinstance(error, TypeError) and (better := explained(error, method, kwargs)) is not error:
+            if isinstance(error, TypeError) and (better := explain(error, method, kwargs)) is not error:
                 raise better from None
             if damage := _damage(getattr(self, "_runtime", None), error):
                 raise StoreCorrupt(

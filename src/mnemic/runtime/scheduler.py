@@ -11,7 +11,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Protocol, TypeVar, cast
 
-from mnemic.services.processes import process_lock, renewed
+from mnemic.services.processes import process_lock, reset_after_fork
 
 __all__ = ["CLOSE_TIMEOUT", "Job", "Scheduler", "Triggers"]
 
@@ -50,7 +50,7 @@ class Scheduler:
         self._thread: threading.Thread | None = None
         self._sleeps_until: float | None = None
         self._running_job: Job | None = None
-        renewed(self, Scheduler._renew)
+        reset_after_fork(self, Scheduler._renew)
 
     def _renew(self) -> None:
         self.__init__()

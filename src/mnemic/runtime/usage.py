@@ -8,7 +8,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreReadOnly
-from mnemic.services.processes import process_lock, renewed
+from mnemic.services.processes import process_lock, reset_after_fork
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Scope, Touch
 
@@ -67,7 +67,7 @@ class Uses:
         self._store = store
         self._lock = process_lock()
         self._counts: dict[tuple[str, int], int] = {}
-        renewed(self, Uses._renew)
+        reset_after_fork(self, Uses._renew)
 
     def _renew(self) -> None:
         """Start from zero in a forked child: the parent writes its own counts."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
-from mnemic.indexes.vector import Centre, DistantRows, ExactIndex, RowVectors, centre_of, sample_size
+from mnemic.indexes.vector import Centre, ExactIndex, IndexedRows, RowVectors, centre_of, sample_size
 from mnemic.protocols import KeywordIndex, VectorIndex
 from mnemic.services.processes import process_lock
 from mnemic.text.render import searchable
@@ -122,8 +122,8 @@ class _Cache:
         if self.index is None or not self.distant:
             return self.vectors.rows(centred=centred)
         rows = partial(
-            DistantRows, columns.doc, self.dimension, partial(store.embedding.held, self.user), self.index, user=self.user,
-            model=self.model,
+            IndexedRows, columns.doc, self.dimension, partial(store.embedding.vectors_of, self.user), self.index,
+            user=self.user, model=self.model,
         )  # fmt: skip
         key = self.model, sample_size(len(columns)) if centred else 0
         if key != self.centre[0]:

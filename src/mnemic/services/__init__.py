@@ -1,1 +1,1 @@
-"""What clients of services and files need: a background loop, patience, locks, and errors that give no key away."""
+"""Shared infrastructure: background loop, retries, locks, atomic files, and errors without secrets."""

@@ -1,4 +1,4 @@
-"""Calls of a method by the wrong name: errors that name the argument or the method that was meant."""
+"""Errors for unknown arguments and methods that suggest the right name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mnemic.errors import UnknownArgument
 
-__all__ = ["explained", "explaining", "method_hint"]
+__all__ = ["explain", "method_hint", "with_call_hints"]
 
 C = TypeVar("C", bound=type)
 
@@ -22,7 +22,7 @@ _ARGUMENTS: Mapping[str, str] = {
     "budget": "max_tokens", "token_limit": "max_tokens", "before": "until", "after": "since", "start": "since",
     "end": "until",
 }  # fmt: skip
-"""What other libraries call an argument, and what it is called here."""
+"""Argument names of other libraries, and ours."""
 
 _METHODS: Mapping[str, str] = {
     "delete": "forget(ids=[...])", "remove": "forget(ids=[...])", "delete_all": "erase_user()", "clear": "erase_user()",
@@ -30,13 +30,13 @@ _METHODS: Mapping[str, str] = {
     "get_context": "get_memory_context()", "context": "get_memory_context()", "save": "remember()", "store": "remember()",
     "put": "remember()", "add_memory": "remember()",
 }  # fmt: skip
-"""What other libraries call a method, and the call that does it here."""
+"""Method names of other libraries, and our equivalent."""
 
 _PLACES = ("user", "project", "session")
 
 
-def explained(error: TypeError, method: Callable[..., Any], given: Mapping[str, Any]) -> TypeError:
-    """What to raise for a TypeError: one that names the argument that was meant, where the call never reached its method."""
+def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, Any]) -> TypeError:
+    """The error to raise for a TypeError: an UnknownArgument with a suggestion, if the call did not reach the method."""
     at = error.__traceback__
     if at is None or at.tb_next is not None:
         return error
@@ -54,7 +54,7 @@ def explained(error: TypeError, method: Callable[..., Any], given: Mapping[str, 
 
 
 def method_hint(face: type, name: str) -> str:
-    """What to call instead of a method that a class does not have; empty when nothing is near."""
+    """A suggestion for an unknown method of a class; empty if no name is similar."""
     public: dict[str, str] = {known: known for known in dir(face) if not known.startswith("_")}
     calls = {**public, **_METHODS}
     near = get_close_matches(name, calls, n=1)
@@ -62,8 +62,8 @@ def method_hint(face: type, name: str) -> str:
     return f" Did you mean {meant}?" if meant else ""
 
 
-def explaining(face: C) -> C:
-    """A class whose public methods explain an unknown argument."""
+def with_call_hints(face: C) -> C:
+    """Class decorator: public methods raise UnknownArgument with a suggestion for an unknown argument."""
     for name, method in list(vars(face).items()):
         if inspect.isfunction(method) and (name == "__init__" or not name.startswith("_")):
             setattr(face, name, (_awaited if inspect.iscoroutinefunction(method) else _called)(method))
@@ -76,7 +76,7 @@ def _called(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return method(self, *args, **kwargs)
         except TypeError as error:
-            raise explained(error, method, kwargs) from error.__cause__
+            raise explain(error, method, kwargs) from error.__cause__
 
     return called
 
@@ -87,6 +87,6 @@ def _awaited(method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return await method(self, *args, **kwargs)
         except TypeError as error:
-            raise explained(error, method, kwargs) from error.__cause__
+            raise explain(error, method, kwargs) from error.__cause__
 
     return called

@@ -1,4 +1,4 @@
-"""What an error of a remote service means, told without giving a key away."""
+"""Classification of errors of remote services, messages without secrets, and retries."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ __all__ = [
     "LONGEST_WAIT",
     "Failure",
     "Meaning",
-    "Patience",
+    "RetryPolicy",
     "Verdict",
-    "judged",
-    "persistently",
+    "classify",
+    "retry",
     "scrubbed",
 ]
 
 Meaning = Literal["refused", "rejected", "transient", "other"]
-"""It does not let us in; it does not take this request; another attempt may help; none of these."""
+"""Access denied; request rejected; a retry may help; anything else."""
 
-# Errors are told apart by the names of their classes: the provider packages are not imported for it, and not every
-# version of pydantic-ai has all of these.
+# Errors are recognised by class name: the provider packages need not be imported, and not every version of pydantic-ai has
+# all of these.
 REFUSED = frozenset({"ModelAuthenticationError", "ModelNotFoundError", "ModelQuotaExceededError"})
 REFUSED_STATUS = frozenset({401, 402, 403, 404})
 REJECTED = frozenset({"ModelRequestRejectedError"})
@@ -46,7 +46,7 @@ TRANSIENT = frozenset(
         "ModelServerError",
         "ModelUnavailableError",
         "OSError",  # refused and broken connections, unknown hosts, time-outs
-        "TransportError",  # the same, as HTTP clients call it
+        "TransportError",  # the same in HTTP clients
     }
 )
 TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
@@ -68,7 +68,7 @@ SECRETS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What an error means. `label` names it, `detail` is its own text without secrets, `wait` seconds it asks for."""
+    """The meaning of an error: `label` is its name, `detail` its text without secrets, `wait` the requested seconds."""
 
     meaning: Meaning
     label: str
@@ -78,37 +78,37 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed attempt: whether another may help, after how many seconds at least, and the error to raise if not."""
+    """A failed attempt: whether a retry may help, the minimum wait in seconds, and the error to raise otherwise."""
 
     error: MnemicError
     transient: bool = False
     wait: float = 0.0
 
 
-def judged(error: Exception, service: str, secrets: Collection[str] = ()) -> Verdict:
-    """Judge an error of a request to `service`.
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Verdict:
+    """Classify an error of a request to `service`.
 
     Args:
-        error: what was raised.
-        service: its name; words of it stay readable in the detail.
-        secrets: strings that must not appear there.
+        error: the exception.
+        service: the name of the service; its words are not masked in the detail.
+        secrets: strings to mask in the detail.
     """
     status = getattr(error, "status_code", None)
     names = _names(error) if isinstance(status, int) else _names(error, *_causes(error))
     label = type(error).__name__.lstrip("_") + (f", status {status}" if isinstance(status, int) else "")
     detail = scrubbed(str(error), secrets, keep=service)
     if names & REFUSED or status in REFUSED_STATUS:
-        # The answer is not quoted: services repeat the key that they do not know.
+        # The response is not quoted: services repeat an invalid key.
         return Verdict("refused", label, "")
     if names & REJECTED or status in REJECTED_STATUS:
         return Verdict("rejected", label, detail)
     if names & TRANSIENT or status in TRANSIENT_STATUS or status in SERVER_ERRORS:
-        return Verdict("transient", label, detail, _wished_wait(error))
+        return Verdict("transient", label, detail, _retry_after(error))
     return Verdict("other", label, detail)
 
 
 def scrubbed(text: str, secrets: Collection[str] = (), *, keep: str = "") -> str:
-    """`text` without anything that could be a key, cut to 300 characters; words of `keep` stay readable."""
+    """`text` with everything that could be a key masked, cut to 300 characters; words of `keep` are not masked."""
     for secret in secrets:
         text = text.replace(secret, MASK)
     known = {keep, *re.split(r"[:@]", keep)}
@@ -122,7 +122,7 @@ def _names(*errors: BaseException) -> set[str]:
 
 
 def _causes(error: BaseException) -> list[BaseException]:
-    """The errors behind one: older versions of pydantic-ai do not say themselves that a connection failed."""
+    """The chain of causes: older versions of pydantic-ai wrap connection errors."""
     found: list[BaseException] = []
     while (cause := error.__cause__) is not None and len(found) < DEEPEST_CAUSE:
         found.append(cause)
@@ -130,8 +130,8 @@ def _causes(error: BaseException) -> list[BaseException]:
     return found
 
 
-def _wished_wait(error: Exception) -> float:
-    """Seconds from the error itself or, with older clients, from the header of the answer behind it."""
+def _retry_after(error: Exception) -> float:
+    """The requested wait in seconds, from the error or, with older clients, from the header of its response."""
     wish = getattr(error, "retry_after", None)
     if wish is None:
         headers: Any = getattr(getattr(error.__cause__, "response", None), "headers", None)
@@ -140,7 +140,7 @@ def _wished_wait(error: Exception) -> float:
 
 
 def _seconds_of(header: str) -> float | None:
-    """A Retry-After header holds seconds or a date."""
+    """Parse a Retry-After header: seconds or a date."""
     if re.fullmatch(r"\d{1,9}(?:\.\d+)?", header.strip()):
         return float(header)
     moment = parsedate_tz(header)
@@ -151,15 +151,15 @@ T = TypeVar("T")
 F = TypeVar("F", bound=Failure)
 
 LONGEST_WAIT = 30.0
-"""Seconds: a service that asks for more is given up."""
+"""Seconds; a service that requests a longer wait is not retried."""
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPolicy:
     """Seconds for one attempt, attempts after the first, seconds before the second (doubled each time).
 
-    ``jitter`` in 0..1 is the share of a wait that is left to chance, so that callers who failed together do not come
-    back together; a wait that the service asked for is never cut short.
+    ``jitter`` in 0..1 is the random share of a wait, so that callers that failed together do not retry together; a wait that
+    the service requested is never shortened.
     """
 
     timeout: float
@@ -168,21 +168,21 @@ class Patience:
     jitter: float = 0.0
 
 
-async def persistently(
+async def retry(
     request: Callable[[], Awaitable[T]],
-    patience: Patience,
+    patience: RetryPolicy,
     judge: Callable[[Exception], F],
     *,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     again: Callable[[], None] | None = None,
 ) -> T | F:
-    """The result of a request that is tried as often as `patience` allows, or its last failure.
+    """Retry a request within `patience`; returns its result, or the last failure.
 
     Args:
         request: makes one attempt.
-        patience: the bounds.
-        judge: what an error means; its text must hold no secrets. Errors of Mnemic itself are raised as they are.
-        sleep: waits between attempts; seconds.
+        patience: the retry policy.
+        judge: classifies an error; its text must contain no secrets. Errors of Mnemic are raised unchanged.
+        sleep: waits between attempts, in seconds.
         again: called before each attempt after the first.
     """
     attempt = 0
@@ -193,7 +193,7 @@ async def persistently(
                 return await request()
         except MnemicError:
             raise
-        except Exception as error:  # noqa: BLE001 - every provider raises errors of its own; `judge` sorts them
+        except Exception as error:  # noqa: BLE001 - providers raise different errors; `judge` classifies them
             failure = judge(error)
         if not failure.transient or attempt >= patience.retries or failure.wait > LONGEST_WAIT:
             return failure

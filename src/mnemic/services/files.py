@@ -1,4 +1,4 @@
-"""A file is written whole, or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import IO
 
 from mnemic.errors import InvalidInput, StoreUnavailable
 
-__all__ = ["whole"]
+__all__ = ["atomic_write"]
 
 
 @contextmanager
-def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
-    """Open a file to be written: it takes the place of one of its name when all was written. A stream is what it is.
+def atomic_write(file: str | Path | IO[str]) -> Generator[IO[str]]:
+    """Open a file for writing; it replaces an existing one when everything is written. Streams are written directly.
 
     Raises:
-        InvalidInput: it is neither a path nor open for writing text.
-        StoreUnavailable: it cannot be written.
+        InvalidInput: `file` is neither a path nor a text stream open for writing.
+        StoreUnavailable: the file cannot be written.
     """
     if not isinstance(file, (str, Path)):
         _check(file)
@@ -29,11 +29,11 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
     path = Path(file).expanduser()
     try:
         path = path.resolve()
-        if path.exists() and not path.is_file():  # nothing may take the place of a pipe or a device
+        if path.exists() and not path.is_file():  # pipes and devices must not be replaced
             with path.open("w", encoding="utf-8", newline="\n") as out:
                 yield out
             return
-    except (OSError, RuntimeError, ValueError) as error:  # a link to itself, before Python 3.13; no name of a file
+    except (OSError, RuntimeError, ValueError) as error:  # a symlink loop before Python 3.13; an invalid file name
         raise _unwritable(path, error) from error
     beside = path.with_name(f"{path.name}.{os.getpid()}.part")
     _clear(path)
@@ -52,17 +52,17 @@ def whole(file: str | Path | IO[str]) -> Generator[IO[str]]:
 
 
 def _check(stream: IO[str]) -> None:
-    """Whether text can be written to it, which only writing tells of streams in general."""
+    """Check that text can be written to a stream; in general only a write shows it."""
     try:
         stream.write("")
-    except (AttributeError, TypeError, ValueError) as error:  # no stream; one of bytes; a closed one
+    except (AttributeError, TypeError, ValueError) as error:  # not a stream, a binary one, or a closed one
         raise InvalidInput(
-            f"What is written goes to a path or to a text file open for writing, not to a {type(stream).__name__} ({error})."
+            f"The output must be a path or a text file open for writing, not a {type(stream).__name__} ({error})."
         ) from error
 
 
 def _clear(path: Path) -> None:
-    """Remove what processes left that were killed while they wrote this file."""
+    """Remove temporary files of killed processes that were writing this file."""
     for left in path.parent.glob(f"{escape(path.name)}.*.part"):
         number = left.name.removeprefix(f"{path.name}.").removesuffix(".part")
         if number.isdecimal() and not _runs(int(number)):
@@ -71,8 +71,8 @@ def _clear(path: Path) -> None:
 
 
 def _runs(process: int) -> bool:
-    """Whether a process of this number runs, as far as can be asked."""
-    if os.name == "nt":  # there the question would end it
+    """Whether a process with this id runs, as far as can be determined."""
+    if os.name == "nt":  # on Windows os.kill would terminate it
         return True
     try:
         os.kill(process, 0)

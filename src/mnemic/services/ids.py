@@ -1,4 +1,4 @@
-"""Ids for what is stored without one."""
+"""Ids for records stored without one."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ import time
 
 from mnemic.services.processes import process_lock
 
-__all__ = ["minted"]
+__all__ = ["new_id"]
 
 _lock = process_lock()
 _last = 0
 
 
-def minted(prefix: str) -> str:
+def new_id(prefix: str) -> str:
     """A new id, such as ``msg_019aab...``.
 
-    Ids of one process sort in the order in which they were made, so that texts of the same moment keep their order. Made
-    as version 7 of RFC 9562, with the twelve bits of its ``rand_a`` as fractions of a millisecond.
+    Ids of one process sort in the order of creation, so that texts of the same millisecond keep their order. UUID version 7
+    of RFC 9562, with the twelve bits of ``rand_a`` as fractions of a millisecond.
     """
     global _last  # noqa: PLW0603 - the order holds for the whole process
     with _lock:

@@ -1,4 +1,4 @@
-"""Processes: locks and values that belong to one, forks, and a file lock that ends with its process."""
+"""Fork safety: per-process locks and values, fork hooks, and a file lock that ends with its process."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FileLock",
+    "ForkAware",
     "PerProcess",
-    "Resting",
     "process_lock",
-    "renewed",
-    "resting",
+    "register_fork_hooks",
+    "reset_after_fork",
 ]
 
 T = TypeVar("T")
@@ -30,37 +30,37 @@ _LOCKS: set[ref[Lock]] = set()
 
 
 def process_lock() -> Lock:
-    """A lock of which every process has its own: in a child it is free, whoever held it when the process forked.
+    """A lock that is reset in a forked child, whoever held it at the fork.
 
-    It is a lock of the interpreter and no object around one, because an interrupt (Ctrl-C) between taking a lock and entering
-    the block would leave it locked for ever.
+    A plain interpreter lock, not a wrapper, because an interrupt (Ctrl-C) between acquiring a wrapped lock and entering the
+    block would leave it locked for ever.
     """
     lock = Lock()
     _LOCKS.add(ref(lock, _LOCKS.discard))
     return lock
 
 
-def _free() -> None:
-    """Free every lock, as the standard library frees its own.
+def _reset_locks() -> None:
+    """Reset every lock, as the standard library does with its own.
 
-    To release those that are locked() is not enough: a thread of the parent may have been given the lock and not yet said so,
-    because it was waiting for the interpreter that forked.
+    Releasing locks that are locked() is not enough: a thread of the parent may have acquired a lock at the level of the
+    system while it was waiting for the interpreter.
     """
     for held in tuple(_LOCKS):
         lock: Any = held()
         if lock is not None:
-            lock._at_fork_reinit()  # noqa: SLF001 - see concurrent.futures.thread, which has no other way either
+            lock._at_fork_reinit()  # noqa: SLF001 - as in concurrent.futures.thread
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_free)
+    os.register_at_fork(after_in_child=_reset_locks)
 
 
 class PerProcess(Generic[T]):
-    """A value made once in each process, by the first thread that asks for it.
+    """A value created once per process, on first use.
 
-    Model runtimes and event loops own threads, and threads do not survive a fork: a child makes its own. The parent's
-    value is kept in the child untouched, because taking it apart would wait for threads that are not there.
+    Model runtimes and event loops own threads, which do not survive a fork: a child creates its own value. The parent's value
+    is kept in the child, because its destructor would wait for threads that do not exist there.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -69,7 +69,7 @@ class PerProcess(Generic[T]):
         self._lock = process_lock()
 
     def get(self) -> T:
-        """The value of this process. An error of `make` is passed on, and the next call tries again."""
+        """The value of this process. An error of `make` is raised, and the next call retries."""
         made = self.peek()
         if made is not None:
             return made
@@ -80,81 +80,81 @@ class PerProcess(Generic[T]):
             return made
 
     def peek(self) -> T | None:
-        """The value if this process has made it."""
+        """The value of this process, if it was created."""
         return self._made.get(os.getpid())
 
-    def take(self) -> T | None:
-        """The value if this process has made it; it is forgotten here."""
+    def pop(self) -> T | None:
+        """Remove and return the value of this process, if it was created."""
         with self._lock:
             return self._made.pop(os.getpid(), None)
 
 
 PATIENCE = 2.0
-"""Seconds that a fork waits for work under way in other threads."""
+"""Seconds that a fork waits for other threads."""
 
 
-class Resting(Protocol):
-    """Holds what a child must not inherit."""
+class ForkAware(Protocol):
+    """An object with resources that a forked child must not inherit."""
 
-    def rest(self, until: float) -> None:
-        """Let go of it, and hold everybody back; give up at a moment of ``time.monotonic``."""
+    def before_fork(self, until: float) -> None:
+        """Release the resources and block new users; give up at a time of ``time.monotonic``."""
         ...
 
-    def wake(self) -> None:
-        """Go on in the parent."""
+    def after_fork_in_parent(self) -> None:
+        """Resume in the parent."""
         ...
 
-    def renew(self) -> None:
-        """Begin anew in the child; called before anything else runs there."""
+    def after_fork_in_child(self) -> None:
+        """Reset in the child; called before anything else runs there."""
         ...
 
 
-_RENEWED: WeakValueDictionary[int, Any] = WeakValueDictionary()
-_RENEWAL: dict[type, Callable[[Any], None]] = {}
-_RESTING: WeakValueDictionary[int, Resting] = WeakValueDictionary()
+_RESET: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_RESETTERS: dict[type, Callable[[Any], None]] = {}
+_FORK_AWARE: WeakValueDictionary[int, ForkAware] = WeakValueDictionary()
 
 
-def renewed(thing: T, renew: Callable[[T], None]) -> None:
-    """Have what holds locks, threads or counts of the parent renewed in every child, for as long as it lives.
+def reset_after_fork(thing: T, renew: Callable[[T], None]) -> None:
+    """Reset an object with locks, threads or counters in every forked child, as long as it lives.
 
-    ``renew`` is that of its class, so that it need not be a public method.
+    ``renew`` is passed as a function of its class, so that it may be a private method.
     """
-    _RENEWAL[type(thing)] = renew
-    _RENEWED[id(thing)] = thing
+    _RESETTERS[type(thing)] = renew
+    _RESET[id(thing)] = thing
 
 
-def resting(thing: Resting) -> None:
-    """Have it rest at every fork, for as long as it lives."""
-    _RESTING[id(thing)] = thing
+def register_fork_hooks(thing: ForkAware) -> None:
+    """Call the hooks of an object at every fork, as long as it lives."""
+    _FORK_AWARE[id(thing)] = thing
 
 
 _ONE_FORK = process_lock()
-"""Held from before a fork until after it: two threads may fork at once."""
+"""Held during a fork: two threads may fork at once."""
 
 
 def _before() -> None:
     _ONE_FORK.acquire()
     until = time.monotonic() + PATIENCE
-    for thing in _living(_RESTING):
-        with suppress(BaseException):  # an interrupt: what could not rest is refused in the child
-            thing.rest(until)
+    for thing in _alive(_FORK_AWARE):
+        with suppress(BaseException):  # after an interrupt the child refuses to use the object
+            thing.before_fork(until)
 
 
 def _in_parent() -> None:
-    for thing in _living(_RESTING):
-        thing.wake()
+    for thing in _alive(_FORK_AWARE):
+        thing.after_fork_in_parent()
     _ONE_FORK.release()
 
 
 def _in_child() -> None:
-    for thing in _living(_RESTING):
-        thing.renew()
-    for thing in _living(_RENEWED):
-        _RENEWAL[type(thing)](thing)
+    for thing in _alive(_FORK_AWARE):
+        thing.after_fork_in_child()
+    for thing in _alive(_RESET):
+        _RESETTERS[type(thing)](thing)
 
 
-def _living(things: WeakValueDictionary[int, T]) -> list[T]:
-    """What is alive, always in one order: two threads that fork at once must not wait for each other."""
+def _alive(things: WeakValueDictionary[int, T]) -> list[T]:
+    """The live objects in a fixed order: two threads that fork at once must not deadlock."""
     found = ((ref.key, ref()) for ref in things.valuerefs())
     return [thing for _, thing in sorted(found, key=lambda one: one[0]) if thing is not None]
 
@@ -164,14 +164,14 @@ if hasattr(os, "register_at_fork"):
 
 
 _HELD: dict[int, FileLock] = {}
-"""Locks of this process by the number of their file: a forked child must let go of its copies."""
+"""Locks of this process by file descriptor: a forked child must close its copies."""
 _REGISTERED: list[bool] = []
 
 
 class FileLock:
-    """Held by one handle of one process.
+    """A lock on a file, held by one handle of one process.
 
-    A child that is forked meanwhile does not hold it, and a process that is killed lets go of it.
+    A forked child does not hold it, and the death of the process releases it.
     """
 
     def __init__(self, path: Path) -> None:
@@ -181,11 +181,11 @@ class FileLock:
 
     @property
     def held(self) -> bool:
-        """Whether this handle has it."""
+        """Whether this handle holds the lock."""
         return self._handle is not None
 
-    def take(self) -> bool:
-        """Take it if nobody has it; whether this handle has it now."""
+    def acquire(self) -> bool:
+        """Acquire the lock if it is free; returns whether this handle holds it."""
         with self._guard:
             if self._handle is None:
                 self._handle = _locked(self._path)
@@ -195,12 +195,12 @@ class FileLock:
             return self._handle is not None
 
     def release(self) -> None:
-        """Let go of it, if this handle has it."""
+        """Release the lock, if this handle holds it."""
         with self._guard:
             self.forget()
 
     def forget(self) -> None:
-        """Close the file, without waiting for anybody: after a fork the lock of the parent stays."""
+        """Close the file without locking: after a fork the lock of the parent stays."""
         handle, self._handle = self._handle, None
         if handle is not None:
             _HELD.pop(handle, None)
@@ -221,7 +221,7 @@ def _forget_all() -> None:
 def _locked(path: Path) -> int | None:
     try:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    except OSError:  # where nothing can be written, nothing can be owned
+    except OSError:  # a lock needs a writable folder
         return None
     try:
         if os.name == "nt":
@@ -231,7 +231,7 @@ def _locked(path: Path) -> int | None:
         else:
             import fcntl
 
-            # Not lockf: its locks end when anybody in this process closes the same file, such as one who searches it.
+            # Not lockf: its locks end when any code in this process closes the same file.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(handle)

@@ -1,4 +1,4 @@
-"""Threads that work for an event loop, and an event loop on a thread."""
+"""Worker threads of an event loop, and an event loop on a background thread."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = [
     "BackgroundLoop",
     "Limit",
     "Limits",
-    "Work",
+    "ThreadCall",
 ]
 
 THREADS = 8
-"""At once, for one event loop."""
+"""Maximum number of concurrent worker threads per event loop."""
 
 
 class Limit:
-    """How many threads work for one event loop; those that nobody waits for any more count until they end."""
+    """The limit of worker threads of one event loop; abandoned threads count until they end."""
 
     def __init__(self, loop: Any) -> None:
         import anyio
@@ -34,23 +34,23 @@ class Limit:
         self._loop, self._abandoned = loop, 0
 
     def abandon(self, change: int) -> None:
-        """So many more threads work for nobody."""
+        """Change the number of abandoned threads."""
         self._abandoned += change
         free = max(0, THREADS - self._abandoned)
         try:
             self.threads.total_tokens = free
-        except ValueError:  # older versions of anyio leave one place whatever happens
+        except ValueError:  # older versions of anyio require at least one token
             self.threads.total_tokens = max(1, free)
 
-    def ended(self) -> None:
-        """One of them has ended; called in it."""
+    def finished(self) -> None:
+        """Note the end of an abandoned thread; called in it."""
         soon = getattr(self._loop, "call_soon_threadsafe", None) or self._loop.run_sync_soon
-        with suppress(RuntimeError):  # the loop has ended, and its limit with it
+        with suppress(RuntimeError):  # the loop has ended
             soon(self.abandon, -1)
 
 
 class Limits:
-    """The limit of each event loop: a limiter belongs to the loop it was made in."""
+    """The limits by event loop: a limiter belongs to the loop it was created in."""
 
     def __init__(self) -> None:
         self._of_loop: WeakKeyDictionary[object, Limit] = WeakKeyDictionary()
@@ -65,8 +65,8 @@ class Limits:
         return self._of_loop[loop]
 
 
-class Work:
-    """A call in a thread, and whether it is waited for."""
+class ThreadCall:
+    """A call in a worker thread that its caller may abandon."""
 
     def __init__(self, call: Callable[[], Any], limit: Limit) -> None:
         self._call, self._limit = call, limit
@@ -74,16 +74,16 @@ class Work:
         self._first: dict[None, bool] = {}
 
     def __call__(self) -> Any:
-        """Make the call; in a thread."""
+        """Run the call; in the worker thread."""
         self._begun = True
         try:
             return self._call()
         finally:
-            if not self._first.setdefault(None, True):  # the caller has left before
-                self._limit.ended()
+            if not self._first.setdefault(None, True):  # the caller has abandoned it
+                self._limit.finished()
 
-    def left(self) -> None:
-        """The caller goes, with the result or without it."""
+    def abandon(self) -> None:
+        """Note that the caller no longer waits, with or without the result."""
         if self._begun and not self._first.setdefault(None, False):
             self._limit.abandon(+1)
 
@@ -92,9 +92,9 @@ T = TypeVar("T")
 
 
 class BackgroundLoop:
-    """Runs coroutines one caller hands over while it waits; callers may be in a running loop of their own.
+    """An event loop on a daemon thread that runs coroutines for blocking callers, which may be inside another running loop.
 
-    The thread is a daemon and starts with the object. A coroutine sees the context variables of its caller.
+    The thread starts with the object. A coroutine sees the context variables of its caller.
     """
 
     def __init__(self, name: str) -> None:
@@ -106,10 +106,10 @@ class BackgroundLoop:
         self._thread.start()
 
     def run(self, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Run the coroutine that `make` gives and return its result.
+        """Run the coroutine that `make` returns, and return its result.
 
         Raises:
-            concurrent.futures.CancelledError: the loop was stopped before or meanwhile.
+            concurrent.futures.CancelledError: the loop was stopped.
         """
         with self._lock:
             future: Future[T] = Future()
@@ -121,11 +121,11 @@ class BackgroundLoop:
         try:
             return future.result()
         finally:
-            future.cancel()  # an interrupted caller does not leave its coroutine behind
+            future.cancel()  # an interrupted caller cancels its coroutine
             self._open.discard(future)
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]], timeout: float) -> None:
-        """Cancel what runs, then run `last` for at most `timeout` seconds, then end the thread."""
+        """Cancel running coroutines, run `last` for at most `timeout` seconds, and end the thread."""
         with self._lock:
             if self._stopped:
                 return
@@ -144,7 +144,7 @@ class BackgroundLoop:
                 await asyncio.gather(*running, return_exceptions=True)
                 await last()
                 await self._loop.shutdown_asyncgens()
-        except Exception:  # noqa: BLE001, S110 - a connection that cannot be closed must not keep the caller
+        except Exception:  # noqa: BLE001, S110 - a connection that fails to close must not block the caller
             pass
         finally:
             self._loop.stop()

@@ -1,4 +1,4 @@
-"""Where the record lives."""
+"""Storage of the record: SQLite, in-memory, PostgreSQL."""
 
 from typing import TYPE_CHECKING, TypeAlias
 

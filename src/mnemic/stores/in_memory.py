@@ -1,4 +1,4 @@
-"""The record in RAM: the same code on a private database, gone when the handle is closed."""
+"""An in-memory record: the SQLite store on a private database that is discarded on close."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["InMemoryStore"]
 
 
 class InMemoryStore(SqliteStore):
-    """A record that leaves nothing on disk. One connection serves all threads in turn."""
+    """A record that writes nothing to disk. All threads share one connection."""
 
     def __init__(self) -> None:
         super().__init__(None)

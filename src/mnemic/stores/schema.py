@@ -1,8 +1,7 @@
-"""The schema, stated once: tables, columns, references and indexes. Each engine renders its own definitions from it.
+"""The schema: tables, columns, references and indexes. Each engine renders its own DDL from it.
 
-Every message, episode and memory is a row of ``records``, and what hangs on it refers to that row: where a record is erased
-the database removes the rest. Names are opaque: users are integers of a table, so that no text of a caller becomes part of
-an index key or a query.
+Every message, episode and memory is a row of ``records``; dependent rows reference it and are removed by ON DELETE CASCADE.
+Users are integers from a table, so that no text of a caller becomes part of an index key or a query.
 """
 
 from __future__ import annotations
@@ -32,22 +31,22 @@ __all__ = [
     "Table",
     "View",
     "check_version",
-    "created",
+    "create_table",
     "definitions",
     "views",
 ]
 
 OLDEST = 6
-"""The number of the first migration; those before were of unreleased versions."""
+"""The number of the first migration; earlier ones belong to unreleased versions."""
 LIVE = "status NOT IN ('archived', 'quarantined')"
-"""What is neither forgotten, nor absorbed, nor in quarantine."""
+"""Condition on live records: not forgotten, absorbed or quarantined."""
 
 Type = Literal["serial", "integer", "real", "text", "blob", "vector"]
 
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column; ``check`` is a condition on its values, ``names`` says that its integers are the docs of records."""
+    """A column. ``check`` is a condition on its values; ``names`` marks a column that holds docs of records."""
 
     name: str
     type: Type
@@ -59,17 +58,17 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """Columns that name a row of another table, and what becomes of theirs when that row goes."""
+    """A foreign key: ``columns`` reference ``target_columns`` of ``table``; ``on_delete`` is the action of the database."""
 
     columns: str
     table: str
-    others: str
-    removed: Literal["CASCADE", "SET NULL"] = "CASCADE"
+    target_columns: str
+    on_delete: Literal["CASCADE", "SET NULL"] = "CASCADE"
 
 
 @dataclass(frozen=True, eq=False)
 class Index:
-    """An index; ``where`` restricts it to some rows."""
+    """An index; ``where`` makes it partial, ``engine`` restricts it to one engine."""
 
     name: str
     columns: str
@@ -83,15 +82,15 @@ class Table:
     """A table.
 
     Args:
-        name: of the table.
-        columns: in order.
-        key: the columns of the primary key; empty where a serial column is the key.
-        unique: columns that are unique together, one set after the other.
-        references: to rows of other tables.
+        name: the name of the table.
+        columns: the columns in order.
+        key: the columns of the primary key; empty if a serial column is the key.
+        unique: sets of columns that are unique together.
+        references: foreign keys.
         checks: conditions on several columns.
-        indexes: further ones.
-        clustered: the rows are stored in the order of the key, where the engine can do that.
-        busy: rows change often, so that a page keeps some room for their next state.
+        indexes: secondary indexes.
+        clustered: rows are stored in the order of the key, if the engine supports it.
+        busy: rows change often; pages keep free space for updates.
     """
 
     name: str
@@ -111,18 +110,18 @@ class Table:
 
     @cached_property
     def listed(self) -> str:
-        """The names of the columns, as in a statement."""
+        """The column names, comma-separated for SQL."""
         return ", ".join(self.names)
 
     @cached_property
     def docs(self) -> frozenset[str]:
-        """The columns that hold docs of records."""
+        """The names of the columns that hold docs of records."""
         return frozenset(column.name for column in self.columns if column.names)
 
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The records of one kind with the columns that they have."""
+    """The records of one kind, with the columns of that kind."""
 
     name: str
     kind: str
@@ -130,13 +129,13 @@ class View:
 
     @cached_property
     def listed(self) -> str:
-        """The names of the columns, as in a statement."""
+        """The column names, comma-separated for SQL."""
         return ", ".join(self.names)
 
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """How an engine writes the types, and what it adds to a table that is clustered or busy."""
+    """SQL types of an engine, and its clauses for clustered and busy tables."""
 
     name: str
     types: Mapping[Type, str]
@@ -156,8 +155,8 @@ def _real(name: str, check: str | None = None) -> Column:
     return Column(name, "real", check=check)
 
 
-def _maybe(type: Type, *names: str, check: str | None = None) -> tuple[Column, ...]:
-    """Columns that may be empty."""
+def _nullable(type: Type, *names: str, check: str | None = None) -> tuple[Column, ...]:
+    """Nullable columns."""
     return tuple(Column(name, type, required=False, check=check and check.format(name)) for name in names)
 
 
@@ -165,54 +164,56 @@ def _doc(name: str = "doc") -> Column:
     return Column(name, "integer", names=True)
 
 
-def _words(name: str, *words: str, required: bool = True) -> Column:
+def _enum(name: str, *words: str, required: bool = True) -> Column:
     return Column(name, "text", required=required, check=f"{name} IN ({', '.join(map(repr, words))})")
 
 
-def _of_record(*names: str) -> tuple[Reference, ...]:
-    """Each column names a record of the same user."""
+def _record_references(*names: str) -> tuple[Reference, ...]:
+    """Foreign keys to records of the same user."""
     return tuple(Reference(f"user_id, {name}", "records", "user_id, doc") for name in names or ("doc",))
 
 
-_SHARE = "{} BETWEEN 0 AND 1"
-_FEELING = "{} BETWEEN -1 AND 1"
+_UNIT = "{} BETWEEN 0 AND 1"
+_SIGNED = "{} BETWEEN -1 AND 1"
 
 _COMMON = (
     _doc(),
     _integer("user_id"),
-    _words("kind", "message", "episode", "memory"),
+    _enum("kind", "message", "episode", "memory"),
     _text("id"),
-    *_maybe("text", "session", "project", "speaker"),
+    *_nullable("text", "session", "project", "speaker"),
     _text("content"),
     Column("hash", "blob"),
     _integer("length"),
     _integer("traits", "0", "traits BETWEEN 0 AND 2147483647"),
-    *_maybe("text", "told"),
+    *_nullable("text", "told"),
     _text("metadata", "'{}'"),
     _text("source"),
-    _real("trust", _SHARE.format("trust")),
-    _words("status", "short_term", "consolidating", "long_term", "archived", "quarantined"),
-    *_maybe("text", "tier_before"),
+    _real("trust", _UNIT.format("trust")),
+    _enum("status", "short_term", "consolidating", "long_term", "archived", "quarantined"),
+    *_nullable("text", "tier_before"),
     _integer("version", "1"),
     _integer("utc_offset", "0"),
     _integer("created_at"),
-    *_maybe("integer", "said_at"),  # when a message was sent, an episode began, and the source of a memory spoke
-    *_maybe("real", "valence", "arousal", check=_FEELING),
-    *_maybe("real", "emotion_confidence", check=_SHARE),
+    *_nullable(
+        "integer", "said_at"
+    ),  # when the message was sent, the episode began, or the source of the memory was said
+    *_nullable("real", "valence", "arousal", check=_SIGNED),
+    *_nullable("real", "emotion_confidence", check=_UNIT),
 )
 _MESSAGE = (
-    *_maybe("text", "role"),
+    *_nullable("text", "role"),
     Column("episode", "integer", required=False, names=True),
-    *_maybe("integer", "waits"),  # 1: to be processed
+    *_nullable("integer", "waits"),  # 1: not yet processed
 )
-_EPISODE = (*_maybe("text", "title"), *_maybe("integer", "ended_at"))
+_EPISODE = (*_nullable("text", "title"), *_nullable("integer", "ended_at"))
 _MEMORY = (
-    _words("type", "episodic", "semantic", "procedural", "emotional", required=False),
-    *_maybe("text", "category", "key"),
-    *_maybe("real", "importance", "salience", "confidence", check=_SHARE),
-    *_maybe("integer", "pinned"),
-    *_maybe("text", "summary", "context", "keywords", "tags", "related_files", "related_entities"),
-    *_maybe("integer", "valid_at", "invalid_at", "expired_at", "delete_after", "updated_at"),
+    _enum("type", "episodic", "semantic", "procedural", "emotional", required=False),
+    *_nullable("text", "category", "key"),
+    *_nullable("real", "importance", "salience", "confidence", check=_UNIT),
+    *_nullable("integer", "pinned"),
+    *_nullable("text", "summary", "context", "keywords", "tags", "related_files", "related_entities"),
+    *_nullable("integer", "valid_at", "invalid_at", "expired_at", "delete_after", "updated_at"),
 )
 
 RECORDS = Table(
@@ -243,7 +244,7 @@ RECORDS = Table(
         Index("memories_by_tier", "user_id, status", "kind = 'memory' AND expired_at IS NULL"),
         Index("memories_by_key", "user_id, key", "key IS NOT NULL"),
         Index("memories_with_metadata", "user_id", "kind = 'memory' AND metadata != '{}'", engine="sqlite"),
-        # The same fact stored many times at once is one row: an index, not a check that two writers could both pass.
+        # Deduplicates concurrent inserts of one fact: two writers could both pass a check before the insert.
         Index(
             "memories_live",
             "user_id, coalesce(project, ''), coalesce(session, ''), hash",
@@ -251,7 +252,7 @@ RECORDS = Table(
             unique=True,
         ),
         Index("in_quarantine", "user_id", "status = 'quarantined'"),
-        # What a consolidation under way has claimed; looked for at every opening.
+        # Memories claimed by a running consolidation; queried whenever a record is opened.
         Index("at_work", "doc", "status = 'consolidating'"),
     ),
 )
@@ -274,13 +275,13 @@ VERSIONS = Table(
     "versions",
     (_integer("user_id"), _doc(), _integer("version"), _integer("changed_at"), _text("row")),
     key="doc, version",
-    references=_of_record(),
+    references=_record_references(),
 )
 LINEAGE = Table(
     "lineage",
     (_integer("user_id"), _doc("child"), _doc("parent")),
     key="child, parent",
-    references=_of_record("child", "parent"),
+    references=_record_references("child", "parent"),
     indexes=(Index("lineage_by_parent", "parent"),),
     clustered=True,
 )
@@ -290,21 +291,21 @@ LINKS = Table(
         _integer("user_id"),
         _doc("source"),
         _doc("target"),
-        _words("type", *_LINKS),
-        _real("strength", _SHARE.format("strength")),
+        _enum("type", *_LINKS),
+        _real("strength", _UNIT.format("strength")),
         _text("reason", "''"),
         _integer("created_at"),
-        *_maybe("integer", "expired_at"),
+        *_nullable("integer", "expired_at"),
     ),
     key="source, target, type",
-    references=_of_record("source", "target"),
+    references=_record_references("source", "target"),
     checks=("source != target",),
     indexes=(Index("links_by_target", "target"),),
     clustered=True,
 )
 EVENTS = Table(
-    # Both the audit trail and the feed that caches of other processes follow; they never hold content. An event
-    # outlives its record, so that it does not refer to it.
+    # The audit trail and the feed for caches of other processes; events never hold content. An event outlives its record,
+    # so it has no foreign key to it.
     "events",
     (
         Column("sequence", "serial"),
@@ -312,8 +313,8 @@ EVENTS = Table(
         _integer("at"),
         _text("operation"),
         Column("doc", "integer", required=False, names=True),
-        *_maybe("text", "id"),
-        *_maybe("integer", "version"),
+        *_nullable("text", "id"),
+        *_nullable("integer", "version"),
         _text("detail", "'{}'"),
     ),
     indexes=(Index("events_by_user", "user_id, sequence"), Index("events_by_doc", "doc")),
@@ -326,10 +327,10 @@ PENDING = Table(
         _integer("user_id"),
         _integer("since"),
         _integer("attempts", "0"),
-        *_maybe("text", "error"),
+        *_nullable("text", "error"),
     ),
     key="task, doc",
-    references=_of_record(),
+    references=_record_references(),
     indexes=(Index("pending_by_user", "user_id, task"), Index("pending_by_doc", "doc")),
     clustered=True,
 )
@@ -337,7 +338,7 @@ ACCESS = Table(
     "access",
     (_integer("user_id"), _doc(), _integer("count"), _integer("last_at")),
     key="doc",
-    references=_of_record(),
+    references=_record_references(),
     indexes=(Index("access_by_time", "last_at"),),
     busy=True,
 )
@@ -345,72 +346,72 @@ JUDGED = Table(
     "judged",
     (_integer("user_id"), _doc(), _integer("at")),
     key="doc",
-    references=_of_record(),
+    references=_record_references(),
     busy=True,
 )
 CONSOLIDATIONS = Table(
     "consolidations",
-    (_integer("user_id"), _text("id"), _integer("at"), *_maybe("integer", "undone_at")),
+    (_integer("user_id"), _text("id"), _integer("at"), *_nullable("integer", "undone_at")),
     key="user_id, id",
     references=(Reference("user_id", "users", "user_id"),),
     clustered=True,
 )
 
 
-def _of_consolidation(name: str, key: str, *columns: Column, docs: tuple[str, ...] = ("doc",)) -> Table:
-    """Part of what it takes to undo a consolidation; gone with it, and with the records that it names."""
+def _outcome_table(name: str, key: str, *columns: Column, docs: tuple[str, ...] = ("doc",)) -> Table:
+    """A table of undo data of consolidations; its rows are deleted with the consolidation or with the records they name."""
     parent = ("promotions", "consolidation, number") if key.startswith("number") and name != "promotions" else None
-    of, others = (parent[0], f"user_id, {parent[1]}") if parent else ("consolidations", "user_id, id")
+    of, target_columns = (parent[0], f"user_id, {parent[1]}") if parent else ("consolidations", "user_id, id")
     return Table(
         name,
         (_integer("user_id"), _text("consolidation"), *columns),
         key=f"user_id, consolidation, {key}",
         references=(
-            Reference("user_id, consolidation" + (", number" if parent else ""), of, others),
-            *_of_record(*docs),
+            Reference("user_id, consolidation" + (", number" if parent else ""), of, target_columns),
+            *_record_references(*docs),
         ),
         indexes=tuple(Index(f"{name}_by_{column}", column) for column in docs),
         clustered=True,
     )
 
 
-PROMOTIONS = _of_consolidation(
+PROMOTIONS = _outcome_table(
     "promotions", "number", _integer("number"), _doc(), _text("status"), _real("importance"),
-    *_maybe("integer", "revised"),
+    *_nullable("integer", "revised"),
 )  # fmt: skip
-MEMBERS = _of_consolidation(
+MEMBERS = _outcome_table(
     "members", "number, doc", _integer("number"), _doc(), _text("status"), _real("importance"), _integer("descends"),
     _integer("turned"),
 )  # fmt: skip
-MOVED_LINKS = _of_consolidation(
+MOVED_LINKS = _outcome_table(
     "moved_links", "number, source, target, type", _integer("number"), _doc("source"), _doc("target"),
-    _words("type", *_LINKS), _real("strength"), _text("reason"), _integer("created_at"), _integer("moved"),
+    _enum("type", *_LINKS), _real("strength"), _text("reason"), _integer("created_at"), _integer("moved"),
     docs=("source", "target"),
 )  # fmt: skip
-DECIDED_LINKS = _of_consolidation(
-    "decided_links", "source, target, type", _doc("source"), _doc("target"), _words("type", *_LINKS),
-    *_maybe("integer", "invalid_at"), docs=("source", "target"),
+DECIDED_LINKS = _outcome_table(
+    "decided_links", "source, target, type", _doc("source"), _doc("target"), _enum("type", *_LINKS),
+    *_nullable("integer", "invalid_at"), docs=("source", "target"),
 )  # fmt: skip
-WEIGHTS = _of_consolidation("weights", "doc", _doc(), _real("before"), _real("after"))
+WEIGHTS = _outcome_table("weights", "doc", _doc(), _real("before"), _real("after"))
 OUTCOMES = (PROMOTIONS, MEMBERS, MOVED_LINKS, DECIDED_LINKS, WEIGHTS)
-"""What it takes to undo a consolidation."""
-# Narrow, and clustered by user: the vectors of one user are read in one sweep.
-VECTORS = Table("vectors", _VECTORS, key="user_id, doc", references=_of_record(), clustered=True)
-VECTORS_NEXT = Table("vectors_next", _VECTORS, key="user_id, doc", references=_of_record(), clustered=True)
+"""The undo data of consolidations."""
+# Narrow and clustered by user: the vectors of one user are one sequential scan.
+VECTORS = Table("vectors", _VECTORS, key="user_id, doc", references=_record_references(), clustered=True)
+VECTORS_NEXT = Table("vectors_next", _VECTORS, key="user_id, doc", references=_record_references(), clustered=True)
 
 TABLES = (
     USERS, RECORDS, VERSIONS, LINEAGE, LINKS, EVENTS, PENDING, ACCESS, JUDGED, CONSOLIDATIONS, *OUTCOMES,
     VECTORS, VECTORS_NEXT,
 )  # fmt: skip
-"""All tables but those that only one engine has; what a table refers to comes before it."""
+"""All tables that every engine has, in the order of their references."""
 
 
 def check_version(where: str, version: int, newest: int) -> None:
-    """Refuse a record with a schema that this version cannot read; 0 is that of an empty one.
+    """Refuse a record whose schema this version cannot read; 0 is an empty record.
 
     Raises:
         SchemaTooNew: a newer version wrote it.
-        SchemaTooOld: a version before the first release wrote it.
+        SchemaTooOld: an unreleased version wrote it.
     """
     if version > newest:
         raise errors.SchemaTooNew(
@@ -426,12 +427,12 @@ def check_version(where: str, version: int, newest: int) -> None:
 
 
 def definitions(engine: Engine) -> Iterator[str]:
-    """The statements that create all tables with their indexes, and the views."""
+    """The statements that create all tables, indexes and views."""
     for table in TABLES:
-        yield created(table, engine)
+        yield create_table(table, engine)
         for index in table.indexes:
             if index.engine in (None, engine.name):
-                yield _indexed(table, index)
+                yield _create_index(table, index)
     yield from views()
 
 
@@ -441,14 +442,15 @@ def views() -> Iterator[str]:
         yield f"CREATE VIEW {view.name} AS SELECT {view.listed} FROM records WHERE kind = '{view.kind}'"
 
 
-def created(table: Table, engine: Engine) -> str:
+def create_table(table: Table, engine: Engine) -> str:
     """The statement that creates a table."""
     parts = [_column(column, engine) for column in table.columns]
     parts += [f"PRIMARY KEY({table.key})"] if table.key else []
     parts += [f"UNIQUE({columns})" for columns in table.unique]
     parts += [f"CHECK({condition})" for condition in table.checks]
     parts += [
-        f"FOREIGN KEY({r.columns}) REFERENCES {r.table}({r.others}) ON DELETE {r.removed}" for r in table.references
+        f"FOREIGN KEY({r.columns}) REFERENCES {r.table}({r.target_columns}) ON DELETE {r.on_delete}"
+        for r in table.references
     ]
     options = engine.clustered if table.clustered else engine.busy if table.busy else ""
     return f"CREATE TABLE {table.name}({', '.join(parts)}){options}"
@@ -462,7 +464,7 @@ def _column(column: Column, engine: Engine) -> str:
     return " ".join(parts)
 
 
-def _indexed(table: Table, index: Index) -> str:
+def _create_index(table: Table, index: Index) -> str:
     unique = "UNIQUE " if index.unique else ""
     where = f" WHERE {index.where}" if index.where else ""
     return f"CREATE {unique}INDEX {index.name} ON {table.name}({index.columns}){where}"

@@ -24,7 +24,7 @@ import numpy as np
 from mnemic.errors import Conflict, InvalidInput, NotFound, StoreCorrupt
 from mnemic.runtime.redaction import redact_record, refuse_secrets
 from mnemic.runtime.runtime import Runtime
-from mnemic.services.files import whole
+from mnemic.services.files import atomic_write
 from mnemic.text.canonical import to_json
 from mnemic.text.display import shown
 from mnemic.transfer.fields import typed
@@ -96,7 +96,7 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
                     f"{runtime.store.location} holds rows that do not fit together ({type(torn).__name__}: {torn}). "
                     "Nothing was written. Look at it with mnemic doctor --deep, or restore a backup."
                 ) from torn
-            with whole(file) as out:
+            with atomic_write(file) as out:
                 out.writelines(f"{to_json(line)}\n" for line in lines)
             return counts
     raise Conflict(
@@ -145,7 +145,7 @@ class _Told:
         most = max(1, len(stored))
         self._runtime, self._user = runtime, user
         self._emotions = runtime.store.relations.emotions(number, [d for d, s in stored.items() if s.kind == "message"])
-        self._enrich = set(knowledge.left(user, "enrich"))
+        self._enrich = set(knowledge.pending(user, "enrich"))
         self._refine = {record.id for record in knowledge.unrefined(user, most)}
         self._quarantined = set(runtime.store.lifecycle.quarantined(user))
         self.vectors: Mapping[int, str] = {}
@@ -450,10 +450,10 @@ def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) ->
             made.append(replace(archived, reason="while an export was read"))
             last.append(changes.Restore(id=str(value.id)))
     if settled := tuple(str(_record(line).id) for line in lines if line.beside.get("settled")):
-        last.append(changes.Settle(ids=settled))
+        last.append(changes.MarkProcessed(ids=settled))
     felt = {str(line.value.id): line.beside["emotion"] for line in lines if isinstance(line.value, Message)}
     if felt := {id_: emotion for id_, emotion in felt.items() if emotion}:
-        last.append(changes.Feel(emotions=felt))
+        last.append(changes.SetEmotions(emotions=felt))
     return [*made, *last, *reversed(doubted)]  # each for its own reason, before what it was made from
 
 

@@ -1,6 +1,6 @@
-"""The values that travel between the parts: frozen, keyword-only, free of behaviour.
+"""Value types: frozen, keyword-only dataclasses without behaviour.
 
-Nothing here imports anything heavy: these classes are what ``import mnemic`` costs.
+No heavy imports: these classes are loaded by ``import mnemic``.
 """
 
 from mnemic.types.catalogs import CatalogDelta, CatalogRows, CatalogVectors, Coded
@@ -14,21 +14,21 @@ from mnemic.types.changes import (
     DropLink,
     Erase,
     EraseUser,
-    Feel,
     Indexing,
+    MarkConsolidating,
+    MarkProcessed,
     Promotion,
     PutLink,
     Quarantine,
     Release,
     Restore,
     Revise,
-    Settle,
+    SetEmotions,
     Supersede,
     Touch,
     Undo,
-    Work,
 )
-from mnemic.types.erasure import Absorption, Erasure, Family, Kin, Purge
+from mnemic.types.erasure import Absorption, Erasure, Lineage, LineageNode, Purge
 from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
 from mnemic.types.query import Filters, Mood, Query
 from mnemic.types.records import (
@@ -82,17 +82,18 @@ __all__ = [
     "Erasure",
     "Event",
     "Evidence",
-    "Family",
-    "Feel",
     "Filters",
     "Graph",
     "Hit",
     "Indexing",
-    "Kin",
     "Kind",
     "LanguageModelStats",
+    "Lineage",
+    "LineageNode",
     "Link",
     "LinkType",
+    "MarkConsolidating",
+    "MarkProcessed",
     "MemoryContext",
     "MemoryRecord",
     "MemorySummary",
@@ -115,7 +116,7 @@ __all__ = [
     "Scope",
     "SearchResult",
     "SessionView",
-    "Settle",
+    "SetEmotions",
     "Source",
     "StageUsage",
     "Stats",
@@ -127,5 +128,4 @@ __all__ = [
     "Unset",
     "VerifyReport",
     "Waiting",
-    "Work",
 ]

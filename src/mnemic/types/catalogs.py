@@ -1,4 +1,4 @@
-"""A user's records as a cache takes them in: by columns, because there are many."""
+"""A user's records as columns, for caches."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ __all__ = ["CatalogDelta", "CatalogRows", "CatalogVectors", "Coded"]
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A column in which few words come again and again.
+    """A dictionary-encoded column.
 
     Attributes:
-        words: the distinct ones.
-        codes: (n,) for each row the place of its word among them.
+        words: the distinct values.
+        codes: (n,) the index of the value of each row.
     """
 
     words: Sequence[str | None]
@@ -34,12 +34,12 @@ class CatalogRows:
     """n records, ascending by ``doc``.
 
     Attributes:
-        doc: (n,) numbers of the records.
-        kind, status, session, project, label, speaker: words; the label is the role of a message, else the type.
+        doc: (n,) docs.
+        kind, status, session, project, label, speaker: encoded columns; the label is the role of a message, else the type.
         time: (n,) when it was said, in microseconds since 1970.
-        moment: (n,) when it was so in the world, likewise; ``offset``: (n,) its offset from UTC in minutes.
+        moment: (n,) start of validity, likewise; ``offset``: (n,) its offset from UTC in minutes.
         length: (n,) content terms. ``importance``: (n,) 0 to 1. ``traits``: (n,) bits of ``text.cues``.
-        told: the periods a text speaks of, as JSON, for the docs that speak of any.
+        stored_periods: the periods that a text mentions, as JSON, by doc.
     """
 
     doc: NDArray[np.int64]
@@ -55,7 +55,7 @@ class CatalogRows:
     traits: NDArray[np.int32]
     moment: NDArray[np.int64]
     offset: NDArray[np.int64]
-    told: Mapping[int, str]
+    stored_periods: Mapping[int, str]
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -63,7 +63,7 @@ class CatalogRows:
 
 @dataclass(frozen=True, slots=True)
 class CatalogVectors:
-    """The vectors of n records: ``doc`` (n,), ascending, and ``values`` (n, dimension). Whoever takes them may keep them."""
+    """The vectors of n records: ``doc`` (n,), ascending, and ``values`` (n, dimension); owned by the receiver."""
 
     doc: NDArray[np.int64]
     values: NDArray[np.float32]
@@ -74,12 +74,12 @@ class CatalogVectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogDelta:
-    """What a cache of one user's records must learn to be up to date with event number ``event``.
+    """The changes that bring a cache of one user's records to event number ``event``.
 
-    ``rows`` and ``vectors`` are those of new and touched docs; None where there are none. A touched doc not among the rows
-    is gone. ``beliefs`` are (doc, true from, true until or None, no longer believed since or None, known since, docs it was
-    made from, doc that replaced it or None, since when it is true where that was given) of memories. ``kept`` are docs
-    whose text, and so terms and vector, is as it was: their vectors are left out. None kept is always right, and slower.
+    ``rows`` and ``vectors`` are those of new and touched docs; None if there are none. A touched doc without a row was erased.
+    ``beliefs`` are (doc, valid from, valid until or None, expired at or None, created at, JSON list of source docs, successor
+    doc or None, given ``valid_at`` or None) of memories. ``kept`` are docs with an unchanged text, and so unchanged terms and
+    vector: their vectors are left out. An empty ``kept`` is always correct, but slower.
     """
 
     event: int

@@ -1,4 +1,4 @@
-"""Writes as data. Applying the same list twice changes nothing the second time."""
+"""Changes of a record as values. Applying a list of changes is idempotent."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ __all__ = [
     "DropLink",
     "Erase",
     "EraseUser",
-    "Feel",
     "Indexing",
+    "MarkConsolidating",
+    "MarkProcessed",
     "Promotion",
     "PutLink",
     "Quarantine",
     "Release",
     "Restore",
     "Revise",
-    "Settle",
+    "SetEmotions",
     "Supersede",
     "Touch",
     "Undo",
-    "Work",
 ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Indexing:
-    """How a record is found: terms, length in content terms, traits (bits), periods it tells of, vector if there is one."""
+    """Index data of a record: terms, length in content terms, traits (bits), mentioned periods, and its vector if any."""
 
     terms: tuple[str, ...]
     length: int
@@ -62,10 +62,10 @@ class AddMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddEpisode:
-    """Store an episode, or its next version, and file its messages under it.
+    """Store an episode or its next version, and assign its messages to it.
 
-    Refused as a whole when one of the messages belongs to an episode that is not among ``record.source_ids``. ``refine``
-    leaves it pending to be told again by the language model.
+    Rejected as a whole if a message belongs to an episode that is not among ``record.source_ids``. ``refine`` adds the
+    pending task for the language model.
     """
 
     record: Episode
@@ -75,7 +75,7 @@ class AddEpisode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AddMemory:
-    """Store one memory, unless the same content is live at the same level. ``enrich`` leaves that work pending."""
+    """Store one memory, unless the same content is live at the same level. ``enrich`` adds that pending task."""
 
     record: MemoryRecord
     indexing: Indexing
@@ -83,8 +83,8 @@ class AddMemory:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settle:
-    """Messages that are processed and belong to no episode."""
+class MarkProcessed:
+    """Mark messages as processed without an episode."""
 
     ids: tuple[str, ...]
 
@@ -93,9 +93,8 @@ class Settle:
 class Revise:
     """Replace a memory by its next version, if ``record.version - 1`` is still the current one.
 
-    ``left`` leaves its enrichment pending: a part of it could not be done yet, or its words are new. Without ``weighs``
-    nothing is said about its importance: it stays what it is now, because consolidation may have weighed the memory since
-    it was read.
+    ``left`` leaves its enrichment pending: it is incomplete, or the text is new. Without ``weighs`` the importance stays as
+    stored, because consolidation may have changed it since the memory was read.
     """
 
     record: MemoryRecord
@@ -107,9 +106,9 @@ class Revise:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Supersede:
-    """End a memory's time: it is no longer believed from now on and was true until ``at``.
+    """Expire a memory now; it was valid until ``at``.
 
-    ``by`` names the memory that takes its place and is linked to it; ``at=None`` leaves open until when it was true.
+    ``by`` is the memory that supersedes it, and is linked to it; ``at=None`` leaves the end of its validity unknown.
     """
 
     id: str
@@ -120,7 +119,7 @@ class Supersede:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutLink:
-    """Link two memories of one user; the same link again takes the new strength and reason."""
+    """Link two memories of one user; an existing link gets the new strength and reason."""
 
     link: Link
 
@@ -136,7 +135,7 @@ class DropLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Archive:
-    """Take a record out of every search; it stays reachable by id and can be restored."""
+    """Remove a record from search; it stays reachable by id and can be restored."""
 
     id: str
     reason: str = ""
@@ -144,14 +143,14 @@ class Archive:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Restore:
-    """Bring an archived record back to the status it had."""
+    """Restore an archived record to its previous status."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantine:
-    """Take records, and all that was made from them at any remove, out of every search until they are released."""
+    """Remove records and all their descendants from search until they are released."""
 
     ids: tuple[str, ...]
     reason: str = ""
@@ -159,14 +158,14 @@ class Quarantine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """Bring quarantined records back with what was made from them, unless something else in quarantine had a part in it."""
+    """Release quarantined records and their descendants, except those with another source in quarantine."""
 
     ids: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Promotion:
-    """A memory that becomes long-term and stands for others from then on. ``content`` replaces its text, if given."""
+    """A memory that becomes long-term and absorbs others. ``revised`` is its next version, if its text changes."""
 
     id: str
     importance: float
@@ -176,10 +175,10 @@ class Promotion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consolidate:
-    """The outcome of one cycle: all of it or nothing.
+    """The outcome of one consolidation, applied as a whole.
 
-    Refused as a whole when one of the memories was archived, replaced or changed meanwhile. ``weighed`` is the importance of
-    every seed as it was recomputed.
+    Rejected if one of the memories was archived, replaced or changed in the meantime. ``weighed`` is the recomputed
+    importance of every seed.
     """
 
     id: str
@@ -189,8 +188,8 @@ class Consolidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """Mark memories as being worked on, or with ``done`` as no longer."""
+class MarkConsolidating:
+    """Move short-term memories to the status ``consolidating``, or back with ``done``."""
 
     ids: tuple[str, ...]
     done: bool = False
@@ -198,21 +197,21 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undo:
-    """Take back a consolidation: who was promoted, archived and linked is as it was before."""
+    """Undo a consolidation: tiers, archived members and links are restored."""
 
     id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Feel:
-    """What messages feel like, by id."""
+class SetEmotions:
+    """Store the emotions of messages, by id."""
 
     emotions: Mapping[str, Emotion]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Touch:
-    """Count uses of records, by doc, at a moment (microseconds since 1970)."""
+    """Add to the access counts of records, by doc, at a time (microseconds since 1970)."""
 
     uses: Mapping[int, int]
     at: int
@@ -220,14 +219,14 @@ class Touch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erase:
-    """Remove records for good, with every row that speaks of them.
+    """Erase records with all rows that refer to them.
 
-    Refused as a whole when something was made from one of them meanwhile that is not named here.
+    Rejected as a whole if a record was derived from them in the meantime that is not named here.
 
     Attributes:
-        ids: every record that goes, what was made from others of them included.
-        remade: the next versions of episodes that told of them, from what is left.
-        restored: memories that consolidation had reworded after them, as they were before.
+        ids: all records to erase, including descendants.
+        remade: next versions of their episodes, from the remaining messages.
+        restored: memories that a consolidation had rewritten with their content, with the previous text.
     """
 
     ids: tuple[str, ...]
@@ -237,14 +236,14 @@ class Erase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EraseUser:
-    """Remove everything of the user for good, the name included."""
+    """Erase a user with everything, including the name."""
 
 
 Change: TypeAlias = (
     AddMessage
     | AddEpisode
     | AddMemory
-    | Settle
+    | MarkProcessed
     | Revise
     | Supersede
     | PutLink
@@ -252,13 +251,13 @@ Change: TypeAlias = (
     | Archive
     | Restore
     | Consolidate
-    | Work
+    | MarkConsolidating
     | Undo
     | Touch
-    | Feel
+    | SetEmotions
     | Quarantine
     | Release
     | Erase
     | EraseUser
 )
-"""A write as data. Applying the same list twice changes nothing the second time."""
+"""A change of a record."""

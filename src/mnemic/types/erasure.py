@@ -1,4 +1,4 @@
-"""What erasing looks at, and what it says it did."""
+"""Lineage for erasure, and its receipts."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from mnemic.types.literals import Kind
 from mnemic.types.records import MemoryRecord
 from mnemic.types.results import Receipt
 
-__all__ = ["Absorption", "Erasure", "Family", "Kin", "Purge"]
+__all__ = ["Absorption", "Erasure", "Lineage", "LineageNode", "Purge"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kin:
-    """A record among those that are to be erased or were made from them. ``sources`` are the ids it was made from."""
+class LineageNode:
+    """A record in a lineage; ``sources`` are the ids it was derived from."""
 
     id: str
     kind: Kind
@@ -27,10 +27,10 @@ class Kin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Absorption:
-    """A memory that a consolidation made stand for others.
+    """A memory that absorbed others in a consolidation.
 
-    ``edges`` are the members that it only became a child of by this. ``reworded`` says that it was given another text then;
-    ``before`` is the memory with the text it had, as the version that would follow now, where nobody has changed it since.
+    ``edges`` are the members whose lineage edge was added by it. ``reworded``: the memory got a new text. ``before`` is the
+    memory with its previous text, as the next version, unless it was changed by other means since.
     """
 
     id: str
@@ -41,20 +41,20 @@ class Absorption:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Family:
-    """Records with all that was made from them, by id, and the consolidations that any of these were part of."""
+class Lineage:
+    """Records with all their descendants, by id, and the consolidations that any of them was part of."""
 
-    kin: Mapping[str, Kin]
+    nodes: Mapping[str, LineageNode]
     absorptions: tuple[Absorption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purge:
-    """What became of the bytes of erased rows.
+    """The purge of the bytes of erased rows.
 
-    ``pending`` says why some may still be on disk (empty: none is); it is tried again when the record is opened, flushed or
-    closed. ``bytes_scanned`` were searched for ``needles`` texts and vectors of what went; ``found`` of them were there. Both
-    are 0 where nothing was searched: in RAM there is no file, and those of a server are its own.
+    ``pending`` says why some may still be on disk (empty: none are); the purge is retried when the record is opened, flushed
+    or closed. ``bytes_scanned`` bytes were searched for ``needles`` erased texts and vectors, of which ``found`` were there.
+    All are 0 if nothing was searched: a record in RAM has no files, and those of a server are not accessible.
     """
 
     bytes_scanned: int = 0
@@ -65,16 +65,16 @@ class Purge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasure:
-    """The receipt of erasing: what is gone for good.
+    """The receipt of an erasure.
 
     Attributes:
-        ids: the records that are gone: those named and all that was made from them.
-        missing: ids that were named and do not exist.
-        remade: episodes and summaries of sessions that were told again from what is left, and memories that got back the text
-            they had before a consolidation reworded them.
-        spared: what resembles a description and was kept.
-        counts: how many rows went, by table.
-        purge: what became of their bytes.
+        ids: the erased records: the requested ones and all their descendants.
+        missing: requested ids that do not exist.
+        remade: episodes and session summaries rewritten from the remaining records, and memories restored to their text
+            before a consolidation.
+        spared: records that resemble a description and were kept.
+        counts: erased rows by table.
+        purge: the purge of their bytes.
     """
 
     ids: tuple[str, ...] = ()
@@ -86,5 +86,5 @@ class Erasure:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing of it is on disk any more: no work is pending, and nothing that was searched for was found."""
+        """Whether no bytes are left on disk: the purge is not pending, and its search found nothing."""
         return not self.purge.pending and not self.purge.found

@@ -1,4 +1,4 @@
-"""The words of fixed meaning."""
+"""Literal types and constants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Kind = Literal["message", "episode", "memory"]
 
 
 Status = Literal["short_term", "consolidating", "long_term", "archived", "quarantined"]
-"""``quarantined`` is an archived record that ``release`` alone brings back; it can be listed, not searched."""
+"""A ``quarantined`` record is archived, and only ``release`` restores it; it can be listed, but not searched."""
 
 
 MemoryType = Literal["episodic", "semantic", "procedural", "emotional"]
@@ -46,7 +46,7 @@ Source = Literal["direct_user", "model_inference", "tool_internal", "tool_extern
 
 
 class Unset(Enum):
-    """The type of ``UNSET``: an argument that was not given, where ``None`` has a meaning of its own."""
+    """The type of ``UNSET``: an omitted argument, where ``None`` has another meaning."""
 
     UNSET = "unset"
 
@@ -58,10 +58,10 @@ UNSET: Final = Unset.UNSET
 
 
 SESSION_SUMMARY = "session_summary"
-"""The category of memories that sum up a session."""
+"""The category of session summaries."""
 
 UNTRUSTED = 0.5
-"""Trust below which a text is not believed: it is found and shown as what it is, and decides nothing."""
+"""Texts with a lower trust are untrusted: they are found and marked, but supersede nothing."""
 
 PREFERENCE = "preference"
-"""Where the key of a preference stands in its metadata."""
+"""The metadata key of preferences."""

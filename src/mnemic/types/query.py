@@ -1,4 +1,4 @@
-"""What is asked of a record."""
+"""Queries and filters."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Mood: TypeAlias = Emotion | Literal["session"] | Callable[[], Emotion | None] | 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """What a search or a listing is limited to, before any ranking or limit.
+    """Filters of a search or listing, applied before ranking and limit.
 
-    ``exclude`` names records to leave out; ``tags`` asks for at least one of them, ``metadata`` for equality of every
-    key. Times are microseconds since 1970 UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means
-    everything that is not archived. ``at`` asks what was true then, ``known_at`` what was believed then; without them,
-    what is true and believed now, unless ``expired`` lets in what is not.
+    ``exclude`` are ids to leave out; ``tags`` requires at least one of them, ``metadata`` equality of every key. Times are
+    microseconds since 1970 UTC: ``since`` is inclusive, ``until`` exclusive. ``status=None`` means all records that are not
+    archived. ``at`` selects memories valid at that time, ``known_at`` those known at that time; by default both are now.
+    ``expired`` includes all others.
     """
 
     kinds: tuple[Kind, ...] = ("message", "memory")
@@ -47,7 +47,7 @@ class Filters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """What is asked: ``k`` hits for ``text`` among what the filters allow, at ``now`` (microseconds since 1970)."""
+    """A query for ``k`` hits for ``text`` within the filters, at ``now`` (microseconds since 1970)."""
 
     text: str
     k: int

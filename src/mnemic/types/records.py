@@ -1,4 +1,4 @@
-"""What is kept: messages, episodes, memories, links, and what was done to them."""
+"""Records: messages, episodes, memories, links and events."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One turn of a conversation, verbatim: the evidence.
+    """One verbatim turn of a conversation.
 
     Attributes:
-        role: who speaks in the protocol's sense: ``user``, ``assistant``, ``system``, ``tool`` or another word.
-        content: the text as it was said.
-        name: who speaks by name; it is searched together with the text.
+        role: ``user``, ``assistant``, ``system``, ``tool`` or another role.
+        content: the verbatim text.
+        name: the name of the speaker; it is searched together with the text.
         sent_at: when it was said. Naive values take the handle's time zone; ``None`` is now.
-        id: unique per user. ``None`` lets the store mint one, and nothing is deduplicated by content.
+        id: unique per user. With ``None`` the store creates one; messages are not deduplicated by content.
         session: the conversation it belongs to; ``None`` takes the handle's session.
         metadata: any JSON object.
-        source: where the text comes from; ``None`` derives it from the role.
+        source: the origin of the text; ``None`` derives it from the role.
         trust: 0 to 1; ``None`` takes the default of the source.
     """
 
@@ -65,7 +65,7 @@ class Emotion:
 
     @property
     def quadrant(self) -> Literal["excited", "content", "distressed", "low"]:
-        """The quadrant of the valence-arousal plane: its sign pair, named."""
+        """The quadrant of the valence-arousal plane."""
         if self.valence >= 0:
             return "excited" if self.arousal >= 0 else "content"
         return "distressed" if self.arousal >= 0 else "low"
@@ -73,14 +73,13 @@ class Emotion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryRecord:
-    """One remembered statement or event, with its lineage and its two clocks.
+    """One remembered statement or event, with its lineage, valid time and transaction time.
 
-    ``valid_at``/``invalid_at`` say when it is true in the world; ``created_at``/``expired_at`` when it was believed.
-    ``salience`` is what it was worth when it was made; ``importance`` starts there and moves with use, feeling and time.
-    ``said_at`` is when its source said it (``None``: when it was made). ``source_ids`` names the records it was made from.
-    ``project`` is the level it lives at (``None``: the user's own). ``speaker`` is the name of who said it (``None``: the user,
-    or somebody without a name). ``key`` names what it is a value of, such as ``meetings.time``: of one key at one level the
-    latest value holds.
+    ``valid_at``/``invalid_at`` bound the time when it is true; ``created_at``/``expired_at`` the time when it was current in
+    the record. ``salience`` is its initial worth; ``importance`` starts there and changes with use, emotion and time.
+    ``said_at`` is when its source said it (``None``: when it was created). ``source_ids`` are the records it was derived from.
+    ``project`` is its level (``None``: the user's own). ``speaker`` is the name of the speaker (``None``: the user, or an
+    unnamed one). ``key`` is an attribute such as ``meetings.time``: per key and level only the latest value is current.
     """
 
     id: str
@@ -118,17 +117,16 @@ class MemoryRecord:
 
     @property
     def spoken(self) -> str:
-        """The content after the name of who said it, as in ``Ana: I moved to Lisbon``."""
+        """The content with the name of its speaker, as in ``Ana: I moved to Lisbon``."""
         return f"{self.speaker}: {self.content}" if self.speaker else self.content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """A run of messages on one subject.
+    """A segment of messages on one subject.
 
-    ``content`` is its story where a language model told it, else its most telling sentences, verbatim, each with who said it on
-    a line of its own. ``message_ids`` are the messages it is made of, in the order of time. ``source_ids`` names the
-    episodes it was merged from.
+    ``content`` is a summary by the language model, or without one the most informative sentences, verbatim, one per line with
+    its speaker. ``message_ids`` are its messages, oldest first. ``source_ids`` are the episodes it was merged from.
     """
 
     id: str
@@ -161,7 +159,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graph:
-    """Memories and the links between them. ``depths`` says how many links each memory is away from where one began."""
+    """Memories and the links between them. ``depths`` is the distance of each memory from the start, in links."""
 
     memories: tuple[MemoryRecord, ...]
     links: tuple[Link, ...]
@@ -183,7 +181,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Who asks and from where. Made with the handle; nothing a model writes can change it."""
+    """The user, project and session of a handle. Fixed at its creation; no text of a model can change it."""
 
     user: str = "default"
     project: str | None = None
@@ -192,7 +190,7 @@ class Scope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """A message that waits to be processed, with its level and its vector if it has one."""
+    """An unprocessed message, with its level and its vector if it has one."""
 
     doc: int
     message: Message
@@ -202,7 +200,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored:
-    """A record as the store hands it out, whatever its kind. ``episode`` is the doc of a message's episode."""
+    """A record of any kind with its state. ``episode`` is the doc of a message's episode."""
 
     kind: Kind
     value: Message | Episode | MemoryRecord
@@ -213,10 +211,10 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Live memories as consolidation weighs them, as columns of one length, ascending by ``doc``.
+    """Live memories for consolidation, as columns of one length, ascending by ``doc``.
 
-    Times are microseconds since 1970. ``fresh`` are those not in the long-term tier; ``judged`` is 0 for never; ``arousal``
-    is weighted by its confidence; ``apart`` are those that stand for nothing but themselves, such as preferences.
+    Times are microseconds since 1970. ``fresh``: not in the long-term tier; ``judged``: the last evaluation, 0 for never;
+    ``arousal`` is weighted by its confidence; ``apart``: never merged with others, such as preferences.
     """
 
     doc: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""What was done, and what there is."""
+"""Reports and statistics."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StageUsage:
-    """What one stage asked of the language model, and how often it had to do without.
+    """The usage of the language model by one stage.
 
-    ``cost`` is in US dollars where the price of the model is known, else 0. ``fallbacks`` counts the times the
-    deterministic form took over.
+    ``cost`` is in US dollars if the price of the model is known, else 0. ``fallbacks`` counts how often the deterministic
+    method was used instead.
     """
 
     calls: int = 0
@@ -42,15 +42,15 @@ class StageUsage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LanguageModelStats:
-    """How the language model does.
+    """The state and usage of the language model.
 
     Attributes:
         model: ``provider:model``.
-        state: ``unasked`` so far; ``answering``; ``failing``, its last answer was of no use; ``unreachable``: no package, key,
-            model or server, or no answer in time.
-        error: the last error in a line, while it is failing or unreachable.
-        since: when that state began; None while it is unasked.
-        stages: what was asked since the record was opened, by stage.
+        state: ``unasked``: not used yet; ``answering``; ``failing``: its last answer was unusable; ``unreachable``: no
+            package, key, model or server, or no answer in time.
+        error: the last error in one line, while it is failing or unreachable.
+        since: the start of that state; None while it is unasked.
+        stages: usage by stage since the record was opened.
     """
 
     model: str
@@ -62,11 +62,11 @@ class LanguageModelStats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProcessReport:
-    """What one run of ``process`` made of the messages that waited.
+    """The result of one run of ``process``.
 
-    ``memories`` counts those stored, ``updated`` those among them that replaced an earlier one, ``contradictions`` those
-    kept beside one they cannot be reconciled with, and ``known`` statements that said nothing new. ``enriched`` counts
-    remembered statements that got their summary, keywords and tags. ``waiting`` is what is left.
+    ``memories`` counts stored memories, ``updated`` those that superseded an earlier one, ``contradictions`` those kept next
+    to a contradicting one, and ``known`` statements that were already stored. ``enriched`` counts remembered statements that
+    got their summary, keywords and tags. ``waiting`` is the number of messages still unprocessed.
     """
 
     messages: int = 0
@@ -83,15 +83,15 @@ class ProcessReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionView:
-    """The conversation under way, as it stands.
+    """The current conversation.
 
     Attributes:
-        id: its name; None when the handle has none.
-        messages: in order.
-        tools: how often each tool answered in it.
-        preferences: the keys and values that hold in it: those of its project, else of the user.
-        given: ids of what contexts have handed out in it, by this process and until it ends, the oldest first; as
-            ``exclude=`` they keep a prompt from telling the same twice.
+        id: its name; None if the handle has none.
+        messages: its messages in order.
+        tools: the number of results by tool.
+        preferences: the current keys and values: those of its project, else of the user.
+        given: ids of records returned in contexts of this session by this process, oldest first; as ``exclude=`` they avoid
+            repetition in prompts.
     """
 
     id: str | None
@@ -103,7 +103,7 @@ class SessionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterSummary:
-    """One group of memories that say the same: the one that stands for it, and those it was made from."""
+    """One cluster of equivalent memories: its representative and its members."""
 
     promoted_id: str
     source_ids: tuple[str, ...]
@@ -114,17 +114,17 @@ class ClusterSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConsolidationReport:
-    """What one cycle of consolidation did, or with ``dry_run`` would do.
+    """The result of one consolidation; with ``dry_run`` its preview.
 
     Attributes:
-        id: for ``undo``; empty when nothing was changed.
-        clusters_formed: groups of two or more that say the same.
+        id: the id for ``undo``; empty if nothing was changed.
+        clusters_formed: clusters of two or more equivalent memories.
         memories_promoted: memories that became long-term.
-        memories_archived: members that the promoted ones stand for; they are kept and can be restored.
+        memories_archived: absorbed members; they are kept and can be restored.
         memories_skipped: seeds that stay short-term: not important enough.
-        contradictions: pairs that were near each other and differ: linked, never merged.
+        contradictions: similar pairs with a contradiction: linked, never merged.
         duration_seconds: wall-clock time.
-        cluster_summaries: one for each promoted memory, single ones included.
+        cluster_summaries: one for each promoted memory, including single ones.
     """
 
     id: str = ""
@@ -150,10 +150,10 @@ class ConsolidationAdvice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stats:
-    """Counts of what one user has, and of the store as a whole.
+    """Counts of one user's records and properties of the store.
 
-    ``pending`` counts what waits: ``embed`` for a vector, ``process`` for being made into knowledge, ``enrich`` for keywords
-    and tags. ``llm`` is how the language model does; None without one.
+    ``pending`` counts records by pending task: ``embed`` (a vector), ``process`` (extraction), ``enrich`` (keywords and
+    tags). ``llm`` is the state of the language model; None without one.
     """
 
     messages: int
@@ -173,12 +173,12 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What ``verify`` found. ``checks`` names what was looked at, with how many rows; ``findings`` is what is wrong."""
+    """The result of ``verify``. ``checks`` has the number of rows by check; ``findings`` are the problems found."""
 
     checks: Mapping[str, int]
     findings: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
-        """True when nothing is wrong."""
+        """Whether there are no findings."""
         return not self.findings

@@ -1,4 +1,4 @@
-"""What a caller gets back."""
+"""Results of writes and searches."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mnemic.types.literals import Evidence, Kind, Outcome, Source
 __all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
 
 LISTED = 10
-"""Hits that a result lists when it is printed."""
+"""Maximum number of hits in a repr."""
 SHOWN = 80
-"""Characters of a text that are printed."""
+"""Maximum characters of a text in a repr."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """What became of one write.
+    """The outcome of one write.
 
-    ``pending`` names work still to be done, such as ``("embed",)`` while the embedder is down; the record is
-    stored and found by keyword all the same.
+    ``pending`` are tasks still to be done, such as ``("embed",)`` while the embedder is down; the record is already stored
+    and found by keyword.
     """
 
     id: str
@@ -33,7 +33,7 @@ class Receipt:
 
     @property
     def changed(self) -> bool:
-        """Whether the record is another one now: neither ``duplicate`` nor ``rejected``."""
+        """Whether the record was changed: the outcome is neither ``duplicate`` nor ``rejected``."""
         return self.outcome not in ("duplicate", "rejected")
 
 
@@ -49,7 +49,7 @@ class Receipts(tuple[Receipt, ...]):
 
     @property
     def rejected(self) -> tuple[Receipt, ...]:
-        """Those that were not stored, each with its reason."""
+        """The receipts of rejected records, each with its reason."""
         return tuple(r for r in self if r.outcome == "rejected")
 
 
@@ -58,17 +58,17 @@ class Hit:
     """A message, episode or memory found for a query.
 
     Attributes:
-        text: what is shown: the verbatim content.
-        score: 0 to 1, falling down the list: the result's ``probability`` times the hit's share of the best sum of signals.
-        scores: the value of every stage by name (``dense`` is a cosine, ``bm25`` is unbounded).
-        message_ids: the evidence: messages whose text this hit carries.
-        speaker: the name, else the role, of who said it; of a memory the name only.
+        text: the verbatim content.
+        score: 0 to 1, descending: the result's ``probability`` times the hit's share of the best sum of signals.
+        scores: the value of every signal by name (``dense`` is a cosine, ``bm25`` is unbounded).
+        message_ids: the messages whose text this hit contains.
+        speaker: the name of the speaker, else the role; for a memory the name only.
         similar: ids of restatements folded into this hit.
-        via: ids of memories made from this hit that bear on the query.
-        superseded_by: ids of the memories that replaced what this hit says; empty while it is current.
-        episode: id of the episode it belongs to, once it was processed.
-        source: where its text comes from.
-        trust: how far that is believed, 0 to 1; below 0.5 it is shown as unverified.
+        via: ids of memories derived from this hit that match the query.
+        superseded_by: ids of the memories that superseded this hit; empty while it is current.
+        episode: id of its episode, once it was processed.
+        source: the origin of its text.
+        trust: 0 to 1; below 0.5 it is shown as unverified.
     """
 
     id: str
@@ -108,8 +108,8 @@ class Hit:
 class SearchResult(Sequence[Hit]):
     """An immutable sequence of hits, best first.
 
-    ``evidence`` grades the result as a whole (``strong``, ``weak`` or ``none``) and ``probability`` is that the first ten
-    hits hold what was asked for, 0 to 1: a rank always returns something, the grade says whether it is worth anything.
+    ``evidence`` grades the result (``strong``, ``weak`` or ``none``), and ``probability``, 0 to 1, is the estimated
+    probability that the first ten hits answer the query: a ranking always returns something, even if nothing matches.
     """
 
     hits: tuple[Hit, ...] = ()
@@ -134,7 +134,7 @@ class SearchResult(Sequence[Hit]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemorySummary:
-    """One line of a context, for programs: the shape memory servers answer with."""
+    """One line of a context as data, in the format of memory servers."""
 
     id: str
     summary: str
@@ -146,10 +146,9 @@ class MemorySummary:
 class MemoryContext:
     """Hits that fit a token budget, rendered for a prompt.
 
-    ``text`` is the evidence by day, in its own words; ``prompt`` the same lines with what there was room for beside them: what
-    replaced what, titles of episodes, stories (empty where there was nothing to add, or no room). Neither exceeds the budget;
-    ``token_count`` counts ``text``, by the handle's tokenizer. ``truncated`` is true when something that was found had to be
-    left out. ``hits`` are those that both show.
+    ``text`` is the verbatim evidence by day; ``prompt`` adds annotations if there is room: supersession, titles and summaries
+    of episodes (empty if there is nothing to add, or no room). Neither exceeds the budget; ``token_count`` counts the tokens of
+    ``text`` by the handle's tokenizer. ``truncated``: hits were left out. ``hits`` are those shown in both.
     """
 
     text: str
@@ -161,7 +160,7 @@ class MemoryContext:
     evidence: Evidence = "none"
 
     def to_prompt(self) -> str:
-        """The text to put into a prompt: the evidence and what stands beside it; empty when nothing was found."""
+        """The text for a prompt: the evidence with its annotations; empty if nothing was found."""
         return self.prompt or self.text
 
     def __bool__(self) -> bool:

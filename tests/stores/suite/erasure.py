@@ -54,13 +54,13 @@ class ErasureSuite:
             "ana", [add_memory("r1", source_ids=("m1",)), add_memory("r2", source_ids=("r1", "e1")), add_memory("r3")]
         )
         store.apply("bob", [add_message("m1")])
-        family = store.erasure.family("ana", ["m1", "nobody"])
-        assert set(family.kin) == {"m1", "e1", "r1", "r2"}
-        assert {id_: kin.kind for id_, kin in family.kin.items()} == {
+        family = store.erasure.lineage("ana", ["m1", "nobody"])
+        assert set(family.nodes) == {"m1", "e1", "r1", "r2"}
+        assert {id_: kin.kind for id_, kin in family.nodes.items()} == {
             "m1": "message", "e1": "episode", "r1": "memory", "r2": "memory",
         }  # fmt: skip
-        assert set(family.kin["r2"].sources) == {"r1", "e1"}
-        assert store.erasure.family("nobody", ["m1"]).kin == {}
+        assert set(family.nodes["r2"].sources) == {"r1", "e1"}
+        assert store.erasure.lineage("nobody", ["m1"]).nodes == {}
 
     def test_erased_records_are_gone_and_others_are_whole(self, store: Store) -> None:
         store.apply("ana", [add_message("goes", id="m1"), add_message("stays", id="m2"), add_memory("kept", id="r2")])
@@ -143,7 +143,7 @@ class ErasureSuite:
         promotion = Promotion(id="best", importance=0.9, absorbed=("twin",))
         store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), weighed={"best": 0.5})])
         assert store.get("ana", "twin").status == "archived"
-        (absorption,) = store.erasure.family("ana", ["best"]).absorptions
+        (absorption,) = store.erasure.lineage("ana", ["best"]).absorptions
         assert (absorption.id, absorption.members, absorption.edges) == ("best", ("twin",), ("twin",))
         store.erasure.erase("ana", Erase(ids=("best",)))
         assert store.get("ana", "twin").status == "short_term"
@@ -169,7 +169,7 @@ class ErasureSuite:
         revised = Revise(record=record, indexing=indexing(record))
         promotion = Promotion(id="best", importance=0.9, absorbed=("twin",), revised=revised)
         store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), weighed={})])
-        (absorption,) = store.erasure.family("ana", ["twin"]).absorptions
+        (absorption,) = store.erasure.lineage("ana", ["twin"]).absorptions
         assert absorption.reworded
         assert absorption.before is not None
         assert (absorption.before.content, absorption.before.version) == ("own words", 3)

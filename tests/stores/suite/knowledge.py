@@ -18,10 +18,10 @@ from mnemic.types import (
     Filters,
     Link,
     LinkType,
+    MarkProcessed,
     MemoryRecord,
     PutLink,
     Restore,
-    Settle,
     Supersede,
 )
 
@@ -114,16 +114,16 @@ class EpisodePromises:
         assert store.knowledge.conversations("ana") == [(None, None, 3)]
         assert _waiting(store) == ["a", "b", "c"]
         assert _waiting(store, limit=2) == ["a", "b"]
-        store.apply("ana", [add_episode("e", ["a"]), Settle(ids=("b", "d"))])
+        store.apply("ana", [add_episode("e", ["a"]), MarkProcessed(ids=("b", "d"))])
         assert _waiting(store) == ["c"]
-        store.apply("ana", [Settle(ids=("c", "a"))])
+        store.apply("ana", [MarkProcessed(ids=("c", "a"))])
         assert store.knowledge.conversations("ana") == []
         assert store.fetch(number_of(store), [1, 2, 3, 4]).keys() == {1, 2, 3, 4}
         assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False)[0].message_ids == ("a",)
 
     def test_what_was_settled_while_archived_waits_no_more_and_the_rest_does(self, store: Store) -> None:
         store.apply("ana", [add_message("a"), add_message("b"), Archive(id="a")])
-        store.apply("ana", [Settle(ids=("b",)), Restore(id="a")])
+        store.apply("ana", [MarkProcessed(ids=("b",)), Restore(id="a")])
         assert _waiting(store) == ["a"]
 
     def test_conversations_are_those_of_one_user_longest_waiting_first(self, store: Store) -> None:
@@ -158,7 +158,7 @@ class EpisodePromises:
         assert store.postings(number_of(store), "letter") == [4]
         held = store.fetch(number_of(store), [1])
         assert held[1].episode == 4
-        assert store.relations.stories("ana", [1, 4]) == {4: change.record}
+        assert store.relations.episodes("ana", [1, 4]) == {4: change.record}
 
     def test_the_next_version_of_an_episode_takes_its_place(self, store: Store) -> None:
         store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"], content="tea")])
@@ -178,7 +178,7 @@ class EpisodePromises:
         assert _waiting(store) == ["c"]
 
     def test_a_message_of_another_episode_is_a_conflict_and_nothing_is_stored(self, store: Store) -> None:
-        store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"]), Settle(ids=("c",))])
+        store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"]), MarkProcessed(ids=("c",))])
         for ids in (["b", "a"], ["b", "c"], ["b", "missing"]):
             with pytest.raises(errors.Conflict):
                 store.apply("ana", [add_memory("a thing"), add_episode("f", ids)])
@@ -246,7 +246,7 @@ class BeliefPromises:
         assert old.expired_at is not None
         graph = store.relations.graph("ana", "old", depth=1, types=["supersedes"], most=10)
         assert graph.links == (Link(source="new", target="old", type="supersedes", reason="moved"),)
-        assert store.relations.replaced_by("ana", ["new", "old"]) == {"new": [old]}
+        assert store.relations.predecessors("ana", ["new", "old"]) == {"new": [old]}
         assert (_believed(store), [r.id for r in listed(store)]) == (["new"], ["old", "new"])
         assert [event.operation for event in store.history("ana", "old")] == ["remember", "supersede"]
         assert store.verify().ok
@@ -306,7 +306,7 @@ class BeliefPromises:
     def test_twins_are_what_is_believed_at_a_level(self, store: Store) -> None:
         self._moved(store)
         store.apply("ana", [add_memory("Faro", id="p", project="p"), add_memory("Evora", id="x"), Archive(id="x")])
-        twins = store.knowledge.twins
+        twins = store.knowledge.duplicates
         assert twins("ana", None, ["Lisbon", "Porto", "Faro", "Evora", " Porto  "]) == {
             "Porto": "new", " Porto  ": "new",
         }  # fmt: skip
@@ -318,7 +318,7 @@ class BeliefPromises:
         said = [add_memory("I love tea", id=name, speaker=name) for name in ("Ana", "Rob")]
         assert [r.outcome for r in store.apply("ana", said)] == ["stored", "stored"]
         assert store.apply("ana", [add_memory("I love tea", id="again", speaker="Rob")])[0].outcome == "duplicate"
-        assert store.knowledge.twins("ana", None, ["Ana: I love tea", "I love tea"]) == {"Ana: I love tea": "Ana"}
+        assert store.knowledge.duplicates("ana", None, ["Ana: I love tea", "I love tea"]) == {"Ana: I love tea": "Ana"}
         assert store.verify().ok
 
     def test_caches_are_told_of_clocks_origins_and_successors(self, store: Store) -> None:
@@ -371,7 +371,7 @@ class BeliefPromises:
         store.apply("bob", [add_memory("bob's", key="home")])
 
         def find(user: str, key: str, project: str | None = None) -> list[str]:
-            return [record.content for record in store.knowledge.keyed(user, key, project, None)]
+            return [record.content for record in store.knowledge.with_key(user, key, project, None)]
 
         assert find("ana", "home") == ["Porto"]
         assert find("ana", "home", "p") == ["elsewhere"]

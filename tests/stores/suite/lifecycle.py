@@ -18,15 +18,15 @@ from mnemic.types import (
     Consolidate,
     Emotion,
     Erase,
-    Feel,
     Link,
+    MarkConsolidating,
     Promotion,
     Restore,
     Revise,
+    SetEmotions,
     Supersede,
     Touch,
     Undo,
-    Work,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class LifecyclePromises:
 
     def test_what_moved_meanwhile_refuses_the_whole_cycle(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abcdef")])
-        store.apply("ana", [Work(ids=("a",))])
+        store.apply("ana", [MarkConsolidating(ids=("a",))])
         held = replace(memory_of(store, "b"), content="B", version=2)
         store.apply(
             "ana", [Archive(id="d"), Supersede(id="e", by="f", at=None), Revise(record=held, indexing=indexing(held))]
@@ -97,10 +97,12 @@ class LifecyclePromises:
         assert store.lifecycle.last_consolidation("ana") is None
 
     def test_a_cycle_decided_on_after_the_change_is_stored(self, store: Store) -> None:
-        store.apply("ana", [*map(add_memory, "ab"), Work(ids=("a",)), Work(ids=("a",), done=True)])
+        store.apply(
+            "ana", [*map(add_memory, "ab"), MarkConsolidating(ids=("a",)), MarkConsolidating(ids=("a",), done=True)]
+        )
         held = replace(memory_of(store, "b"), content="B", version=2)
         store.apply("ana", [Revise(record=held, indexing=indexing(held))])
-        assert store.apply("ana", [Work(ids=("a",)), consolidation("ab", a=0.5)])[1].outcome == "stored"
+        assert store.apply("ana", [MarkConsolidating(ids=("a",)), consolidation("ab", a=0.5)])[1].outcome == "stored"
 
     def test_a_promotion_with_another_text(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "ab")])
@@ -110,9 +112,9 @@ class LifecyclePromises:
         )
         store.apply("ana", [Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})])
         assert (memory_of(store, "a").content, memory_of(store, "a").status) == ("A and B", "long_term")
-        (before,) = store.lifecycle.reworded("ana", "con")
+        (before,) = store.lifecycle.previous_texts("ana", "con")
         assert (before.content, before.version, before.status) == ("a", 3, "short_term")
-        assert store.lifecycle.reworded("ana", "nothing") == store.lifecycle.reworded("bob", "con") == []
+        assert store.lifecycle.previous_texts("ana", "nothing") == store.lifecycle.previous_texts("bob", "con") == []
         stale = replace(promotion, revised=Revise(record=merged, indexing=indexing(merged)), absorbed=())
         with pytest.raises(errors.Conflict):
             store.apply("ana", [Consolidate(id="con2", promotions=(stale,), contradictions=(), weighed={})])
@@ -120,16 +122,16 @@ class LifecyclePromises:
     def test_the_workbench(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), Archive(id="c"), consolidation("b")])
         store.apply("bob", [add_memory("x")])
-        store.apply("ana", [Work(ids=("a", "b", "c", "x"))])
+        store.apply("ana", [MarkConsolidating(ids=("a", "b", "c", "x"))])
         assert _statuses(store, "abc") == ["consolidating", "long_term", "archived"]
         assert memory_of(store, "x", "bob").status == "short_term"
         assert _weighed(store)["a"]["fresh"]
-        store.apply("ana", [Work(ids=("a", "b", "c"), done=True)])
+        store.apply("ana", [MarkConsolidating(ids=("a", "b", "c"), done=True)])
         assert _statuses(store, "abc") == ["short_term", "long_term", "archived"]
-        store.apply("ana", [Work(ids=("a",))])
+        store.apply("ana", [MarkConsolidating(ids=("a",))])
         store.lifecycle.release()
         assert _statuses(store, "abc") == ["short_term", "long_term", "archived"]
-        store.apply("ana", [Work(ids=()), consolidation("a")])
+        store.apply("ana", [MarkConsolidating(ids=()), consolidation("a")])
 
     def test_uses_are_counted_for_ones_own(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "ab")])
@@ -198,23 +200,23 @@ class LifecyclePromises:
         assert store.lifecycle.uncited("ana", FAR) == ["m4", "m3"]
         assert store.lifecycle.overdue("ana", moment) == []  # e was made from d
         assert store.lifecycle.overdue("ana", FAR) == ["f"]
-        assert store.lifecycle.beyond("ana", 4, moment - 1) == []
-        assert store.lifecycle.beyond("ana", 3, moment - 1) == ["f"]
-        assert store.lifecycle.beyond("ana", 0, moment - 1) == ["f", "e"]
+        assert store.lifecycle.over_capacity("ana", 4, moment - 1) == []
+        assert store.lifecycle.over_capacity("ana", 3, moment - 1) == ["f"]
+        assert store.lifecycle.over_capacity("ana", 0, moment - 1) == ["f", "e"]
         store.apply("ana", [
             *(add_memory(id_, importance=0.0) for id_ in ("replaced", "ended", "later")),
             Supersede(id="replaced", by="e", at=None), Supersede(id="ended", by="e", at=MOMENT),
         ])  # fmt: skip
-        assert store.lifecycle.beyond("ana", 4, moment) == []  # a, e, f and later hold
-        assert store.lifecycle.beyond("ana", 3, moment) == ["later"]
-        assert store.lifecycle.beyond("ana", 0, FAR) == ["later", "e"]
+        assert store.lifecycle.over_capacity("ana", 4, moment) == []  # a, e, f and later hold
+        assert store.lifecycle.over_capacity("ana", 3, moment) == ["later"]
+        assert store.lifecycle.over_capacity("ana", 0, FAR) == ["later", "e"]
         assert store.lifecycle.uncited("bob", FAR) == store.lifecycle.overdue("bob", FAR) == []
-        assert store.lifecycle.beyond("bob", 0, FAR) == []
+        assert store.lifecycle.over_capacity("bob", 0, FAR) == []
 
     def test_one_at_a_time(self, store: Store) -> None:
-        with store.lifecycle.alone() as first, store.lifecycle.alone() as second:
+        with store.lifecycle.exclusive() as first, store.lifecycle.exclusive() as second:
             assert (first, second) == (True, False)
-        with store.lifecycle.alone() as again:
+        with store.lifecycle.exclusive() as again:
             assert again
 
     def test_messages_feel(self, store: Store) -> None:
@@ -223,7 +225,7 @@ class LifecyclePromises:
         )
         store.apply("bob", [add_message("m")])
         glad = Emotion(valence=0.5, arousal=-0.25, confidence=0.75)
-        store.apply("ana", [Feel(emotions={"m": glad, "nothing": glad})])
+        store.apply("ana", [SetEmotions(emotions={"m": glad, "nothing": glad})])
         docs = store.docs_of("ana", ["m", "r"])
         found = store.relations.emotions(number_of(store), list(docs.values()))
         assert found == {docs["m"]: glad, docs["r"]: Emotion(valence=-0.5, arousal=0.25, confidence=0.5)}

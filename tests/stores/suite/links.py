@@ -19,10 +19,10 @@ from mnemic.types import (
     Graph,
     Link,
     LinkType,
+    MarkProcessed,
     Promotion,
     Restore,
     Revise,
-    Settle,
     Supersede,
 )
 
@@ -138,10 +138,10 @@ class WorkPromises:
         changes = [replace(add_memory(text), enrich=True) for text in ("one", "two")]
         store.apply("ana", changes)
         store.apply("bob", [replace(add_memory("three"), enrich=True)])
-        assert store.knowledge.left("ana", "enrich") == ["one", "two"]
+        assert store.knowledge.pending("ana", "enrich") == ["one", "two"]
         held = replace(memory_of(store, "one"), summary="1", version=2)
         store.apply("ana", [Revise(record=held, indexing=indexing(held), operation="enrich")])
-        assert store.knowledge.left("ana", "enrich") == ["two"]
+        assert store.knowledge.pending("ana", "enrich") == ["two"]
         assert store.stats("ana").pending == {"enrich": 1}
         assert store.apply("ana", changes)[0].outcome == "duplicate"
         assert store.stats("ana").pending == {"enrich": 1}
@@ -172,9 +172,9 @@ class WorkPromises:
 
     def test_what_is_forgotten_is_not_enriched(self, store: Store) -> None:
         store.apply("ana", [replace(add_memory("one"), enrich=True), Archive(id="one")])
-        assert store.knowledge.left("ana", "enrich") == []
+        assert store.knowledge.pending("ana", "enrich") == []
         store.apply("ana", [Restore(id="one")])
-        assert store.knowledge.left("ana", "enrich") == ["one"]
+        assert store.knowledge.pending("ana", "enrich") == ["one"]
 
     def test_episodes_are_left_to_be_told_until_they_are(self, store: Store) -> None:
         told = [replace(add_episode(id_, [text]), refine=True) for id_, text in (("e", "a"), ("f", "b"), ("g", "c"))]
@@ -195,7 +195,7 @@ class WorkPromises:
     def test_the_same_list_of_every_change_twice_changes_nothing(self, store: Store) -> None:
         changes: list[Change] = [
             *map(add_message, "abcd"), replace(add_episode("e", ["a"]), refine=True), add_episode("f", ["b"]),
-            add_episode("g", ["a", "b"], source_ids=("e", "f")), Archive(id="e"), Archive(id="f"), Settle(ids=("c",)),
+            add_episode("g", ["a", "b"], source_ids=("e", "f")), Archive(id="e"), Archive(id="f"), MarkProcessed(ids=("c",)),
             replace(add_memory("Lisbon", source_ids=("a",)), enrich=True), add_memory("Porto", source_ids=("b",)),
             Supersede(id="Lisbon", by="Porto", at=LATER, reason="moved"), put_link("Porto", "Lisbon", "contradicts"),
             add_memory("Tea"), put_link("Tea", "Porto", strength=0.5, reason="why"), Archive(id="Tea"),
@@ -216,9 +216,9 @@ class WorkPromises:
         store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"]), add_episode("f", ["b"])])
         merged = add_episode("g", ["a", "b"], source_ids=("e", "f"))
         store.apply("ana", [merged, Archive(id="e"), Archive(id="f"), add_memory("r", source_ids=("a",))])
-        assert store.relations.told_by("ana", ["a"]) == [4, 6]
-        assert store.relations.told_by("ana", ["b", "a", "e", "nothing"]) == [4, 5, 6]
-        assert store.relations.told_by("ana", ["c"]) == store.relations.told_by("bob", ["a"]) == []
+        assert store.relations.episodes_of("ana", ["a"]) == [4, 6]
+        assert store.relations.episodes_of("ana", ["b", "a", "e", "nothing"]) == [4, 5, 6]
+        assert store.relations.episodes_of("ana", ["c"]) == store.relations.episodes_of("bob", ["a"]) == []
 
     def test_what_came_after_a_moment_and_records_by_id(self, store: Store) -> None:
         store.apply("ana", [add_message("a"), add_memory("r"), add_episode("e", ["a"])])

@@ -265,7 +265,7 @@ class WordingPromises:
     def _read(store: Store, limit: int) -> list[tuple[str, list[Any]]]:
         found: list[tuple[str, list[Any]]] = []
         after = 0
-        while page := store.knowledge.wording(after, limit):
+        while page := store.knowledge.texts(after, limit):
             assert len(page) <= limit
             found += [(id_, says) for _, id_, says in page]
             after = page[-1][0]

@@ -88,7 +88,7 @@ def test_doctor_mends_after_a_backup(known, folder, tmp_path):
     assert known("doctor", "--deep").code == 1
     run = known("doctor", "--fix", "--json")
     assert run.code == 0
-    assert "full text of 3 records made anew" in run.json["fixed"]
+    assert "full text of 3 records rebuilt" in run.json["fixed"]
     (beside,) = (path for path in tmp_path.iterdir() if "before-fix" in path.name)
     assert run.json["backup"] == str(beside)
     assert known("search", "Lisbon").code == 0

@@ -8,7 +8,7 @@ from pydantic_ai.exceptions import (
     ModelRateLimitError,
 )
 
-from mnemic.embedders.failures import judged
+from mnemic.embedders.failures import classify
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 
 SERVICE = "openai:text-embedding-3-small"
@@ -49,15 +49,15 @@ def http(status, body="no details", **options):
     ],
 )
 def test_what_an_error_means(error, kind, transient):
-    failure = judged(error, SERVICE)
+    failure = classify(error, SERVICE)
     assert type(failure.error) is kind
     assert failure.transient is transient
     assert SERVICE in str(failure.error)
 
 
 def test_the_services_wish_to_wait():
-    assert judged(http(429, headers={"Retry-After": "7"}), SERVICE).wait == 7
-    assert judged(http(429), SERVICE).wait == 0
+    assert classify(http(429, headers={"Retry-After": "7"}), SERVICE).wait == 7
+    assert classify(http(429), SERVICE).wait == 0
 
 
 @pytest.mark.parametrize(
@@ -73,4 +73,4 @@ def test_the_services_wish_to_wait():
 )
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_keys_are_never_shown(text, status):
-    assert "verysecret" not in str(judged(http(status, text), SERVICE).error)
+    assert "verysecret" not in str(classify(http(status, text), SERVICE).error)

@@ -205,7 +205,7 @@ def test_the_batch_threshold_of_a_handle():
 
         def apply(user, changes, **options):
             receipts = real(user, changes, **options)
-            if any(type(change).__name__ in ("AddEpisode", "Settle") for change in changes):
+            if any(type(change).__name__ in ("AddEpisode", "MarkProcessed") for change in changes):
                 done.set()
             return receipts
 

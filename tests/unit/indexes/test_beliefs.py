@@ -21,7 +21,7 @@ FILTERS = st.builds(Filters, at=MAYBE, known_at=MAYBE, expired=st.booleans())
 
 
 def beliefs(rows):
-    return Beliefs().after(delta(rows))
+    return Beliefs().apply(delta(rows))
 
 
 def delta(rows, touched=()):
@@ -68,7 +68,7 @@ def test_an_end_that_was_given_holds_whatever_was_known_when():
 def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone, filters):
     gone -= changed.keys()
     after = {doc: row for doc, row in before.items() if doc not in gone} | changed
-    followed = beliefs(before).after(delta(changed, touched=sorted(gone | changed.keys() | {30})))
+    followed = beliefs(before).apply(delta(changed, touched=sorted(gone | changed.keys() | {30})))
     anew = beliefs(after)
     assert followed.doc.tolist() == anew.doc.tolist() == sorted(after)
     for name in ("since", "until", "expired", "known", "begins"):
@@ -94,7 +94,7 @@ def test_made_is_origins_turned_round(rows):
 
 def test_nothing_changed_is_the_same_snapshot():
     held = beliefs({1: (0, None, None, 0, [], None, None)})
-    assert held.after(CatalogDelta(event=2)) is held
+    assert held.apply(CatalogDelta(event=2)) is held
     assert len(Beliefs()) == 0
     assert Beliefs().hidden(Filters(at=1), 1).tolist() == []
 
@@ -135,7 +135,7 @@ def test_the_arrays_and_the_database_hide_the_same():
         ])  # fmt: skip
         number = store.user("ana")
         found = store.catalog(number, after=-1, event=-1)
-        held = Beliefs().after(found)
+        held = Beliefs().apply(found)
         ids = store.relations.ids(number, held.doc.tolist())
         now = to_micros(MOMENT + timedelta(days=30_000))
         asked = [None, *(to_micros(MOMENT) + day * 86_400_000_000 for day in (0, 1, 2, 3, 4))]
@@ -157,13 +157,13 @@ def test_origins_follow_step_by_step():
     def delta(event, *rows, touched=()):
         return CatalogDelta(event=event, beliefs=rows, touched=touched)
 
-    held = Beliefs().after(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
+    held = Beliefs().apply(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
     before = (held.origins, held.made, held.pairs.tolist())
     assert held.made == {1: [5], 2: [5, 7]}
     assert held.pairs.tolist() == [[5, 5, 7], [1, 2, 2]]
-    same = held.after(delta(2, row(5, [1, 2]), touched=[5]))
+    same = held.apply(delta(2, row(5, [1, 2]), touched=[5]))
     assert same.pairs is held.pairs
-    later = held.after(delta(3, row(5, [2, 7]), row(8, [1]), touched=[5, 7]))  # and 7 is gone
+    later = held.apply(delta(3, row(5, [2, 7]), row(8, [1]), touched=[5, 7]))  # and 7 is gone
     assert later.origins == {5: (2, 7), 8: (1,)}
     assert later.made == {2: [5], 7: [5], 1: [8]}
     assert sorted(zip(*later.pairs.tolist(), strict=True)) == [(5, 2), (5, 7), (8, 1)]

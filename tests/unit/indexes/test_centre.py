@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mnemic.indexes.vector import DistantRows, ExactIndex, HeldRows, centre_of, exact, sample_size
+from mnemic.indexes.vector import ExactIndex, IndexedRows, MatrixRows, centre_of, exact, sample_size
 from mnemic.indexes.vector import exact as exact_index
 
 SIZE, DIMENSION = 400, 48
@@ -54,8 +54,8 @@ def test_missing_vectors_do_not_count():
 
 def test_cosines_have_the_spread_of_texts_that_have_nothing_to_do_with_each_other():
     matrix, asked = cone(), cone(40, seed=5)
-    raw = np.stack([HeldRows(matrix, None).cosines([one]).values for one in asked])
-    centred = np.stack([HeldRows(matrix, None, centre_of(matrix)).cosines([one]).values for one in asked])
+    raw = np.stack([MatrixRows(matrix, None).cosines([one]).values for one in asked])
+    centred = np.stack([MatrixRows(matrix, None, centre_of(matrix)).cosines([one]).values for one in asked])
     assert raw.mean() == pytest.approx(0.8, abs=0.02)
     assert centred.mean() == pytest.approx(0, abs=0.02)
     assert centred.std() == pytest.approx(DIMENSION**-0.5, rel=0.1)  # that of random directions
@@ -66,8 +66,8 @@ def test_it_is_the_cosine_of_what_is_left():
     matrix, query = cone(), cone(1, seed=4)[0]
     centre = centre_of(matrix)
     truth = unit(matrix - centre.mean) @ unit(query - centre.mean)
-    np.testing.assert_allclose(HeldRows(matrix, None, centre).cosines([query]).values, truth, atol=1e-5)
-    both = HeldRows(matrix, None, centre).cosines([query, -query]).values
+    np.testing.assert_allclose(MatrixRows(matrix, None, centre).cosines([query]).values, truth, atol=1e-5)
+    both = MatrixRows(matrix, None, centre).cosines([query, -query]).values
     other = unit(matrix - centre.mean) @ unit(-query - centre.mean)
     np.testing.assert_allclose(both, np.maximum(truth, other), atol=1e-5)
 
@@ -75,7 +75,7 @@ def test_it_is_the_cosine_of_what_is_left():
 def test_a_row_without_a_vector_is_unlike_everything_and_none_is_nearer_than_one():
     matrix = cone()
     matrix[3] = 0
-    rows = HeldRows(matrix, None, centre_of(matrix))
+    rows = MatrixRows(matrix, None, centre_of(matrix))
     for query in matrix[[0, 1, 2, 4]]:
         values = rows.cosines([query]).values
         assert values[3] == 0
@@ -88,12 +88,12 @@ def test_a_row_without_a_vector_is_unlike_everything_and_none_is_nearer_than_one
 
 def test_a_question_that_is_the_mean_itself_is_near_to_nothing():
     centre = centre_of(cone())
-    assert not HeldRows(cone(), None, centre).cosines([centre.mean]).values.any()
+    assert not MatrixRows(cone(), None, centre).cosines([centre.mean]).values.any()
 
 
 def test_plain_cosines_are_those_of_the_embedder():
     matrix = cone()
-    rows = HeldRows(matrix, None, centre_of(matrix))
+    rows = MatrixRows(matrix, None, centre_of(matrix))
     np.testing.assert_allclose(rows.cosines([matrix[0]], plain=True).values, matrix @ matrix[0], atol=1e-6)
 
 
@@ -116,8 +116,8 @@ def test_an_index_is_asked_for_what_is_nearest_without_the_mean():
         return [(doc, matrix[doc // 3].astype("<f2").tobytes()) for doc in wanted]
 
     centre = centre_of(matrix)
-    held = HeldRows(matrix, None, centre)
-    far = DistantRows(docs, DIMENSION, fetch, Index(), user=1, model="m", centre=centre)
+    held = MatrixRows(matrix, None, centre)
+    far = IndexedRows(docs, DIMENSION, fetch, Index(), user=1, model="m", centre=centre)
     for query in cone(5, seed=9):
         truth, found = held.cosines([query]).values, far.cosines([query])
         found.settle(np.ones(SIZE, np.bool_))
@@ -132,9 +132,9 @@ def test_signs_tell_the_nearest_only_without_the_mean(monkeypatch):
     centre, allowed = centre_of(matrix), np.ones(4_000, np.bool_)
     shared = {"centred": 0, "raw": 0}
     for query in cone(10, seed=3):
-        truth = np.argsort(-HeldRows(matrix, None, centre).cosines([query]).values)[:10]
+        truth = np.argsort(-MatrixRows(matrix, None, centre).cosines([query]).values)[:10]
         for name, mean in (("centred", centre.mean), ("raw", 0.0)):
-            rough = HeldRows(matrix, exact.signs_of(matrix, mean), centre).cosines([query])
+            rough = MatrixRows(matrix, exact.signs_of(matrix, mean), centre).cosines([query])
             rough.settle(allowed)
             shared[name] += np.isin(truth, np.argsort(-rough.values)[:10]).sum()
     assert shared["centred"] > 1.5 * shared["raw"]
@@ -184,7 +184,9 @@ def test_the_mean_is_frozen_until_the_record_has_doubled_and_follows_what_change
     index.apply(Delta([280], cone(1, seed=7)), Rows(300))  # beyond the sample: the mean stays
     later = index.rows(centred=True)
     assert later.centre is now.centre
-    np.testing.assert_allclose(sharp(later, asked), sharp(HeldRows(index.matrix(), None, now.centre), asked), atol=1e-6)
+    np.testing.assert_allclose(
+        sharp(later, asked), sharp(MatrixRows(index.matrix(), None, now.centre), asked), atol=1e-6
+    )
     np.testing.assert_array_equal(sharp(lent, asked), before)  # who searches meanwhile sees what was there
     np.testing.assert_array_equal(index.signs(), exact.signs_of(index.matrix(), index.rows(centred=True).centre.mean))
     index.apply(Delta(range(300), matrix, reembedded=True), Rows(300))

@@ -9,7 +9,7 @@ from mnemic import ConfigurationError, Memory, MissingExtra
 from mnemic.indexes.vector import choice, index_from
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
-from mnemic.indexes.vector.exact import DistantRows
+from mnemic.indexes.vector.exact import IndexedRows
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_an_index_of_ones_own():
         memory.add_message("the garden is green", id="garden")
         assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
         view = memory._runtime.views.of("ana")
-        assert isinstance(view.vectors, DistantRows)
+        assert isinstance(view.vectors, IndexedRows)
         assert memory.verify().findings == ("says the test",)
         assert memory.verify(deep=False).ok
         memory.flush()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mnemic.indexes.vector import DistantRows, HeldRows
+from mnemic.indexes.vector import IndexedRows, MatrixRows
 from mnemic.indexes.vector import exact as module
 
 SIZE, DIMENSION = 600, 16
@@ -53,7 +53,7 @@ def distant(docs, matrix, index, fetched=None, model="m"):
             fetched.extend(wanted)
         return [(doc, matrix[np.searchsorted(docs, doc)].astype("<f2").tobytes()) for doc in wanted]
 
-    return DistantRows(docs, DIMENSION, fetch, index, user=1, model=model)
+    return IndexedRows(docs, DIMENSION, fetch, index, user=1, model=model)
 
 
 def test_the_best_are_those_of_the_whole_matrix(world):
@@ -61,7 +61,7 @@ def test_the_best_are_those_of_the_whole_matrix(world):
     fetched: list[int] = []
     cosines = distant(docs, matrix, Index(docs, matrix), fetched).cosines([query])
     cosines.settle(np.ones(SIZE, np.bool_))
-    truth = HeldRows(matrix, None).cosines([query]).values
+    truth = MatrixRows(matrix, None).cosines([query]).values
     best = np.argsort(-truth)[:20]
     np.testing.assert_array_equal(np.argsort(-cosines.values)[:20], best)
     np.testing.assert_allclose(cosines.values[best], truth[best], atol=1e-6)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.vector import HeldCosines, exact
+from mnemic.indexes.vector import MatrixCosines, exact
 from mnemic.indexes.vector.exact import Probe
 from mnemic.text.render import searchable
 
@@ -44,9 +44,9 @@ def test_every_row_has_its_own_vector_or_none(followed, steps):
 def test_cosines():
     matrix = np.array([[1, 0], [0, 1], [0.6, 0.8]], np.float32)
     query = np.array([1, 0], np.float32)
-    np.testing.assert_allclose(HeldCosines(matrix, None, [Probe(query)]).values, [1, 0, 0.6])
+    np.testing.assert_allclose(MatrixCosines(matrix, None, [Probe(query)]).values, [1, 0, 0.6])
     other = np.array([0, 1], np.float32)
-    np.testing.assert_allclose(HeldCosines(matrix, None, [Probe(query), Probe(other)]).values, [1, 1, 0.8])
+    np.testing.assert_allclose(MatrixCosines(matrix, None, [Probe(query), Probe(other)]).values, [1, 1, 0.8])
 
 
 def unit(rows):
@@ -63,8 +63,8 @@ def test_signs_choose_and_products_decide(monkeypatch):
     found = 0
     for centre in centres[:20]:
         query = unit(centre[None] + 0.05 * rng.normal(size=(1, 384)))[0]
-        every = HeldCosines(matrix, None, [Probe(query)]).values
-        rough = HeldCosines(matrix, signs, [Probe(query)])
+        every = MatrixCosines(matrix, None, [Probe(query)]).values
+        rough = MatrixCosines(matrix, signs, [Probe(query)])
         allowed = rng.random(4_000) < 0.9
         rough.settle(allowed)
         best = np.argsort(-np.where(allowed, every, -2))[:20]
@@ -79,7 +79,7 @@ def test_few_allowed_rows_are_all_multiplied():
     rng = np.random.default_rng(1)
     matrix = unit(rng.normal(size=(300, 70)))  # not a multiple of 64
     query = unit(rng.normal(size=(1, 70)))[0]
-    rough = HeldCosines(matrix, exact.signs_of(matrix), [Probe(query)])
+    rough = MatrixCosines(matrix, exact.signs_of(matrix), [Probe(query)])
     rough.settle(np.ones(300, np.bool_))
     np.testing.assert_allclose(rough.values, matrix @ query, atol=1e-5)
 

@@ -75,14 +75,14 @@ def terms_are(request, monkeypatch):
     if request.param:
         monkeypatch.setattr(corpora, "FEW", 1)
         monkeypatch.setattr(corpora, "COMMON", 1_000_000)
-        monkeypatch.setattr(corpora, "HELD", 2)
+        monkeypatch.setattr(corpora, "MAX_COMMON", 2)
 
 
 def where(index, columns, term, corpus):
     """How often every row contains a term, what no row has, the conversations that have it, and what it is worth."""
     said = index.occurrences(columns, term, corpus)
     buffer = np.zeros(len(columns) + 1, np.float32)
-    counts = said.at(np.arange(-1, len(columns)), buffer)
+    counts = said.counts_at(np.arange(-1, len(columns)), buffer)
     assert not buffer.any()
     return counts.tolist(), said.conversations.tolist(), said.idf
 

@@ -39,7 +39,7 @@ class DictCollections:
         for doc in docs:
             self.kept.held.pop(doc, None)
 
-    def moved(self, feed, position):
+    def with_position(self, feed, position):
         if self.kept.fails:
             self.kept.fails = False
             raise ChromaUnavailable("says the test")
@@ -84,8 +84,8 @@ def of_dictionaries(monkeypatch):
         kept.held, kept.position, kept.created = {}, position, kept.created + 1
         return DictCollections(kept, position)
 
-    monkeypatch.setattr(module, "opened", opened)
-    monkeypatch.setattr(module, "created", created)
+    monkeypatch.setattr(module, "open_collections", opened)
+    monkeypatch.setattr(module, "create_collections", created)
     monkeypatch.setattr(module, "replace", lambda collections, sizes: collections)
     monkeypatch.setattr(module, "BEGIN", 60.0)  # the test calls, not the thread
 
@@ -98,7 +98,7 @@ def embedded(request):
 @pytest.fixture
 def outbox(store, kept, embedded):
     feed = store.feed()
-    with closing(Outbox(feed, Place(kept, embedded=embedded), feed.turn("chroma/test"), 3)) as outbox:
+    with closing(Outbox(feed, Place(kept, embedded=embedded), feed.lock("chroma/test"), 3)) as outbox:
         yield outbox
 
 
@@ -197,7 +197,7 @@ def test_erased(outbox, kept, store, embedded, by):
 
 def test_another_handle_may_not_erase(outbox, kept, store, embedded):
     feed = store.feed()
-    with closing(Outbox(feed, Place(kept, embedded=embedded), feed.turn("chroma/test"), 3)) as other:
+    with closing(Outbox(feed, Place(kept, embedded=embedded), feed.lock("chroma/test"), 3)) as other:
         assert not other.owner
         assert not other.erase()
         assert other.drain()
@@ -222,9 +222,9 @@ def test_a_failed_search_is_a_doubt_only_about_what_was_searched(outbox, kept, s
     store.apply("ana", lines(4), model="m")
     sent(outbox, kept)
     searched = outbox.collections
-    outbox.doubt(DictCollections(kept, searched.position), ChromaUnavailable("closed meanwhile"))
+    outbox.report_failure(DictCollections(kept, searched.position), ChromaUnavailable("closed meanwhile"))
     assert outbox.collections is searched
-    outbox.doubt(searched, ChromaUnavailable("damaged"))
+    outbox.report_failure(searched, ChromaUnavailable("damaged"))
     assert (outbox.collections, outbox.trouble) == (None, "damaged")
     assert len(sent(outbox, kept)) == 4
     assert kept.created == 1 + embedded

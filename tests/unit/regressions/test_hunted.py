@@ -10,7 +10,7 @@ import pytest
 
 from mnemic import Conflict, HashingEmbedder, Memory, Message, StoreCorrupt
 from mnemic.stores.sqlite import database
-from mnemic.types import Work
+from mnemic.types import MarkConsolidating
 
 
 class Asked(HashingEmbedder):
@@ -163,9 +163,9 @@ def test_what_is_being_consolidated_is_no_damage(tmp_path):
     with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
         memory.remember("The port is 8080.", id="a")
         store = memory._runtime.store
-        with store._db.alone() as mine:
+        with store._db.consolidation_lock() as mine:
             assert mine
-            store.apply("ana", [Work(ids=("a",))])
+            store.apply("ana", [MarkConsolidating(ids=("a",))])
             assert memory.verify().ok
             memory.backup(tmp_path / "copy")
         assert "no consolidation is under way" in str(memory.verify().findings)

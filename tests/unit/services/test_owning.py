@@ -13,18 +13,18 @@ import sys
 from pathlib import Path
 from mnemic.services.processes import FileLock
 lock = FileLock(Path(sys.argv[1]))
-print(lock.take(), flush=True)
+print(lock.acquire(), flush=True)
 sys.stdin.readline()
 """
 
 
 def test_one_handle_at_a_time(tmp_path):
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
-    assert first.take()
-    assert first.take()
-    assert not second.take()
+    assert first.acquire()
+    assert first.acquire()
+    assert not second.acquire()
     first.release()
-    assert second.take()
+    assert second.acquire()
     assert second.held
     assert not first.held
     second.release()
@@ -33,9 +33,9 @@ def test_one_handle_at_a_time(tmp_path):
 
 def test_reading_the_file_does_not_end_it(tmp_path):
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
-    assert first.take()
+    assert first.acquire()
     (tmp_path / "lock").read_bytes()
-    assert not second.take()
+    assert not second.acquire()
     first.release()
 
 
@@ -44,10 +44,10 @@ def test_it_ends_with_its_process(tmp_path):
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout.readline() == "True\n"
         lock = FileLock(tmp_path / "lock")
-        assert not lock.take()
+        assert not lock.acquire()
         process.kill()
         process.wait()
-        assert lock.take()
+        assert lock.acquire()
         lock.release()
 
 
@@ -55,7 +55,7 @@ def test_it_ends_with_its_process(tmp_path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_neither_has_it_nor_keeps_it_alive(tmp_path):
     first, second = FileLock(tmp_path / "lock"), FileLock(tmp_path / "lock")
-    assert first.take()
+    assert first.acquire()
     told, tell = os.pipe()
     child = os.fork()
     if not child:
@@ -68,11 +68,11 @@ def test_a_forked_child_neither_has_it_nor_keeps_it_alive(tmp_path):
     assert os.read(told, 1) == b"n"
     os.close(told)
     first.release()
-    assert second.take()
+    assert second.acquire()
     second.release()
     os.kill(child, 9)
     os.waitpid(child, 0)
 
 
 def test_where_nothing_can_be_written(tmp_path):
-    assert not FileLock(tmp_path / "missing" / "lock").take()
+    assert not FileLock(tmp_path / "missing" / "lock").acquire()

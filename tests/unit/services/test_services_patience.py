@@ -1,7 +1,7 @@
 import pytest
 
 from mnemic.errors import InvalidInput, MnemicError
-from mnemic.services.failures import LONGEST_WAIT, Failure, Patience, persistently
+from mnemic.services.failures import LONGEST_WAIT, Failure, RetryPolicy, retry
 
 
 class Service:
@@ -25,28 +25,28 @@ class Service:
         def judge(error):
             return Failure(MnemicError(str(error)), transient=isinstance(error, OSError), wait=wait)
 
-        return await persistently(self.request, patience, judge, sleep=self.sleep, again=self.count)
+        return await retry(self.request, patience, judge, sleep=self.sleep, again=self.count)
 
 
 async def test_waits_double_and_are_counted():
     service = Service(OSError(), OSError(), OSError())
-    assert await service.ask(Patience(5, 3, 0.5)) == "answer"
+    assert await service.ask(RetryPolicy(5, 3, 0.5)) == "answer"
     assert (service.waits, service.again) == ([0.5, 1.0, 2.0], 3)
 
 
 async def test_jitter_only_shortens_and_never_the_wait_asked_for():
     service = Service(*[OSError()] * 10)
-    assert await service.ask(Patience(5, 10, 1, jitter=0.5)) == "answer"
+    assert await service.ask(RetryPolicy(5, 10, 1, jitter=0.5)) == "answer"
     assert all(2**n / 2 <= wait <= 2**n for n, wait in enumerate(service.waits))
     assert len({wait / 2**n for n, wait in enumerate(service.waits)}) > 1
     asked = Service(OSError())
-    await asked.ask(Patience(5, 1, 0.1, jitter=0.5), wait=7)
+    await asked.ask(RetryPolicy(5, 1, 0.1, jitter=0.5), wait=7)
     assert asked.waits == [7]
 
 
 async def test_the_last_failure_comes_back_when_patience_ends():
     service = Service(OSError("one"), OSError("two"), OSError("three"))
-    outcome = await service.ask(Patience(5, 1, 0))
+    outcome = await service.ask(RetryPolicy(5, 1, 0))
     assert str(outcome.error) == "two"
     assert service.again == 1
 
@@ -54,10 +54,10 @@ async def test_the_last_failure_comes_back_when_patience_ends():
 @pytest.mark.parametrize(("error", "wait"), [(KeyError("odd"), 0), (OSError(), LONGEST_WAIT + 1)])
 async def test_what_will_not_pass_soon_is_not_tried_again(error, wait):
     service = Service(error)
-    assert isinstance(await service.ask(Patience(5, 3, 0), wait=wait), Failure)
+    assert isinstance(await service.ask(RetryPolicy(5, 3, 0), wait=wait), Failure)
     assert service.waits == []
 
 
 async def test_errors_of_ones_own_go_through():
     with pytest.raises(InvalidInput):
-        await Service(InvalidInput("wrong")).ask(Patience(5, 3, 0))
+        await Service(InvalidInput("wrong")).ask(RetryPolicy(5, 3, 0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mnemic.stores.sql import columns
-from mnemic.stores.sql.columns import packed, stacked
+from mnemic.stores.sql.columns import catalog_columns, vector_matrix
 
 
 @pytest.fixture(params=[1, 3, 500])
@@ -24,7 +24,7 @@ def test_each_row_in_its_place(page):
     chance = random.Random(3)
     rows = [made(doc, chance) for doc in chance.sample(range(1, 1000), 40)]
     parts = [sorted(rows[:25]), [], sorted(rows[25:39]), [rows[39]]]
-    found = packed(iter(part) for part in parts)
+    found = catalog_columns(iter(part) for part in parts)
     assert len(found) == 40
     told = [found.told.get(doc) for doc in found.doc.tolist()]
     columns = (
@@ -35,8 +35,8 @@ def test_each_row_in_its_place(page):
 
 
 def test_nothing_is_none(page):
-    assert packed([iter([]), iter([])]) is None
-    assert stacked([iter([])], 0) is None
+    assert catalog_columns([iter([]), iter([])]) is None
+    assert vector_matrix([iter([])], 0) is None
 
 
 @pytest.mark.parametrize("most", [0, 2, 7, 100])
@@ -44,7 +44,7 @@ def test_vectors_of_more_or_fewer_rows_than_were_expected(page, most):
     values = np.cos(np.arange(21)).reshape(7, 3)
     values = (values / np.linalg.norm(values, axis=1, keepdims=True)).astype("<f2")
     rows = [(doc, vector.tobytes()) for doc, vector in zip((4, 5, 9, 1, 2, 11, 12), values, strict=True)]
-    found = stacked([iter(rows[:3]), iter(rows[3:])], most)
+    found = vector_matrix([iter(rows[:3]), iter(rows[3:])], most)
     assert found.doc.tolist() == [1, 2, 4, 5, 9, 11, 12]
     np.testing.assert_array_equal(found.values, values[[3, 4, 0, 1, 2, 5, 6]])
     assert found.values.dtype == np.float32
@@ -52,4 +52,4 @@ def test_vectors_of_more_or_fewer_rows_than_were_expected(page, most):
 
 def test_a_vector_of_another_length_is_no_vector_of_this_user(page):
     with pytest.raises(ValueError, match=r"broadcast|reshape"):
-        stacked([iter([(n, b"\0" * 6) for n in range(3)] + [(4, b"\0" * 4)])], 4)
+        vector_matrix([iter([(n, b"\0" * 6) for n in range(3)] + [(4, b"\0" * 4)])], 4)

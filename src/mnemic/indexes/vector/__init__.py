@@ -1,13 +1,13 @@
-"""Search by meaning."""
+"""Vector search: exact, and by Chroma."""
 
-from mnemic.indexes.vector.choice import discarded, index_from
+from mnemic.indexes.vector.choice import discard, index_from
 from mnemic.indexes.vector.exact import (
     Centre,
     Cosines,
-    DistantRows,
     ExactIndex,
-    HeldCosines,
-    HeldRows,
+    IndexedRows,
+    MatrixCosines,
+    MatrixRows,
     RowVectors,
     centre_of,
     sample_size,
@@ -16,13 +16,13 @@ from mnemic.indexes.vector.exact import (
 __all__ = [
     "Centre",
     "Cosines",
-    "DistantRows",
     "ExactIndex",
-    "HeldCosines",
-    "HeldRows",
+    "IndexedRows",
+    "MatrixCosines",
+    "MatrixRows",
     "RowVectors",
     "centre_of",
-    "discarded",
+    "discard",
     "index_from",
     "sample_size",
 ]

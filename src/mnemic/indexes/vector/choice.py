@@ -1,22 +1,22 @@
-"""From the argument ``vectors`` of a handle to its index."""
+"""The vector index for the argument ``vectors`` of a handle."""
 
 from __future__ import annotations
 
 from mnemic.errors import ConfigurationError
-from mnemic.indexes.vector.chroma import Chroma, ChromaIndex, discarded
+from mnemic.indexes.vector.chroma import Chroma, ChromaIndex, discard
 from mnemic.protocols import VectorIndex
 
-__all__ = ["discarded", "index_from"]
+__all__ = ["discard", "index_from"]
 
-_PROMISED = ("open", "serves", "nearest", "waiting", "wake", "drain", "erase", "findings", "close")
+_METHODS = ("open", "serves", "nearest", "waiting", "wake", "drain", "erase", "findings", "close")
 
 
 def index_from(vectors: object) -> VectorIndex | None:
-    """The index that ``vectors`` names; None for exact search.
+    """The index named by ``vectors``; None for exact search.
 
     Raises:
-        ConfigurationError: it names none.
-        MissingExtra: it needs a package that is not installed.
+        ConfigurationError: ``vectors`` is not a vector index.
+        MissingExtra: an optional package is not installed.
     """
     if vectors is None or vectors == "exact":
         return None
@@ -31,13 +31,13 @@ def index_from(vectors: object) -> VectorIndex | None:
         return vectors
     elif callable(getattr(vectors, "get_or_create_collection", None)):
         return ChromaIndex(Chroma(client=vectors))
-    missing = "" if isinstance(vectors, str) else _lacking(vectors)
+    missing = "" if isinstance(vectors, str) else _missing_methods(vectors)
     raise ConfigurationError(
         f'vectors={vectors!r:.60} is not a vector index. Use "exact", "chroma", the address of a Chroma server '
-        f'("http://host:port"), Chroma(...), a chromadb client, or an object that fits VectorIndex{missing}.'
+        f'("http://host:port"), Chroma(...), a chromadb client, or an object with the methods of VectorIndex{missing}.'
     )
 
 
-def _lacking(vectors: object) -> str:
-    lacking = [name for name in _PROMISED if not callable(getattr(vectors, name, None))]
-    return f" (it lacks {', '.join(lacking)})" if 0 < len(lacking) < len(_PROMISED) else ""
+def _missing_methods(vectors: object) -> str:
+    lacking = [name for name in _METHODS if not callable(getattr(vectors, name, None))]
+    return f" (it lacks {', '.join(lacking)})" if 0 < len(lacking) < len(_METHODS) else ""

@@ -1,4 +1,4 @@
-"""The vectors of one user, row for row beside the catalog, and their exact cosines with a query."""
+"""The vectors of one user, one row per catalog row, and their exact cosines with a query."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = [
     "LARGE",
     "Centre",
     "Cosines",
-    "DistantRows",
     "ExactIndex",
-    "HeldCosines",
-    "HeldRows",
+    "IndexedRows",
+    "MatrixCosines",
+    "MatrixRows",
     "Probe",
     "RowVectors",
     "centre_of",
@@ -35,33 +35,33 @@ __all__ = [
 Floats = NDArray[np.float32]
 
 LONG, LONGEST = 0.5, 0.99
-"""Squared length of a mean, which is the cosine of any two texts on average, from which it is taken away, and up to which
-anything is left. In conversations it is .2 to .4 for all-MiniLM-L6-v2 and .8 to .86 for multilingual-e5-small."""
+"""Squared length of the mean vector (the average cosine of any two texts): it is removed from vectors in this range. In
+conversations it is .2 to .4 for all-MiniLM-L6-v2 and .8 to .86 for multilingual-e5-small."""
 FEWEST, MOST = 64, 2_048
-"""Records from which there is a mean, and of how many it is made."""
+"""Minimum number of records for a mean, and maximum number of records in its sample."""
 NOWHERE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:
-    """A query as it is compared with stored vectors: ``cosines(vectors @ direction, inverse)``.
+    """A query vector ready for comparison: ``cosines(vectors @ direction, inverse)``.
 
     Attributes:
         direction: (d,) unit vector.
-        shift: what the mean itself has in common with it.
+        shift: its dot product with the mean.
     """
 
     direction: Floats
     shift: float = 0.0
 
     def cosines(self, dots: Floats, inverse: Floats | None) -> Floats:
-        """Cosines of what is left without the mean, from products with ``direction`` and ``Centre.inverse``; None: as is."""
+        """Centred cosines from products with ``direction`` and ``Centre.inverse``; None: no mean is removed."""
         return dots if inverse is None else (dots - self.shift) * inverse
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Centre:
-    """A mean that is long enough to be taken away.
+    """The mean vector of a record, removed before vectors are compared.
 
     Attributes:
         mean: (d,), shorter than 1.
@@ -70,31 +70,31 @@ class Centre:
     mean: Floats
 
     def probe(self, query: Floats) -> Probe:
-        """A query, a unit vector, without the mean."""
+        """The probe of a query, a unit vector, without the mean."""
         rest = query - self.mean
         length = float(np.sqrt(dot(rest, rest)))
         direction = rest / length if length > NOWHERE else np.zeros_like(rest)
         return Probe(direction, float(dot(self.mean, direction)))
 
     def inverse(self, vectors: Floats) -> Floats:
-        """One over the length of what is left of each of (n, d) vectors; 0 for rows of zeros, which are none."""
+        """(n,) reciprocal lengths of (n, d) vectors without the mean; 0 for rows of zeros (no vector)."""
         with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
             squares = np.vecdot(vectors, vectors)
             left = squares - 2 * np.vecdot(vectors, self.mean) + np.vecdot(self.mean, self.mean)
         return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(NOWHERE))), np.float32(0))
 
     def apart(self, vectors: Floats) -> Floats:
-        """Unit vectors without the mean, to be compared with each other; shape (n, d), rows of zeros stay so."""
+        """Vectors without the mean, scaled to unit length; shape (n, d). Rows of zeros stay zero."""
         return (vectors - self.mean) * self.inverse(vectors)[:, None]
 
 
 def sample_size(rows: int) -> int:
-    """Of how many of the first rows the mean is made: it stays until a record has twice as many; 0 for too few."""
+    """The number of first rows in the sample of the mean: it changes when a record doubles; 0 for too few rows."""
     return 0 if rows < FEWEST else min(MOST, 1 << (rows.bit_length() - 1))
 
 
 def centre_of(sample: Floats) -> Centre | None:
-    """The mean of unit vectors, shape (n, d), where it is long; rows of zeros are none."""
+    """The mean of unit vectors, shape (n, d); None if it is short. Rows of zeros are ignored."""
     count = np.count_nonzero(sample.any(axis=1)) if sample.size else 0
     if count < FEWEST:
         return None
@@ -105,15 +105,15 @@ def centre_of(sample: Floats) -> Centre | None:
 Signs = NDArray[np.uint64]
 
 LARGE = 50_000
-"""Rows from which signs choose which rows are multiplied: below, multiplying them all costs less than a search may."""
+"""Number of rows from which signs preselect rows: below it, a full matrix product is fast enough."""
 BLOCK = 256
-"""Rows that are gathered and multiplied at a time: as many as stay in a processor's cache meanwhile."""
+"""Rows gathered and multiplied at a time; a block fits in the processor cache."""
 KEPT = 4_000
-"""Rows that are multiplied after the signs have chosen: the first 200 of all are among them in 99 of 100 cases (MiniLM)."""
+"""Rows multiplied after the preselection by signs: they contain the true first 200 in 99 of 100 cases (MiniLM)."""
 
 
 def signs_of(vectors: Floats, mean: Floats | float = 0.0) -> Signs:
-    """The signs of vectors less a mean as bits, shape (words, n): 48 bytes for 384 numbers, one row for each 64 of them."""
+    """Signs of vectors minus a mean as bits, shape (words, n), 64 dimensions per word: 48 bytes for 384 dimensions."""
     bits = np.packbits(vectors > mean, axis=1)
     short = -bits.shape[1] % 8
     if short:
@@ -124,48 +124,48 @@ def signs_of(vectors: Floats, mean: Floats | float = 0.0) -> Signs:
 def similarities(matrix: Floats, query: Floats) -> Floats:
     """Cosines of a unit query with unit vectors, shape (rows,).
 
-    Row by row on one thread: as fast as a matrix product on one, while a product on all cores can be many times slower on
-    a machine that is busy.
+    Row by row on one thread: as fast as a single-threaded matrix product, while a product on all cores can be many times
+    slower on a busy machine.
     """
     with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
         return np.vecdot(matrix, query)
 
 
 class Cosines(Protocol):
-    """What a query has in common with every row; the cosine of every row that is ranked is exact."""
+    """Cosines of a query with every row; those of ranked rows are exact."""
 
     values: Floats
-    """Shape (rows,); rough where a row is not among those that may matter."""
+    """Shape (rows,); approximate for rows that are neither settled nor sharpened."""
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
-        """Make exact the rows that are likely the nearest among those a search may return."""
+        """Compute exact cosines for the likely nearest of the allowed rows."""
         ...
 
     def sharpen(self, rows: NDArray[np.intp]) -> None:
-        """Make rows exact that are not yet."""
+        """Compute exact cosines for rows that lack them."""
         ...
 
 
 def nearest_wording(found: Sequence[Floats]) -> Floats:
-    """For every row the highest of its cosines with several wordings of one question."""
+    """The maximum cosine of every row over several wordings of one query."""
     best = found[0]
     for more in found[1:]:
         best = np.maximum(best, more)
     return best
 
 
-class HeldCosines:
-    """The cosines of rows that are in RAM.
+class MatrixCosines:
+    """Cosines of rows in RAM.
 
-    With signs, rows are first compared by how many signs they share with the query, which tells the angle roughly (random
-    hyperplanes: Charikar 2002); those that may matter are then multiplied; the others serve only to say that a conversation
-    holds nothing near.
+    With signs, rows are first compared by the number of signs shared with the query, which estimates the angle (random
+    hyperplanes: Charikar 2002); candidates are then multiplied. The estimates of the others only show that a conversation
+    has no near row.
 
     Args:
-        matrix: (n, d) unit rows, zeros where there is no vector.
-        signs: (words, n) of the same rows less the mean, or None to multiply all.
-        wordings: of the query; a row counts by the nearest of them.
-        inverse: see ``Centre.inverse``; None where no mean is taken away.
+        matrix: (n, d) unit rows, zeros without a vector.
+        signs: (words, n) of the same rows minus the mean; None to multiply all rows.
+        wordings: of the query; a row gets its maximum over them.
+        inverse: see ``Centre.inverse``; None if no mean is removed.
     """
 
     def __init__(
@@ -182,13 +182,13 @@ class HeldCosines:
         self._exact = np.zeros(len(matrix), np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
-        """Multiply the rows that are likely the nearest among those a search may return."""
+        """Multiply the likely nearest of the allowed rows."""
         if self._exact is None:
             return
         self.sharpen(among(self.values, allowed, KEPT))
 
     def sharpen(self, rows: NDArray[np.intp]) -> None:
-        """Multiply rows that have not been multiplied yet."""
+        """Multiply rows that were not multiplied yet."""
         if self._exact is None:
             return
         wanted = np.zeros(len(self._exact), np.bool_)
@@ -205,7 +205,7 @@ class HeldCosines:
 
 
 def _by_angle(signs: Signs, query: Floats) -> Floats:
-    """A rough cosine from the share of signs that differ; it falls with every sign that does."""
+    """Cosines estimated from the share of differing signs."""
     differ = np.zeros(signs.shape[1], np.uint16)
     word, few = np.empty(signs.shape[1], np.uint64), np.empty(signs.shape[1], np.uint8)
     for words, own in zip(signs, signs_of(query[None])[:, 0], strict=True):
@@ -218,20 +218,20 @@ def _by_angle(signs: Signs, query: Floats) -> Floats:
 
 Rows = NDArray[np.intp]
 Fetch = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
-"""Docs to (doc, float16 bytes); those without a vector are missing."""
+"""Returns (doc, float16 bytes) of docs; those without a vector are left out."""
 
 ENOUGH = 200
-"""Rows a search wants to rank by meaning, as many as a recipe takes from each search."""
+"""Rows that a search ranks by cosine; the number of candidates that a recipe takes from each signal."""
 FETCHED = 4_000
-"""Rows left by a filter that are fetched and multiplied rather than looked up: an index would have to find them among all."""
+"""Up to this number of allowed rows are fetched and multiplied without the index."""
 ASKED, SPARE, FURTHER = 400, 2, 4
-"""How many an index is asked for at least, how many times what should be enough, and how many times more when it was not."""
+"""Minimum k for the index, the factor above the expected need, and the factor for the next attempt."""
 COSTS = 4
-"""What one result of an index costs, in rows that are fetched and multiplied."""
+"""The cost of one result of an index, in fetched and multiplied rows."""
 
 
 class RowVectors(Protocol):
-    """What a search asks of a user's vectors; rows without one are zeros."""
+    """The vectors of one user for a search; rows without a vector are zeros."""
 
     @property
     def dimension(self) -> int:
@@ -240,24 +240,24 @@ class RowVectors(Protocol):
 
     @property
     def held(self) -> Floats | None:
-        """All of them, where they are in RAM: shape (rows, dimension)."""
+        """All vectors, shape (rows, dimension), if they are in RAM; else None."""
         ...
 
     def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
-        """Those of some rows, by number or by mask: shape (len(rows), dimension)."""
+        """The vectors of some rows, by number or mask: shape (len(rows), dimension)."""
         ...
 
     @property
     def centre(self) -> Centre | None:
-        """The mean that is taken away before they are compared; None where they are compared as they are."""
+        """The mean that is removed before vectors are compared, if any."""
         ...
 
     def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> Cosines:
-        """What one question, in one or several wordings (unit vectors), has in common with every row.
+        """Cosines of one query, in one or several wordings (unit vectors), with every row.
 
         Args:
             wordings: at least one.
-            plain: of the vectors as the embedder gave them, whatever the mean.
+            plain: compare the original vectors, without removing the mean.
         """
         ...
 
@@ -266,14 +266,14 @@ def _probes(wordings: Sequence[Floats], centre: Centre | None) -> list[Probe]:
     return [Probe(one) if centre is None else centre.probe(one) for one in wordings]
 
 
-class HeldRows:
-    """All vectors in RAM.
+class MatrixRows:
+    """Vectors in RAM.
 
     Args:
         matrix: (rows, dimension) float32.
-        signs: see ``HeldCosines``.
-        centre: what is taken away before they are compared.
-        inverse: its ``inverse`` of them, made here if it is not given.
+        signs: see ``MatrixCosines``.
+        centre: the mean to remove.
+        inverse: ``centre.inverse(matrix)``, computed here if it is not given.
     """
 
     def __init__(
@@ -292,27 +292,27 @@ class HeldRows:
         return self.held.shape[1] if len(self.held) else 0
 
     def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
-        """Those of some rows."""
+        """The vectors of some rows."""
         return self.held[rows]
 
-    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> HeldCosines:
-        """The cosine of every row."""
+    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> MatrixCosines:
+        """Cosines of every row."""
         if plain and self.centre is not None:
-            return HeldCosines(self.held, None, _probes(wordings, None))
-        return HeldCosines(self.held, self._signs, _probes(wordings, self.centre), self._inverse)
+            return MatrixCosines(self.held, None, _probes(wordings, None))
+        return MatrixCosines(self.held, self._signs, _probes(wordings, self.centre), self._inverse)
 
 
-class DistantRows:
-    """Vectors that stay in the record, chosen by an index.
+class IndexedRows:
+    """Vectors that stay in the record; an index finds the nearest.
 
     Args:
         docs: the doc of every row, ascending.
         dimension: length of a vector; 0 while there are none.
-        fetch: vectors from the record.
-        index: says which are near.
-        user: whose they are.
-        model: whose vectors they are.
-        centre: what is taken away before they are compared.
+        fetch: reads vectors from the record.
+        index: finds the nearest docs.
+        user: the number of the user.
+        model: the embedder of the vectors.
+        centre: the mean to remove.
     """
 
     held = None
@@ -332,10 +332,10 @@ class DistantRows:
         self._index, self._user, self._model, self.centre = index, user, model, centre
 
     def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
-        """Those of some rows."""
+        """The vectors of some rows."""
         docs = self._docs[rows]
         found = np.zeros((len(docs), self.dimension), np.float32)
-        # Vectors of another length are of another model: the record has changed to it meanwhile.
+        # Vectors of another length are of another model, to which the record was changed in the meantime.
         fetched = [pair for pair in self._fetch(np.unique(docs).tolist()) if len(pair[1]) == 2 * self.dimension]
         if fetched:
             names = np.array([doc for doc, _ in fetched], np.int64)
@@ -347,8 +347,8 @@ class DistantRows:
         return found
 
     def nearest(self, query: Floats, k: int) -> Rows | None:
-        """The rows the index holds for the nearest, and those it has not taken in yet; None when it cannot say."""
-        waiting = self._index.waiting(self._user)  # first: what is taken in meanwhile is then in both
+        """The nearest rows by the index, and those not indexed yet; None if the index is unavailable."""
+        waiting = self._index.waiting(self._user)  # first: rows indexed in between are then in both
         near = self._index.nearest(self._user, query, k)
         if waiting is None or near is None or not self._index.serves(self._model):
             return None
@@ -357,25 +357,25 @@ class DistantRows:
         at = at[(at < len(self._docs)) & (self._docs[np.minimum(at, len(self._docs) - 1)] == docs)]
         return np.unique(at)
 
-    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> FoundCosines:
-        """Nothing yet: ``settle`` looks up which rows matter."""
-        return FoundCosines(self, len(self._docs), wordings, None if plain else self.centre)
+    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> IndexedCosines:
+        """Cosines, empty until ``settle`` finds the nearest rows."""
+        return IndexedCosines(self, len(self._docs), wordings, None if plain else self.centre)
 
 
-class FoundCosines:
-    """The cosines of rows that an index finds; what it does not find counts as unlike (0).
+class IndexedCosines:
+    """Cosines of rows found by an index; other rows have 0.
 
-    The index only names rows: every cosine is made from the vector in the record, so that an index which is late, rough or
-    damaged can miss a row but never place one wrongly.
+    The index only returns candidates: every cosine is computed from the vector in the record, so that a stale, approximate or
+    damaged index can miss a row but never rank one wrongly.
     """
 
-    def __init__(self, vectors: DistantRows, size: int, wordings: Sequence[Floats], centre: Centre | None) -> None:
+    def __init__(self, vectors: IndexedRows, size: int, wordings: Sequence[Floats], centre: Centre | None) -> None:
         self._vectors, self._wordings, self._centre = vectors, _probes(wordings, centre), centre
         self.values = np.zeros(size, np.float32)
         self._exact = np.zeros(size, np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
-        """Find the nearest of the rows a search may return; the few that a filter leaves are compared without the index."""
+        """Find the nearest of the allowed rows; if they are few, compare them without the index."""
         many = int(allowed.sum())
         asked = max(ASKED, math.ceil(SPARE * ENOUGH * len(allowed) / max(many, 1)))
         filtered = many < len(allowed) / 2
@@ -396,7 +396,7 @@ class FoundCosines:
             self.sharpen(rows[start : start + FETCHED])
 
     def sharpen(self, rows: Rows) -> None:
-        """Fetch and multiply rows that were not yet."""
+        """Fetch and multiply rows that were not compared yet."""
         rows = np.unique(rows[~self._exact[rows]])
         if len(rows):
             chosen = self._vectors.of(rows)
@@ -408,9 +408,9 @@ class FoundCosines:
 
 
 class ExactIndex:
-    """The vectors of one user, row for row beside the catalog's columns; rows without a vector are zero.
+    """The vectors of one user, one row per catalog row; rows without a vector are zero.
 
-    Not thread-safe: the owner locks around ``apply``; ``Cosines`` work on the array it was given.
+    Not thread-safe: callers lock around ``apply``; ``Cosines`` work on a snapshot.
     """
 
     def __init__(self) -> None:
@@ -422,10 +422,10 @@ class ExactIndex:
         self._centre: Centre | None = None
         self._inverse: NDArray[np.float32] = np.empty(0, np.float32)
         self._sampled = 0
-        self._lent: WeakSet[HeldRows] = WeakSet()
+        self._lent: WeakSet[MatrixRows] = WeakSet()
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
-        """Take in new, replaced and rebuilt vectors."""
+        """Apply new, replaced and rebuilt vectors."""
         known, size = self._size, len(columns)
         dimension = delta.dimension or (self._matrix.shape[1] if self._matrix.ndim == 2 else 0)
         if delta.reembedded or dimension != self._matrix.shape[1]:
@@ -443,7 +443,7 @@ class ExactIndex:
         rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
         held = columns.doc[rows] == wanted
         changed = rows[held & (rows < known)]
-        if len(changed) and self._lent:  # a search still reads what changes
+        if len(changed) and self._lent:  # a search may still read the matrix
             self._matrix = self._matrix.copy()
             self._signs = None if self._signs is None else self._signs.copy()
         if not known and len(rows) == size and held.all():
@@ -459,11 +459,11 @@ class ExactIndex:
         if self._signs is not None and len(signed):
             self._signs[:, signed] = self._signs_of(self._matrix[signed])
 
-    def rows(self, *, centred: bool = False) -> HeldRows:
-        """The vectors as they are now, ready to search; they stay so for whoever holds on to what is returned.
+    def rows(self, *, centred: bool = False) -> MatrixRows:
+        """A snapshot of the vectors for a search.
 
         Args:
-            centred: whether their mean is taken away where it is long; the same for all calls with vectors of one model.
+            centred: remove the mean if it is long; must be the same for all calls with vectors of one model.
         """
         if centred and (size := sample_size(self._size)) != self._sampled:
             self._centre, self._sampled = centre_of(self._matrix[:size]), size
@@ -472,14 +472,14 @@ class ExactIndex:
         if self._centre is not None and (known := len(self._inverse)) < self._size:
             self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[known : self._size])])
         inverse = None if self._centre is None else self._inverse
-        lent = HeldRows(self.matrix(), self.signs(), self._centre, inverse)
+        lent = MatrixRows(self.matrix(), self.signs(), self._centre, inverse)
         self._lent.add(lent)
         return lent
 
     def signs(self) -> NDArray[np.uint64] | None:
-        """The signs of the vectors as bits, where there are so many rows that they pay; None where there are not.
+        """The signs of the vectors as bits; None below ``LARGE`` rows.
 
-        The first search goes without: it is answered sooner than the signs are made.
+        The first search does without: computing the signs takes longer.
         """
         if self._size <= LARGE or not self._searched:
             self._searched = True
@@ -497,5 +497,5 @@ class ExactIndex:
         return signs_of(vectors) if self._centre is None else signs_of(vectors, self._centre.mean)
 
     def matrix(self) -> NDArray[np.float32]:
-        """The vectors as they are now: shape (rows, dimension)."""
+        """The current vectors: shape (rows, dimension)."""
         return self._matrix[: self._size]

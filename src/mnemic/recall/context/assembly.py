@@ -133,7 +133,7 @@ def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Backgrou
     return Background(
         {record.id: record for record in live if isinstance(record, Episode)},
         {record.id: record for record in live if isinstance(record, MemoryRecord)},
-        runtime.store.relations.replaced_by(scope.user, sorted(memories)),
+        runtime.store.relations.predecessors(scope.user, sorted(memories)),
     )
 
 

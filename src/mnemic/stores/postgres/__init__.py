@@ -1,4 +1,4 @@
-"""The record in a PostgreSQL database with pgvector, for what one machine cannot hold."""
+"""The PostgreSQL store with pgvector, for records that one machine cannot hold."""
 
 from mnemic.stores.postgres.store import PostgresStore
 

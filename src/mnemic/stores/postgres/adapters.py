@@ -1,7 +1,6 @@
-"""Values on their way to the server and back.
+"""Adapters for values sent to and received from the server.
 
-PostgreSQL's text holds every character but NUL. So that a message comes back byte for byte as it was, NUL is written as DLE 0
-and DLE (U+0010, which no text needs) as DLE 1.
+PostgreSQL's text type cannot store NUL. To keep messages byte for byte, NUL is escaped as DLE 0, and DLE (U+0010) as DLE 1.
 """
 
 from __future__ import annotations
@@ -32,36 +31,36 @@ _ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
 
 
 def escaped(text: str) -> str:
-    """Text without NUL; two texts stay two."""
+    """Text without NUL; distinct texts stay distinct."""
     return text.translate(_ESCAPES) if "\x00" in text or "\x10" in text else text
 
 
 def unescaped(text: str) -> str:
-    """The text that was escaped."""
+    """The original of an escaped text."""
     return text.replace("\x100", "\x00").replace("\x101", "\x10") if "\x10" in text else text
 
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """A vector in the form that the server receives."""
+    """A vector in the binary format of halfvec."""
 
     data: bytes
 
     @classmethod
     def of(cls, vector: NDArray[np.float32]) -> Half:
-        """Its numbers as float16, the high byte first, behind their number."""
+        """The dimension, then the numbers as big-endian float16."""
         return cls(_HEAD.pack(len(vector), 0) + vector.astype(">f2").tobytes())
 
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """Whole numbers in the form that the server receives an array in; thousands are sent at a time."""
+    """Integers in the binary format of bigint[]; thousands are sent at a time."""
 
     data: bytes
 
     @classmethod
     def of(cls, values: Sequence[int]) -> Numbers:
-        """One dimension, no gaps, each number behind its length."""
+        """A one-dimensional array without nulls, each number preceded by its length."""
         body = np.empty(len(values), _ELEMENT)
         body["length"], body["value"] = 8, values
         head = _ARRAY.pack(1, 0, _BIGINT, len(values), 1) if values else _ARRAY.pack(0, 0, _BIGINT, 0, 0)[:12]
@@ -77,7 +76,7 @@ class _NumbersDumper(adapt.Dumper):
 
 
 class _TextDumper(adapt.Dumper):
-    """Text of a type that the server infers."""
+    """Text as unknown type, which the server infers."""
 
     def dump(self, obj: str) -> bytes:
         return escaped(obj).encode()
@@ -94,7 +93,7 @@ class _BinaryTextLoader(_TextLoader):
 
 
 class _HalfLoader(adapt.Loader):
-    """The numbers one after the other, the low byte first: as the caches take them."""
+    """Little-endian float16 bytes, the format of the caches."""
 
     format = pq.Format.BINARY
 
@@ -107,7 +106,7 @@ class _HalfLoader(adapt.Loader):
 
 
 def adapters(halfvec: int) -> adapt.AdaptersMap:
-    """How values are sent and received where a type of pgvector has this number."""
+    """The adapters for a database in which ``halfvec`` is the oid of that type."""
 
     class HalfDumper(adapt.Dumper):
         format = pq.Format.BINARY
@@ -118,7 +117,7 @@ def adapters(halfvec: int) -> adapt.AdaptersMap:
 
     found = adapt.AdaptersMap(psycopg.adapters)
     found.register_dumper(str, _TextDumper)
-    found.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once and infers the same
+    found.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
     found.register_dumper(Half, HalfDumper)
     found.register_dumper(Numbers, _NumbersDumper)
     found.register_loader("text", _TextLoader)

@@ -1,4 +1,4 @@
-"""From the address of a database to what connects there, and to a name that gives no password away."""
+"""Parsing the URL of a database into connection parameters and a display name without secrets."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ __all__ = ["Address", "address_of", "scrubbed"]
 
 SCHEMA = "mnemic"
 LONGEST = 63
-"""Bytes of a name in PostgreSQL."""
-_GIVEN = re.compile(
+"""Maximum bytes of a name in PostgreSQL."""
+_PASSWORD = re.compile(
     r"(?P<name>\b(?:(?:ssl)?password|oauth_client_secret|scram_(?:client|server)_key)\s*=\s*)(?:'(?:[^'\\]|\\.)*'|[^\s&]+)"
     r"|(?P<user>://[^\s:@/]*:)[^\s/]*(?=@)",
     re.IGNORECASE,
 )
-"""A password where an address or a list of parameters has one. A short one may be a piece of any word."""
+"""A password in a URL or connection string. Matched by position: a short password may be part of any word."""
 _PLAIN_HOST = re.compile(r"[\w.-]*")
 _SECRETS = ("password", "sslpassword", "oauth_client_secret", "scram_client_key", "scram_server_key")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a record is: the parameters of a connection, the schema, and the name for people."""
+    """The location of a record: connection parameters, schema, and display name."""
 
     parameters: dict[str, Any] = field(repr=False)
     schema: str
@@ -37,17 +37,17 @@ class Address:
 
 
 def scrubbed(text: str) -> str:
-    """Text of the driver without the passwords of addresses in it."""
-    return _GIVEN.sub(r"\g<name>\g<user>***", text)
+    """Text of the driver with passwords masked."""
+    return _PASSWORD.sub(r"\g<name>\g<user>***", text)
 
 
 def address_of(url: str) -> Address:
-    """Read ``postgresql://user:password@host:port/database?schema=name``; all but the scheme may be left out.
+    """Parse ``postgresql://user:password@host:port/database?schema=name``; everything but the scheme is optional.
 
-    What the address does not say comes from where every PostgreSQL client looks: PGHOST, PGPASSWORD, ~/.pgpass.
+    Missing parts come from the usual sources of PostgreSQL clients: PGHOST, PGPASSWORD, ~/.pgpass.
 
     Raises:
-        ConfigurationError: it cannot be read. The message does not quote it.
+        ConfigurationError: the URL is invalid. The message does not quote it.
     """
     try:
         parts = urlsplit(url)
@@ -56,24 +56,22 @@ def address_of(url: str) -> Address:
         kept = urlencode([(key, value) for key, value in options if key != "schema"], quote_via=quote)
         parameters = conninfo_to_dict(f"postgresql://{parts.netloc}{parts.path}?{kept}")
     except (ValueError, ProgrammingError):
-        # The driver quotes what it cannot read, and that may be the password.
+        # The driver's message quotes the invalid part, which may be the password.
         raise ConfigurationError(
-            "The address of the PostgreSQL database cannot be read. Write postgresql://user:password@host:5432/database, "
-            "with special characters of the password in percent notation (%40 for @)."
+            "The URL of the PostgreSQL database is invalid. Write postgresql://user:password@host:5432/database, with special "
+            "characters of the password percent-encoded (%40 for @)."
         ) from None
     if not schema or len(schema.encode("utf-8", "replace")) > LONGEST or "\x00" in schema:
-        raise ConfigurationError(f"schema={schema!r:.80} is not a name of a schema: give 1 to {LONGEST} bytes.")
+        raise ConfigurationError(f"schema={schema!r:.80} is not a schema name: give 1 to {LONGEST} bytes.")
     return Address(parameters, schema, _name(parameters, schema))
 
 
 def _name(parameters: dict[str, Any], schema: str) -> str:
-    """The address without its secrets; with everything else, such as ``sslmode``, so that it opens the record the same way."""
+    """The URL without secrets, but with all other parameters such as ``sslmode``, so that it opens the same record."""
     rest = {key: str(value) for key, value in sorted(parameters.items()) if value and key not in _SECRETS}
     user, database = quote(rest.pop("user", ""), safe=""), quote(rest.pop("dbname", ""), safe="")
     where = ""
-    if _PLAIN_HOST.fullmatch(
-        rest.get("host", "")
-    ):  # of several hosts, and of a socket, host and port go into the query
+    if _PLAIN_HOST.fullmatch(rest.get("host", "")):  # several hosts, or a socket, go into the query
         port = rest.pop("port", "")
         where = rest.pop("host", "") + (f":{port}" if port else "")
     query = urlencode({**rest, "schema": schema}, safe="/", quote_via=quote)

@@ -1,4 +1,4 @@
-"""A connection with the statements of the common part in PostgreSQL's words."""
+"""A connection that translates the shared SQL to PostgreSQL."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mnemic.stores.postgres.dialect import PostgresDialect
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Cursor
 
-__all__ = ["Driver", "PostgresConnection", "run", "translated"]
+__all__ = ["Driver", "PostgresConnection", "run", "to_postgres"]
 
 _MARK = re.compile(r"\?(\d*)")
 _LIST = re.compile(r"IN \(SELECT value FROM json_each\((\$\d+)\)\)")
@@ -26,11 +26,8 @@ _GROUPED = re.compile(r"json_group_array\((\w+)\)")
 
 
 @lru_cache(maxsize=2_000)
-def translated(statement: str) -> str:
-    """A statement with numbered values, and arrays in the place of JSON lists.
-
-    Statements are constants, put together from a few: each is translated once.
-    """
+def to_postgres(statement: str) -> str:
+    """A statement with numbered parameters, and arrays instead of JSON lists; cached, because statements are constants."""
     numbers = count(1)
     statement = _MARK.sub(lambda mark: f"${mark[1] or next(numbers)}", statement)
     statement = _LIST.sub(r"= ANY(\1)", statement)
@@ -41,24 +38,23 @@ T = TypeVar("T")
 
 Driver: TypeAlias = psycopg.Connection[tuple[Any, ...]]
 
-# Readers of a moment take part in the lock on the vectors before they choose the moment, so that header and vectors always
-# belong together while ``reembed`` puts a new table in the place of the old one.
+# Readers lock ``vectors`` before their snapshot begins, so that header and vectors match while ``reembed`` swaps the tables.
 _MOMENT = b"BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; LOCK TABLE vectors IN ACCESS SHARE MODE"
 
 
 def run(
     driver: Driver, sql: str, values: Sequence[object] | None = None, *, binary: bool = False
 ) -> psycopg.Cursor[tuple[Any, ...]]:
-    """Run a statement that was put together from constants of ours, with its values bound."""
+    """Run a statement made of constants, with bound values."""
     return driver.execute(cast("LiteralString", sql), values or None, binary=binary)
 
 
 class PostgresConnection:
-    """Statements in the words of the common rooms; as a context manager one moment: all reads inside see the same.
+    """A connection for the shared SQL; as a context manager it is one snapshot.
 
     Args:
-        driver: the connection itself.
-        renew: another one in its place, should the first command find that it is gone: nothing was done on it yet.
+        driver: the psycopg connection.
+        renew: returns a replacement if the first command finds the connection lost: nothing was done on it yet.
     """
 
     dialect = PostgresDialect()
@@ -69,21 +65,21 @@ class PostgresConnection:
 
     @property
     def is_open(self) -> bool:
-        """Whether the server is still there."""
+        """Whether the connection is open."""
         return self._driver.pgconn.status == pq.ConnStatus.OK
 
     @property
     def was_cut_off(self) -> bool:
-        """Whether the server went away before it was told to commit: nothing was stored."""
+        """Whether the connection was lost before COMMIT: nothing was stored."""
         return not self.is_open and not self._committing
 
     def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
-        """Run a statement with bound values; rows come in binary, which needs no parsing."""
-        sql = translated(statements)
-        return cast("Cursor", self._first(lambda driver: run(driver, sql, bindings, binary=True)))
+        """Run a statement with bound values; rows arrive in binary, which needs no parsing."""
+        sql = to_postgres(statements)
+        return cast("Cursor", self._retry_first(lambda driver: run(driver, sql, bindings, binary=True)))
 
-    def _first(self, command: Callable[[Driver], T]) -> T:
-        """A command; when it is the first one and finds the connection gone, on another."""
+    def _retry_first(self, command: Callable[[Driver], T]) -> T:
+        """Run a command; if it is the first one and the connection is lost, repeat it on a new one."""
         renew, self._renew = self._renew, None
         try:
             return command(self._driver)
@@ -93,11 +89,11 @@ class PostgresConnection:
         self._driver = renew()
         return command(self._driver)
 
-    def tell(self, command: bytes) -> None:
-        """Commands without values or answers, several in one message; after one that fails no transaction is open."""
-        self._first(lambda driver: self._tell(driver, command))
+    def command(self, command: bytes) -> None:
+        """Run commands without values or results, in one message; after a failure the transaction is rolled back."""
+        self._retry_first(lambda driver: self._run_command(driver, command))
 
-    def _tell(self, driver: Driver, command: bytes) -> None:
+    def _run_command(self, driver: Driver, command: bytes) -> None:
         link = driver.pgconn
         result = link.exec_(command)
         if result.status in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
@@ -107,19 +103,19 @@ class PostgresConnection:
         link.exec_(b"ROLLBACK")
         raise error_from_result(result)
 
-    def streaming(self) -> AbstractContextManager[object]:
-        """Statements are sent one after the other; only answers that are read are waited for, and at the end all of them."""
+    def pipeline(self) -> AbstractContextManager[object]:
+        """Send statements without waiting for their results, except those that are read."""
         return self._driver.pipeline()
 
     def commit(self) -> None:
-        """End the transaction."""
+        """Commit the transaction."""
         self._committing = True
-        self.tell(b"COMMIT")
+        self.command(b"COMMIT")
 
     def __enter__(self) -> PostgresConnection:
-        self.tell(_MOMENT)
+        self.command(_MOMENT)
         return self
 
     def __exit__(self, kind: object, error: object, trace: object, /) -> None:
         if kind is None or self.is_open:
-            self.tell(b"ROLLBACK")
+            self.command(b"ROLLBACK")

@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL database: a pool, transactions, locks; every foreign error is mapped here."""
+"""Connections to one PostgreSQL database: pool, transactions, locks, and the mapping of driver errors."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from psycopg_pool import ConnectionPool
 from mnemic.stores.postgres.adapters import adapters
 from mnemic.stores.postgres.address import Address, address_of
 from mnemic.stores.postgres.connection import PostgresConnection, run
-from mnemic.stores.postgres.errors import BUSY_SECONDS, closed, is_lost, is_passing, translate
+from mnemic.stores.postgres.errors import BUSY_SECONDS, closed, is_lost, is_transient, translate
 from mnemic.stores.postgres.setup import configure, prepare, quoted, search_path, version_of
 from mnemic.stores.postgres.statistics import forget_samples
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["Counted", "Database", "Session", "looked_up"]
+__all__ = ["Database", "Session", "VectorCounts", "probe"]
 
 T = TypeVar("T")
 
 MAX_CONNECTIONS = 16
 IDLE_SECONDS = 5.0
-"""A connection that rested for longer is asked whether it is still there."""
+"""A connection idle for longer is checked before use."""
 ATTEMPTS = 5
 
 
-class Counted(NamedTuple):
-    """How many vectors a user had at a moment (of ``time.monotonic``), and all users together."""
+class VectorCounts(NamedTuple):
+    """The number of vectors of a user and of all users, at a time of ``time.monotonic``."""
 
     at: float
     own: int
@@ -44,24 +44,24 @@ class Counted(NamedTuple):
 
 
 class _Driver(psycopg.Connection[tuple[Any, ...]]):
-    """A connection that knows when it was used last."""
+    """A connection with the time of its last use."""
 
     used_at = 0.0
 
 
 class Session:
-    """A connection beside the pool that holds a lock."""
+    """A connection outside of the pool that holds a lock."""
 
     def __init__(self, driver: _Driver) -> None:
         self._driver, self._pid = driver, os.getpid()
 
     @property
-    def answers(self) -> bool:
-        """Whether the server is still there, and with it the lock."""
-        return os.getpid() == self._pid and _answers(self._driver)
+    def is_alive(self) -> bool:
+        """Whether the connection, and so the lock, still exists."""
+        return os.getpid() == self._pid and _is_alive(self._driver)
 
     def close(self) -> None:
-        """End it, unless it is the parent's."""
+        """Close the connection, unless it belongs to the parent process."""
         if os.getpid() == self._pid:
             self._driver.close()
 
@@ -84,12 +84,12 @@ def _translated(address: Address, is_closed: Callable[[], bool] = lambda: False)
     except psycopg.Error as error:  # those of the pool among them
         if is_closed():
             raise closed() from error
-        # Details quote the row: a traceback goes to places that a memory does not.
+        # Details quote the row, and tracebacks may be logged.
         raise translate(error, address) from (None if error.diag.message_detail else error)
 
 
-def looked_up(url: str) -> tuple[str, bool]:
-    """The name of an address, and whether there is a record; none is made."""
+def probe(url: str) -> tuple[str, bool]:
+    """The display name of a URL, and whether a record exists there; creates nothing."""
     address = address_of(url)
     with _translated(address), _Driver.connect(**_options(address)) as driver:
         return address.name, version_of(driver, address) > 0
@@ -98,12 +98,11 @@ def looked_up(url: str) -> tuple[str, bool]:
 class Database:
     """One schema of one database.
 
-    Thread-safe: connections come from a pool, each used by one thread at a time. A forked child makes a pool of its own.
+    Thread-safe: connections come from a pool, each used by one thread at a time. A forked child opens its own pool.
 
     Args:
         url: see ``address_of``.
-        durability: ``FULL``: a commit has reached the disk of the server; ``NORMAL``: it may be lost with the server, not in
-            part.
+        durability: ``FULL``: a commit is on the disk of the server; ``NORMAL``: a crash of the server may lose it as a whole.
     """
 
     def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
@@ -112,8 +111,8 @@ class Database:
         self._durable = durability == "FULL"
         self._patience = _patience(self._address)
         self._options = _options(self._address)
-        self.counted: dict[int, Counted] = {}
-        self.committed: Callable[[], None] | None = None  # told of every commit of this process
+        self.vector_counts: dict[int, VectorCounts] = {}
+        self.committed: Callable[[], None] | None = None  # called after every commit of this process
         self._closed = False
         with self._translated():
             with self._connect() as driver:
@@ -125,7 +124,7 @@ class Database:
         return f"Database({self.name!r})"
 
     def _connect(self) -> _Driver:
-        """A connection beside the pool."""
+        """A connection outside of the pool."""
         return _Driver.connect(**self._options)
 
     def _reset(self) -> None:
@@ -148,30 +147,30 @@ class Database:
         if self._closed:
             raise closed()
         if os.getpid() != self._pid:
-            self._inherited = self._pool  # the parent's connections: let go without closing
+            self._inherited = self._pool  # the parent's connections must not be closed here
             self._reset()
 
     @contextmanager
-    def _lent(self) -> Generator[PostgresConnection]:
+    def _borrow(self) -> Generator[PostgresConnection]:
         """A connection from the pool."""
         self._check()
         pool = self._pool
         held = [pool.getconn()]
 
-        def renewed() -> _Driver:
-            pool.putconn(held.pop())  # the pool throws it away
+        def replace() -> _Driver:
+            pool.putconn(held.pop())  # the pool discards it
             held.append(pool.getconn())
             return held[0]
 
-        def found_gone() -> _Driver:
-            pool.check()  # what took this connection, such as a restart of the server, took the others, too
-            return renewed()
+        def replace_all() -> _Driver:
+            pool.check()  # a restart of the server closed the other connections too
+            return replace()
 
         try:
             driver = held[0]
-            while time.monotonic() - driver.used_at > IDLE_SECONDS and driver.used_at and not _answers(driver):
-                driver = renewed()
-            yield PostgresConnection(driver, found_gone)
+            while time.monotonic() - driver.used_at > IDLE_SECONDS and driver.used_at and not _is_alive(driver):
+                driver = replace()
+            yield PostgresConnection(driver, replace_all)
         finally:
             for driver in held:
                 driver.used_at = time.monotonic()
@@ -179,21 +178,21 @@ class Database:
 
     @contextmanager
     def _transaction(self) -> Generator[PostgresConnection]:
-        with self._lent() as db:
-            db.tell(b"BEGIN")
+        with self._borrow() as db:
+            db.command(b"BEGIN")
             try:
-                with db.streaming():
+                with db.pipeline():
                     yield db
             except BaseException:
                 if db.is_open:
-                    db.tell(b"ROLLBACK")
+                    db.command(b"ROLLBACK")
                 raise
             db.commit()
         if self.committed is not None:
             self.committed()
 
     def apply(self, work: Callable[[PostgresConnection], T]) -> T:
-        """A transaction for one user; repeated where it only met another one, or a connection that was gone."""
+        """Run work in a transaction for one user; repeated after a conflict of transactions or a lost connection."""
         with self._translated():
             for attempt in itertools.count(1):
                 db = None
@@ -201,7 +200,7 @@ class Database:
                     with self._transaction() as db:
                         return work(db)
                 except psycopg.Error as error:
-                    again = is_passing(error) or (db.was_cut_off if db else is_lost(error))
+                    again = is_transient(error) or (db.was_cut_off if db else is_lost(error))
                     if attempt == ATTEMPTS or not again:
                         raise
                 time.sleep(random.uniform(0, 0.01 * 2**attempt))  # noqa: S311
@@ -209,22 +208,22 @@ class Database:
 
     @contextmanager
     def write(self) -> Generator[PostgresConnection]:
-        """A transaction in which nobody else writes, for any user."""
+        """A transaction that excludes all other writers."""
         with self._translated(), self._transaction() as db:
             db.execute("LOCK TABLE users IN EXCLUSIVE MODE")
             yield db
 
     @contextmanager
     def read(self) -> Generator[PostgresConnection]:
-        """A connection for reading, used by nobody else meanwhile."""
-        with self._translated(), self._lent() as db:
+        """A connection for reading, used by one thread at a time."""
+        with self._translated(), self._borrow() as db:
             yield db
 
     @contextmanager
-    def alone(self) -> Generator[bool]:
-        """Whether this process is the one that consolidates now.
+    def consolidation_lock(self) -> Generator[bool]:
+        """Try to take the consolidation lock; yields whether it was free.
 
-        The lock belongs to a connection of its own: it ends with the block, or when the server misses the process.
+        The lock belongs to a separate connection: it ends with the block, or when the server notices that the process is gone.
         """
         session = self.locked("consolidation")
         try:
@@ -234,7 +233,7 @@ class Database:
                 session.close()
 
     def locked(self, what: str) -> Session | None:
-        """A session that owns something of this record until it ends; None when another one does."""
+        """A session that holds a named lock on this record until it is closed; None if another session holds it."""
         self._check()
         with self._translated():
             driver = self._connect()
@@ -251,13 +250,12 @@ class Database:
             return None
 
     def vacuum(self, tables: Sequence[str], *, whole: bool, patience: float) -> None:
-        """Remove deleted rows from tables, and what the planner knew of them; ``whole`` rewrites them, which locks each one
-        meanwhile.
+        """Vacuum tables and remove samples of their values from the planner's statistics.
 
         Args:
-            tables: their names.
-            whole: into new files, so that nothing is left of a deleted row.
-            patience: seconds to wait for those who use a table.
+            tables: the names of the tables.
+            whole: VACUUM FULL: rewrites and locks each table, so that no bytes of deleted rows stay.
+            patience: seconds to wait for other sessions that use a table.
         """
         self._check()
         with self._translated(), self._connect() as driver:
@@ -275,5 +273,5 @@ class Database:
             self._pool.close()
 
 
-def _answers(driver: _Driver) -> bool:
+def _is_alive(driver: _Driver) -> bool:
     return driver.pgconn.exec_(b"").status == pq.ExecStatus.EMPTY_QUERY

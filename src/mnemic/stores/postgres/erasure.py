@@ -1,4 +1,4 @@
-"""The bytes of erased rows: out of the tables and their indexes."""
+"""Purge of erased bytes from tables and indexes."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from mnemic.types import Purge
 __all__ = ["Erasure"]
 
 REWRITTEN = 256 * 1024 * 1024
-"""Bytes up to which the tables are rewritten, which locks each of them meanwhile."""
+"""Up to this size in bytes the tables are rewritten, which locks each of them in the meantime."""
 TABLES = (*(table.name for table in schema.TABLES), "postings", "header")
 
 
 class Erasure(ErasedRows[Database]):
-    """Erasing for a record in PostgreSQL.
+    """Erasure for a PostgreSQL record.
 
-    What leaves the tables may still be in the write-ahead log until it is recycled, in free space of the catalog of what the
-    planner samples, and in backups and replicas of the server: these follow the rules of its operator.
+    Bytes of erased rows may stay in the write-ahead log until it is recycled, in free space of the statistics catalog, and in
+    backups and replicas of the server; these are up to its operator.
     """
 
     def purge(self, needles: Sequence[bytes] = (), *, patience: float = 3.0) -> Purge:  # noqa: ARG002
-        """Rewrite the tables, so that no page holds a deleted row; the files of a server are not searched for ``needles``.
+        """Rewrite the tables, so that no page contains a deleted row.
 
         Args:
-            needles: of no use here.
-            patience: seconds to wait for those who use a table.
+            needles: ignored: the files of a server cannot be searched.
+            patience: seconds to wait for other sessions that use a table.
         """
         try:
             with self._db.read() as db:
@@ -44,13 +44,13 @@ class Erasure(ErasedRows[Database]):
             again = "Tried again when the record is opened or closed."
             if is_locked(error.__cause__):
                 return Purge(
-                    pending=f"the rows are gone, but their bytes are still in the tables: another session used one of them for "
-                    f"longer than {patience:g} s. Look in pg_stat_activity for one that holds a transaction open. {again}"
+                    pending=f"the rows are deleted, but their bytes are still in the tables: another session used one of them "
+                    f"for longer than {patience:g} s. Look in pg_stat_activity for one that holds a transaction open. {again}"
                 )
             return Purge(pending=f"{error} {again}")
         if small:
             return Purge()
         return Purge(
-            pending=f"the rows are gone, and new ones will take their place on disk; the tables are larger than "
-            f"{REWRITTEN >> 20} MB and were not rewritten: VACUUM FULL does, and locks them meanwhile"
+            pending=f"the rows are deleted, and new ones will overwrite them on disk; the tables are larger than "
+            f"{REWRITTEN >> 20} MB and were not rewritten: VACUUM FULL does that, and locks them in the meantime"
         )

@@ -1,4 +1,4 @@
-"""The record in a database as an outbox: events of several users are committed in another order than they are numbered."""
+"""The PostgreSQL record as an outbox: events of several users are not committed in the order of their numbers."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from mnemic.stores.sql.feed import SqlFeed
 __all__ = ["Feed"]
 
 PATIENCE = 30.0
-"""Seconds to wait for writers that were under way when an event was seen."""
+"""Seconds to wait for transactions that were running when an event was read."""
 PAUSE = 0.01
-# Whoever writes events has locked ``users`` before the first of them got its number (PostgresDialect.begin, Database.write),
-# and lets go after its commit can be seen. Readers and VACUUM hold locks of other kinds.
+# Writers of events lock ``users`` before the first event gets its number (PostgresDialect.lock_user, Database.write), and
+# release it after the commit is visible. Readers and VACUUM hold locks of other modes.
 _WRITERS = """SELECT virtualtransaction FROM pg_locks WHERE granted AND relation = CAST('users' AS regclass)
     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
     AND mode IN ('RowShareLock', 'RowExclusiveLock', 'ExclusiveLock')"""
@@ -26,21 +26,21 @@ _WRITERS = """SELECT virtualtransaction FROM pg_locks WHERE granted AND relation
 class Feed(SqlFeed[Database]):
     """See ``RecordFeed``.
 
-    Numbers of events are drawn before they are committed. So an event counts as read only when every transaction that was
-    writing at the moment it was seen has ended: after that none with a lower number can appear.
+    Event numbers are assigned before the commit. So an event is complete only when every transaction that was writing when
+    it was read has ended: after that no lower number can appear.
     """
 
     folder = None
 
     def _complete(self) -> int:
-        """The newest event that can be seen now, once those who are writing now are done.
+        """The newest visible event, after all running transactions have ended.
 
         Raises:
-            StoreUnavailable: somebody writes for very long.
+            StoreUnavailable: a transaction runs for longer than ``PATIENCE``.
         """
         with self._db.read() as db:
             (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
-            under_way = _writers(db)  # after the number was seen
+            under_way = _writers(db)  # after the number was read
         until = time.monotonic() + PATIENCE
         while under_way:
             if time.monotonic() > until:
@@ -53,12 +53,12 @@ class Feed(SqlFeed[Database]):
                 under_way &= _writers(db)
         return int(last)
 
-    def turn(self, what: str) -> SessionLock:
-        """A lock of a session of its own, for all machines."""
+    def lock(self, what: str) -> SessionLock:
+        """A lock held by a separate session, across machines."""
         return SessionLock(self._db, what)
 
     def listen(self, heard: Callable[[], None]) -> None:
-        """Call this after each commit of this process."""
+        """Call a function after each commit of this process."""
         self._db.committed = heard
 
 

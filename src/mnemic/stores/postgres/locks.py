@@ -1,4 +1,4 @@
-"""One handle at a time, wherever it runs: a lock of a session, which ends with its connection."""
+"""A lock on a record across machines, held by a database session."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["SessionLock"]
 
 
 class SessionLock:
-    """Held by one handle of one process, as long as its connection lives.
+    """An advisory lock held by one handle as long as its connection lives.
 
     Args:
-        database: which record.
-        what: a word for what is owned.
+        database: the record.
+        what: the name of the lock.
     """
 
     def __init__(self, database: Database, what: str) -> None:
@@ -26,14 +26,14 @@ class SessionLock:
 
     @property
     def held(self) -> bool:
-        """Whether this handle has it: the server is asked whether the session is still there."""
+        """Whether this handle holds the lock; checks the connection."""
         with self._guard:
-            if self._session is not None and not self._session.answers:
+            if self._session is not None and not self._session.is_alive:
                 self._forget()
             return self._session is not None
 
-    def take(self) -> bool:
-        """Take it if nobody has it; whether this handle has it now.
+    def acquire(self) -> bool:
+        """Acquire the lock if it is free; returns whether this handle holds it.
 
         Raises:
             StoreUnavailable: the server cannot be reached.
@@ -46,7 +46,7 @@ class SessionLock:
             return self._session is not None
 
     def release(self) -> None:
-        """Let go of it."""
+        """Release the lock."""
         with self._guard:
             self._forget()
 

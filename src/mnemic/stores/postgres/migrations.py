@@ -1,7 +1,7 @@
-"""The schema of a record in PostgreSQL: that of ``schema``, with full text as a table of postings.
+"""Migrations of a PostgreSQL record: the tables of ``schema``, and full text as a table of postings.
 
-What filters look up stands as hashes in a column of its own, under a GIN index. Migrations are numbered functions; each runs
-once, in one transaction with the record of its number.
+Filters use hashes in the column ``facets`` with a GIN index. Migrations are numbered functions; each runs once, in one
+transaction with the update of the version.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ POSTGRES = schema.Engine(
         "real": "double precision",
         "text": TEXT,
         "blob": "bytea",
-        # The dimension is known when the first vector arrives; the index over them is made then.
+        # The dimension is known with the first vector; the index is created then.
         "vector": "halfvec",
     },
-    # An update of a row writes a new one beside it.
+    # An update writes a new row version; free space keeps it in the same page.
     busy=" WITH (fillfactor = 70)",
 )
 _OWN = (
     "CREATE SEQUENCE docs",
-    # The key begins with the user and holds all that is read: one term of one user is one range of it.
+    # A covering key: the postings of one term of one user are one index range.
     f"""CREATE TABLE postings(user_id bigint, term {TEXT}, doc bigint, count bigint NOT NULL,
         PRIMARY KEY(user_id, term, doc) INCLUDE (count))""",
     "CREATE INDEX postings_by_doc ON postings(doc)",
@@ -43,13 +43,13 @@ _OWN = (
 
 
 def m006_record(db: Connection) -> None:
-    """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
+    """The first schema."""
     for statement in (*schema.definitions(POSTGRES), *_OWN):
         db.execute(statement)
     db.execute("INSERT INTO header VALUES('fence', ?)", (secrets.token_hex(4),))
 
 
 MIGRATIONS: tuple[Migration, ...] = (m006_record,)
-"""From the number ``schema.OLDEST`` on."""
+"""Migrations from number ``schema.OLDEST`` on."""
 LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
-"""The number of the last one."""
+"""The number of the last migration."""

@@ -1,4 +1,4 @@
-"""Making a database ready: pgvector, the schema, and its migrations, done once however many try at the same time."""
+"""Setup of a database: pgvector, schema and migrations, run once under a lock."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ __all__ = ["Ready", "configure", "prepare", "quoted", "search_path", "version_of
 
 OLDEST_SERVER = 130_000
 OLDEST_PGVECTOR = (0, 8)
-LOCK = 0x4D4E454D  # "MNEM": the advisory lock under which schemas are made
+LOCK = 0x4D4E454D  # "MNEM": the advisory lock for creating schemas
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """What connections must know of a database: the number of the type of vectors, and the schema pgvector is in."""
+    """The oid of halfvec and the schema of pgvector in a database."""
 
     halfvec: int
     extension_schema: str
 
 
 def quoted(name: str) -> str:
-    """A name as it stands in a statement."""
+    """A quoted identifier."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def configure(driver: Driver, path: str, *, durable: bool, patience: float) -> None:
-    """Settings of one session, in one message.
+    """Apply the settings of a session, in one message.
 
-    A commit that is not durable is atomic all the same; plans are compiled to machine code by nobody's wish here; checks
-    and lifetimes compare many numbers with each other.
+    Without ``durable``, commits are still atomic. JIT is off: it slows short queries. Integrity checks need more memory for
+    hash joins.
     """
     sql = """SELECT set_config('search_path', $1, false), set_config('synchronous_commit', $2, false),
         set_config('lock_timeout', $3, false), set_config('jit', 'off', false),
@@ -54,7 +54,7 @@ def prepare(driver: Driver, address: Address) -> Ready:
     Raises:
         SchemaTooNew: a newer Mnemic wrote it.
         StoreCorrupt: the schema holds something else.
-        StoreUnavailable: the server or its pgvector is too old, or has none.
+        StoreUnavailable: the server or pgvector is too old, or pgvector is missing.
     """
     if driver.info.server_version < OLDEST_SERVER:
         raise errors.StoreUnavailable(
@@ -69,8 +69,8 @@ def prepare(driver: Driver, address: Address) -> Ready:
 
 
 def version_of(driver: Driver, address: Address) -> int:
-    """The number of the last migration of the schema; 0 for none."""
-    # Not to_regclass(): it answers from a cache that somebody else's commit has not reached yet.
+    """The number of the last migration of the schema; 0 if there is none."""
+    # Not to_regclass(): its cache may miss the commit of another session.
     sql = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
         WHERE n.nspname = $1 AND c.relname = 'header'"""
     if not _one(driver, sql, address.schema):
@@ -108,12 +108,12 @@ def _migrate(driver: Driver, address: Address, version: int) -> None:
 
 
 def search_path(address: Address, ready: Ready) -> str:
-    """Where names are looked up: our tables first, then the operators of pgvector."""
+    """The search path: our schema, then that of pgvector."""
     return f"{quoted(address.schema)}, {quoted(ready.extension_schema)}"
 
 
 def _extension(driver: Driver, address: Address) -> Ready:
-    """Find pgvector, or install it where that may be done."""
+    """Find pgvector, or install it if this user may."""
     sql = """SELECT e.extversion, n.nspname, (SELECT t.oid FROM pg_type t WHERE t.typname = 'halfvec'
         AND t.typnamespace = e.extnamespace) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
         WHERE e.extname = 'vector'"""
@@ -122,14 +122,12 @@ def _extension(driver: Driver, address: Address) -> Ready:
         try:
             driver.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
         except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
-            raise _no_pgvector(address, "it is not there, and cannot be installed by this user") from None
+            raise _no_pgvector(address, "it is missing, and this user cannot install it") from None
         found = driver.execute(sql).fetchone()
     assert found is not None
     version, schema, halfvec = found
     if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_PGVECTOR or halfvec is None:
-        raise _no_pgvector(
-            address, f"it is {version}: ALTER EXTENSION vector UPDATE brings the installed one up to date"
-        )
+        raise _no_pgvector(address, f"it is {version}: ALTER EXTENSION vector UPDATE upgrades it")
     return Ready(int(halfvec), str(schema))
 
 

@@ -1,7 +1,7 @@
-"""What the planner knows of the rows: values that it sampled stay readable in ``pg_stats`` when their rows are gone.
+"""Planner statistics: sampled values stay readable in ``pg_stats`` after their rows are deleted.
 
-To analyse a table again is not enough: of an empty one PostgreSQL keeps what it knew, and a new sample may quote those who
-stay just as well. So columns that tell something of a person are sampled no more; every query on them has a key that leads.
+Another ANALYZE is not enough: for an empty table PostgreSQL keeps the old statistics, and a new sample may quote remaining
+users. So columns with personal data are not sampled at all; every query on them also uses a key.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from mnemic.stores.postgres.setup import quoted
 
 __all__ = ["forget_samples"]
 
-TELLING = ["text", "bytea", "_bytea", "halfvec"]
-"""Types of columns that tell something of a person: texts, hashes of them, vectors."""
-CLOSED = ["kind", "status", "type"]
-"""Columns with a few words of ours, which plans are made by."""
+PERSONAL_TYPES = ["text", "bytea", "_bytea", "halfvec"]
+"""Types of columns with personal data: texts, hashes of them, vectors."""
+ENUM_COLUMNS = ["kind", "status", "type"]
+"""Columns with a few fixed values, whose statistics the planner needs."""
 
-# The expressions of an index are columns of it, and are sampled too.
+# Expressions of an index are columns of it, and are sampled too.
 _COLUMNS = """SELECT CAST(c.relname AS text), CAST(a.attname AS text), a.attnum, format_type(a.atttypid, a.atttypmod) ||
         coalesce((SELECT ' COLLATE ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname) FROM pg_collation l
         JOIN pg_namespace n ON n.oid = l.collnamespace WHERE l.oid = a.attcollation), ''),
@@ -38,33 +38,35 @@ class _Column(NamedTuple):
     name: str
     number: int
     declared: str
-    tells: bool
+    personal: bool
     is_sampled: bool
     was_sampled: bool
 
 
 def forget_samples(driver: Driver, table: str) -> None:
-    """Have PostgreSQL forget what it sampled of a table that tells of somebody, and sample that no more.
+    """Remove samples of personal columns of a table from the statistics, and disable sampling for them.
 
-    Of an empty table all is forgotten. Only a change of a column's type makes PostgreSQL forget, be it to the same one; it
-    makes the indexes with expressions over it anew, without what was sampled of these.
+    For an empty table all samples are removed. PostgreSQL drops the statistics of a column only when its type is altered,
+    even to the same one; that also rebuilds indexes with expressions on it, without their statistics.
     """
     columns = _columns(driver, table)
     empty = not run(driver, f"SELECT 1 FROM {table} LIMIT 1").fetchall()
-    if any(column.was_sampled and (empty or column.tells) for column in columns):
+    if any(column.was_sampled and (empty or column.personal) for column in columns):
         again = [
-            f"ALTER {quoted(c.name)} TYPE {c.declared}" for c in columns if c.relation == table and (empty or c.tells)
+            f"ALTER {quoted(c.name)} TYPE {c.declared}"
+            for c in columns
+            if c.relation == table and (empty or c.personal)
         ]
-        _altered(driver, table, f"ALTER TABLE {table} {', '.join(again)}")
+        _alter(driver, table, f"ALTER TABLE {table} {', '.join(again)}")
         columns = _columns(driver, table)
     for column in columns:
-        if column.tells and column.is_sampled:
+        if column.personal and column.is_sampled:
             kind, name = ("TABLE", quoted(column.name)) if column.relation == table else ("INDEX", str(column.number))
             run(driver, f"ALTER {kind} {quoted(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
 
 
-def _altered(driver: Driver, table: str, sql: str) -> None:
-    """Change columns; a column that a view shows cannot be changed, so that the views are made again."""
+def _alter(driver: Driver, table: str, sql: str) -> None:
+    """Run ALTER TABLE; the views on ``records`` are dropped and created again, because they block it."""
     with driver.transaction():
         if table == schema.RECORDS.name:
             run(driver, f"DROP VIEW {', '.join(view.name for view in schema.VIEWS)}")
@@ -75,4 +77,4 @@ def _altered(driver: Driver, table: str, sql: str) -> None:
 
 
 def _columns(driver: Driver, table: str) -> list[_Column]:
-    return [_Column(*row) for row in run(driver, _COLUMNS, (table, TELLING, CLOSED)).fetchall()]
+    return [_Column(*row) for row in run(driver, _COLUMNS, (table, PERSONAL_TYPES, ENUM_COLUMNS)).fetchall()]

@@ -1,4 +1,4 @@
-"""Rows into columns, a page at a time: a hundred thousand rows never stand in memory as as many tuples."""
+"""Query results as NumPy columns, page by page: 100,000 rows never exist as tuples at the same time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from mnemic.stores.sql.connection import Cursor
 from mnemic.types import CatalogRows, CatalogVectors, Coded
 from mnemic.vectors import unpacked
 
-__all__ = ["packed", "stacked"]
+__all__ = ["catalog_columns", "vector_matrix"]
 
 PAGE = 500
-"""Rows at a time: what they hold stays in the processor's cache."""
+"""Rows per page; a page fits in the processor cache."""
 
 _NUMBERS: dict[str, Any] = {
     "doc": np.int64, "time": np.int64, "length": np.float32, "importance": np.float32, "traits": np.int32,
@@ -28,8 +28,8 @@ _ORDER = (
 )  # fmt: skip
 
 
-def packed(cursors: Iterable[Cursor]) -> CatalogRows | None:
-    """The rows of a catalog, ascending by doc; None for none. The statements select their columns in the order here."""
+def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
+    """Catalog rows, ascending by doc; None if there are none. The queries must select the columns in the order used here."""
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _ORDER[:-1]}
     codes: dict[str, dict[str | None, int]] = {name: {} for name in _ORDER[:-1] if name not in _NUMBERS}
     told: dict[int, str] = {}
@@ -39,7 +39,7 @@ def packed(cursors: Iterable[Cursor]) -> CatalogRows | None:
             if (code := codes.get(name)) is not None:
                 for word in dict.fromkeys(column):
                     code.setdefault(word, len(code))
-                column = list(map(code.__getitem__, column))  # noqa: PLW2901 - its words become their codes
+                column = list(map(code.__getitem__, column))  # noqa: PLW2901 - values become codes
             columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
         if any(periods):
             told.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
@@ -50,18 +50,18 @@ def packed(cursors: Iterable[Cursor]) -> CatalogRows | None:
         order = np.argsort(whole["doc"], kind="stable")
         whole = {name: column[order] for name, column in whole.items()}
     coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
-    return CatalogRows(**whole, **coded, told=told)
+    return CatalogRows(**whole, **coded, stored_periods=told)
 
 
-def stacked(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
-    """Vectors, selected as (doc, float16 bytes), ascending; None for none. See ``unpacked`` for one that is none.
+def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
+    """Vectors selected as (doc, float16 bytes), ascending by doc; None if there are none. ``unpacked`` handles invalid ones.
 
     Args:
-        cursors: the selections.
-        most: how many there are likely to be at most.
+        cursors: the query results.
+        most: the expected maximum number of vectors.
 
     Raises:
-        ValueError: they are not of one length.
+        ValueError: the vectors differ in length.
     """
     docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
     for page in _pages(cursors):

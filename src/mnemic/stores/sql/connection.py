@@ -1,4 +1,4 @@
-"""What the rooms ask of an engine: a connection to run statements on, and the few things engines do differently."""
+"""The interface between the SQL code and an engine: connections, and a dialect for the differences."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 __all__ = ["Connection", "Cursor", "Database", "Dialect", "Durability", "FilterDialect", "VectorDialect"]
 
 Durability = Literal["FULL", "NORMAL"]
-"""Whether a commit survives power loss, or only a killed process."""
+"""``FULL``: a commit survives power loss; ``NORMAL``: only a killed process."""
 
 T = TypeVar("T")
 
 
 class Cursor(Protocol):
-    """Rows of a statement. ``fetchone`` is None after the last."""
+    """The result rows of a statement. ``fetchone`` returns None after the last row."""
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
+        """All remaining rows."""
         ...
 
     def fetchone(self) -> Any:
@@ -33,11 +33,11 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """A connection as the rooms use it. As a context manager it is one moment: all reads inside see the same record."""
+    """A database connection. As a context manager it is one snapshot: all reads inside see the same state."""
 
     @property
     def dialect(self) -> Dialect:
-        """What its engine does in a way of its own."""
+        """The dialect of its engine."""
         ...
 
     def execute(self, statements: str, bindings: Sequence[object] | None = None) -> Cursor:
@@ -52,19 +52,19 @@ class VectorDialect(Protocol):
     """How an engine stores vectors, in the tables ``vectors`` and ``vectors_next``."""
 
     def bind(self, vector: NDArray[np.float32]) -> object:
-        """A vector to bind; stored as float16: half the bytes, and no measurable loss in ranking."""
+        """A vector as a bound value, stored as float16: half the bytes, no measurable loss in ranking."""
         ...
 
-    def claimed(self, db: Connection, table: str, dimension: int) -> None:
-        """From now on a table holds vectors of this dimension."""
+    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
+        """Prepare a table for vectors of this dimension."""
         ...
 
-    def start(self, db: Connection) -> None:
-        """An empty place to build vectors beside the others."""
+    def create_next(self, db: Connection) -> None:
+        """Create an empty ``vectors_next`` table for a rebuild."""
         ...
 
-    def replace(self, db: Connection) -> None:
-        """Put the vectors that were built beside the others in their place; those that are empty are left out."""
+    def swap(self, db: Connection) -> None:
+        """Replace ``vectors`` by ``vectors_next``, without its empty rows."""
         ...
 
 
@@ -72,77 +72,77 @@ class FilterDialect(Protocol):
     """How an engine looks up tags and metadata."""
 
     def columns(self, row: Mapping[str, Any]) -> dict[str, object]:
-        """What is written with a record besides its own columns, so that filters find it."""
+        """Additional columns of a record that filters use."""
         ...
 
-    def tagged(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
-        """A condition, with its values, on the rows of a table that have one of some tags."""
+    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+        """A condition with its values: rows of a table that have at least one of the tags."""
         ...
 
-    def noted(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
-        """A condition on the rows of a table whose metadata has a value under a key."""
+    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
+        """A condition with its values: rows whose metadata has this value under a key."""
         ...
 
-    def keyed(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
-        """A condition on the rows of a table whose metadata has a key."""
+    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
+        """A condition with its values: rows whose metadata has a key."""
         ...
 
 
 class Dialect(Protocol):
-    """What engines do differently. Every function works inside the transaction of the connection it is given."""
+    """Differences between engines. Every method runs inside the transaction of the given connection."""
 
-    def many(self, values: Sequence[int] | Sequence[str]) -> object:
-        """Values to bind where a statement says ``IN (SELECT value FROM json_each(?))``."""
+    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
+        """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
         ...
 
-    def begin(self, db: Connection, name: str) -> int:
-        """The number of a user, made on first sight. Until the transaction ends nobody else writes for that user."""
+    def lock_user(self, db: Connection, name: str) -> int:
+        """The number of a user, created if new. Blocks other writers of this user until the transaction ends."""
         ...
 
-    def known(self, db: Connection, name: str) -> int | None:
-        """The same for a user who is there already; None, and nothing is written, where there is none."""
+    def lock_known_user(self, db: Connection, name: str) -> int | None:
+        """Like ``lock_user`` for an existing user; None, without a write, for an unknown one."""
         ...
 
     def next_doc(self, db: Connection) -> int:
-        """A number for a new record: never used before, and higher than all that this user has."""
+        """The doc of a new record: never used before, and higher than all docs of this user."""
         ...
 
     def next_docs(self, db: Connection, count: int) -> int:
-        """The first of so many numbers in a row that nobody else gets."""
+        """Reserve ``count`` consecutive docs; returns the first."""
         ...
 
     def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
-        """File the terms of a record."""
+        """Add the terms of a record to the full-text index."""
         ...
 
     def unindex(self, db: Connection, doc: int) -> None:
-        """Forget the terms of a record."""
+        """Remove a record from the full-text index."""
         ...
 
     def postings(self, db: Connection, user: int, term: str) -> list[int]:
-        """Docs of a user with a term, ascending, each as often as the term occurs in it."""
+        """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         ...
 
     def size(self, db: Connection) -> int:
-        """Bytes of the record."""
+        """The size of the record in bytes."""
         ...
 
     def damage(self, db: Connection) -> list[str]:
-        """What the engine itself finds wrong."""
+        """Damage that the engine itself detects."""
         ...
 
     def dangling(self, db: Connection) -> list[str]:
-        """Rows that refer to nothing, where the engine does not make that impossible."""
+        """Broken foreign keys, if the engine does not rule them out."""
         ...
 
     @property
     def header(self) -> tuple[str, ...]:
-        """What the header of every record holds."""
+        """The keys that every header must have."""
         ...
 
     @property
-    def never(self) -> dict[str, str]:
-        """Statements on full text and vectors that must find nothing, by what it would mean."""
+    def invariants(self) -> dict[str, str]:
+        """Queries on full text and vectors that must return no rows, by the finding that a row means."""
         ...
 
     @property
@@ -161,23 +161,23 @@ class Database(Protocol):
 
     @property
     def name(self) -> str:
-        """Where it is, for people."""
+        """Its location, for messages."""
         ...
 
     def read(self) -> AbstractContextManager[Connection]:
-        """A connection for reading, used by nobody else meanwhile."""
+        """A connection for reading, used by one thread at a time."""
         ...
 
     def write(self) -> AbstractContextManager[Connection]:
-        """A transaction in which nobody else writes: everything inside is committed together, or nothing is."""
+        """A transaction that excludes all other writers."""
         ...
 
     def apply(self, work: Callable[[Connection], T]) -> T:
-        """A transaction for one user, for whom ``Dialect.begin`` lets nobody else write."""
+        """Run work in a transaction for one user; ``Dialect.lock_user`` excludes other writers of that user."""
         ...
 
-    def alone(self) -> AbstractContextManager[bool]:
-        """Whether this process is the one that consolidates now; ends with the block, or with the process."""
+    def consolidation_lock(self) -> AbstractContextManager[bool]:
+        """Try to take the consolidation lock; yields whether it was free. It ends with the block or the process."""
         ...
 
     def close(self) -> None:

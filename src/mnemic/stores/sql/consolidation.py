@@ -1,4 +1,4 @@
-"""Changes of tier: what consolidation decided, carried out or taken back in one transaction, and what that takes."""
+"""Consolidation applied and undone, each in one transaction, and the undo data."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from dataclasses import astuple, dataclass, replace
 from mnemic.errors import Conflict, NotFound
 from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import changes, rows
-from mnemic.stores.sql.changes import last_fate
+from mnemic.stores.sql.changes import last_transition
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.transaction import Transaction
 from mnemic.text.clock import from_micros
-from mnemic.types import Consolidate, Link, Promotion, PutLink, Receipt, Supersede, Touch, Undo, Work
+from mnemic.types import Consolidate, Link, MarkConsolidating, Promotion, PutLink, Receipt, Supersede, Touch, Undo
 
 __all__ = [
     "Ends",
     "Member",
     "MovedLink",
-    "Promoted",
+    "StoredPromotion",
     "consolidate",
-    "demote",
-    "last_fate",
+    "has_duplicate",
+    "last_transition",
+    "mark_consolidating",
     "promotions",
-    "put_back",
     "put_links",
     "put_promotion",
-    "touch",
-    "twin",
+    "record_access",
+    "restore_link",
     "undo",
-    "work",
+    "undo_promotion",
 ]
 
 Ends = tuple[int, int, str]
@@ -39,10 +39,10 @@ Ends = tuple[int, int, str]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A memory that went into another one, as it was before.
+    """An absorbed memory, as it was before.
 
-    ``descends``: its representative was noted to be made from it. ``turned``: it was made from its representative before, for
-    which it had once stood.
+    ``descends``: a lineage edge from the representative to it was added. ``turned``: it was the representative in an earlier
+    consolidation, and the old lineage edge was reversed.
     """
 
     doc: int
@@ -54,7 +54,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class MovedLink:
-    """A link of a member as it was; ``moved``: it became one of the representative."""
+    """A link of a member as it was; ``moved``: it was transferred to the representative."""
 
     source: int
     target: int
@@ -65,18 +65,18 @@ class MovedLink:
     moved: int
 
     @property
-    def known(self) -> tuple[int, int, str, str, int]:
-        """By what a link is known, however often it was moved on: its ends and type, its reason and its time."""
+    def identity(self) -> tuple[int, int, str, str, int]:
+        """What identifies a link however often it was moved: source, target, type, reason and time."""
         return (self.source, self.target, self.type, self.reason, self.created_at)
 
     def ends_at(self, docs: Collection[int]) -> bool:
-        """Whether it begins or ends at one of some records."""
+        """Whether its source or target is one of these docs."""
         return self.source in docs or self.target in docs
 
 
 @dataclass(frozen=True, slots=True)
-class Promoted:
-    """One memory promoted by a consolidation, as it was before, over its members. ``revised`` is the version it got."""
+class StoredPromotion:
+    """A promoted memory as it was before, with its members. ``revised`` is the version that its new text got."""
 
     consolidation: str
     number: int
@@ -90,23 +90,23 @@ class Promoted:
 
     @property
     def docs(self) -> set[int]:
-        """The members."""
+        """The docs of the members."""
         return {member.doc for member in self.members}
 
     def ends(self, link: MovedLink) -> Ends:
-        """Where a link of a member begins and ends since."""
+        """The ends of a member's link after the promotion."""
         among = self.docs
         source = self.doc if link.source in among else link.source
         return (source, self.doc if link.target in among else link.target, link.type)
 
 
-def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[Promoted]:
-    """The promotions of a user in the order they were made; ``where`` chooses some (p: promotions, c: consolidations)."""
+def promotions(db: Connection, user: int, where: str = "", values: Sequence[object] = ()) -> list[StoredPromotion]:
+    """The promotions of a user, oldest first; ``where`` filters (aliases p: promotions, c: consolidations)."""
     sql = f"""SELECT p.consolidation, p.number, p.doc, p.status, p.importance, p.revised, c.undone_at FROM promotions p
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
-    named = db.dialect.many(sorted({row[0] for row in found}))
+    named = db.dialect.bind_list(sorted({row[0] for row in found}))
     among = "WHERE user_id = ? AND consolidation IN (SELECT value FROM json_each(?))"
     members: dict[tuple[str, int], list[Member]] = {}
     columns = "consolidation, number, doc, status, importance, descends, turned"
@@ -118,7 +118,7 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
     for id_, number, *rest in db.execute(f"SELECT {columns} FROM moved_links {among} {order}", (user, named)):
         links.setdefault((id_, number), []).append(MovedLink(*rest))
     return [
-        Promoted(
+        StoredPromotion(
             *row[:6],
             undone=row[6] is not None,
             members=tuple(members.get(row[:2], ())),
@@ -128,8 +128,8 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
     ]
 
 
-def put_promotion(db: Connection, user: int, p: Promoted) -> None:
-    """Keep a promotion, behind its consolidation."""
+def put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
+    """Store a promotion; its consolidation must exist."""
     own = (user, p.consolidation, p.number)
     db.execute("INSERT INTO promotions VALUES(?, ?, ?, ?, ?, ?, ?)", (*own, p.doc, p.status, p.importance, p.revised))
     for member in p.members:
@@ -137,34 +137,34 @@ def put_promotion(db: Connection, user: int, p: Promoted) -> None:
     put_links(db, user, p)
 
 
-def put_links(db: Connection, user: int, p: Promoted) -> None:
-    """Keep the links that a promotion moved, in the place of those it held."""
+def put_links(db: Connection, user: int, p: StoredPromotion) -> None:
+    """Store the links that a promotion moved, replacing those stored before."""
     own = (user, p.consolidation, p.number)
     db.execute("DELETE FROM moved_links WHERE user_id = ? AND consolidation = ? AND number = ?", own)
     for link in p.links:
         db.execute("INSERT INTO moved_links VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*own, *astuple(link)))
 
 
-Decided = tuple[int, int, str, int | None]
-"""Source, target and type of a link that was decided on, and when its target was no longer true before."""
+DecisionRow = tuple[int, int, str, int | None]
+"""Source, target and type of a new link, and the ``invalid_at`` that its target had before."""
 _LINK = "source, target, type, strength, reason, created_at"
 _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE child = ?
     UNION SELECT parent FROM lineage JOIN up ON child = up.doc) SELECT 1 FROM up WHERE doc = ?"""
 
 
-def work(t: Transaction, change: Work) -> Receipt:
-    """Mark memories as being worked on, or as no longer; those that are not in the tier it expects are left alone."""
+def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
+    """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
     begun, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
     sql = "UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN (SELECT value FROM json_each(?))"
-    t.db.execute(sql, (after, t.user, begun, t.many(change.ids)))
-    if not change.done:  # what is rewritten from here on is not what the outcome was decided on
+    t.db.execute(sql, (after, t.user, begun, t.bind_list(change.ids)))
+    if not change.done:  # later edits conflict with the outcome
         began = "INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'consolidate')"
         t.db.execute(began, (t.user, t.at))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
-def touch(t: Transaction, change: Touch) -> Receipt:
-    """Count uses; only records of this user have any."""
+def record_access(t: Transaction, change: Touch) -> Receipt:
+    """Add to the access counts of records of this user."""
     sql = """INSERT INTO access(user_id, doc, count, last_at) SELECT user_id, doc, ?, ? FROM memories
         WHERE doc = ? AND user_id = ?
         ON CONFLICT(doc) DO UPDATE SET count = access.count + excluded.count,
@@ -175,9 +175,9 @@ def touch(t: Transaction, change: Touch) -> Receipt:
 
 
 def consolidate(t: Transaction, change: Consolidate) -> Receipt:
-    """Promote, archive, link and weigh, and keep what is needed to take it back.
+    """Apply a consolidation: promote, archive, link, set importance, and store the undo data.
 
-    A link of the type ``supersedes`` among the contradictions also ends the time of its target.
+    A ``supersedes`` link among the contradictions also ends the validity of its target.
     """
     sql = "SELECT 1 FROM consolidations WHERE user_id = ? AND id = ?"
     if t.db.execute(sql, (t.user, change.id)).fetchall():
@@ -186,20 +186,20 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
     began = t.db.execute(sql, (t.user,)).fetchone()
     t.db.execute("INSERT INTO consolidations(user_id, id, at) VALUES(?, ?, ?)", (t.user, change.id, t.at))
     for number, promotion in enumerate(change.promotions):
-        put_promotion(t.db, t.user, _promoted(t, promotion, change.id, number, began[0] if began else None))
+        put_promotion(t.db, t.user, _promote(t, promotion, change.id, number, began[0] if began else None))
     for link in change.contradictions:
-        if ends := (_ended if link.type == "supersedes" else _contradicted)(t, link):
+        if ends := (_store_supersession if link.type == "supersedes" else _store_contradiction)(t, link):
             t.db.execute(
                 "INSERT INTO decided_links VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (t.user, change.id, *ends)
             )
     for id_, importance in change.weighed.items():
-        if held := _weigh(t, id_, importance):
+        if held := _set_importance(t, id_, importance):
             t.db.execute("INSERT INTO weights VALUES(?, ?, ?, ?, ?)", (t.user, change.id, *held))
     return Receipt(id=change.id, outcome="stored")
 
 
-def _contradicted(t: Transaction, link: Link) -> Decided | None:
-    """Link two memories that differ, unless somebody did before; a link of the user's own is never overwritten."""
+def _store_contradiction(t: Transaction, link: Link) -> DecisionRow | None:
+    """Link two contradicting memories, unless they are linked: a link of the user is never overwritten."""
     ends = (t.required(link.source)[1], t.required(link.target)[1])
     sql = """SELECT 1 FROM links WHERE type = 'contradicts' AND
         ((source = ?1 AND target = ?2) OR (source = ?2 AND target = ?1))"""
@@ -209,11 +209,11 @@ def _contradicted(t: Transaction, link: Link) -> Decided | None:
     return (*ends, link.type, None) if stored else None
 
 
-def _ended(t: Transaction, link: Link) -> Decided | None:
-    """End the time of what another memory replaces, from when that one is true."""
+def _store_supersession(t: Transaction, link: Link) -> DecisionRow | None:
+    """End the validity of a superseded memory when that of its successor begins."""
     source, target = t.required(link.source)[1], t.required(link.target)[1]
-    _live(t, link.source)
-    _live(t, link.target)
+    _require_live(t, link.source)
+    _require_live(t, link.target)
     (since,) = t.db.execute(
         "SELECT coalesce(valid_at, said_at, created_at) FROM memories WHERE doc = ?", (source,)
     ).fetchone()
@@ -223,10 +223,11 @@ def _ended(t: Transaction, link: Link) -> Decided | None:
     return (source, target, link.type, invalid) if stored else None
 
 
-def _weigh(t: Transaction, id: str, importance: float) -> list[float] | None:
-    """A seed that was looked at: its importance as it is now, back from the workbench unless it was promoted.
+def _set_importance(t: Transaction, id: str, importance: float) -> list[float] | None:
+    """Set the importance of a seed, and move it back from ``consolidating`` unless it was promoted.
 
-    Returns doc, importance before and after, where it was changed and the memory is in the short-term tier.
+    Returns:
+        Doc, importance before and after, if the memory is in the short-term tier; else None.
     """
     sql = "SELECT doc, version, status, importance, pinned FROM memories WHERE user_id = ? AND id = ?"
     found = t.db.execute(sql, (t.user, id)).fetchone()
@@ -235,7 +236,7 @@ def _weigh(t: Transaction, id: str, importance: float) -> list[float] | None:
     doc, version, status, before, pinned = found
     now = before if pinned else importance
     t.db.execute("UPDATE records SET status = ?, importance = ? WHERE doc = ?", (_tier(status), now, doc))
-    # A clock that was set back must not leave a use in the future: the memory would be looked at for ever.
+    # After the clock was set back, an access may lie in the future: without max() the memory would stay a seed for ever.
     used = t.db.execute("SELECT last_at FROM access WHERE doc = ?", (doc,)).fetchone()
     at = max(t.at, used[0]) if used else t.at
     sql = "INSERT INTO judged VALUES(?, ?, ?) ON CONFLICT(doc) DO UPDATE SET at = excluded.at"
@@ -244,11 +245,15 @@ def _weigh(t: Transaction, id: str, importance: float) -> list[float] | None:
     return [doc, before, now] if _tier(status) == "short_term" else None
 
 
-def _live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, float, int]:
-    """Doc, status, importance and version of a memory that is still as consolidation read it."""
+def _require_live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, float, int]:
+    """Doc, status, importance and version of a live memory.
+
+    Raises:
+        Conflict: it was archived, expired or changed since the consolidation read it.
+    """
     sql = "SELECT doc, status, importance, version, expired_at FROM memories WHERE user_id = ? AND id = ?"
     row = t.db.execute(sql, (t.user, id)).fetchone()
-    if row is None or rows.shown(row[1]) == "archived" or row[4] is not None:
+    if row is None or rows.public_status(row[1]) == "archived" or row[4] is not None:
         raise Conflict(
             f"The memory {id!r} was forgotten or replaced during consolidation. Nothing was stored; try again."
         )
@@ -258,10 +263,12 @@ def _live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, 
     return row[0], row[1], row[2], row[3]
 
 
-def _promoted(t: Transaction, promotion: Promotion, consolidation: str, number: int, began: int | None) -> Promoted:
-    """One memory promoted over those it stands for; returns what undoing it takes."""
-    doc, status, importance, version = _live(t, promotion.id, began)
-    absorbed = [(id_, *_live(t, id_, began)) for id_ in promotion.absorbed]
+def _promote(
+    t: Transaction, promotion: Promotion, consolidation: str, number: int, began: int | None
+) -> StoredPromotion:
+    """Promote a memory and absorb its members; returns the undo data."""
+    doc, status, importance, version = _require_live(t, promotion.id, began)
+    absorbed = [(id_, *_require_live(t, id_, began)) for id_ in promotion.absorbed]
     if promotion.revised is not None:
         if changes.revise(t, promotion.revised).outcome != "stored":
             raise Conflict(f"The memory {promotion.id!r} changed during consolidation. Nothing was stored; try again.")
@@ -269,12 +276,12 @@ def _promoted(t: Transaction, promotion: Promotion, consolidation: str, number: 
     for id_, member, tier, _, its_version in absorbed:
         t.db.execute("UPDATE records SET tier_before = ?, status = 'archived' WHERE doc = ?", (_tier(tier), member))
         t.event("absorb", member, id_, its_version, into=promotion.id, consolidation=consolidation)
-    turned = {member for id_, member, *_ in absorbed if _turned(t, doc, member, id_)}
-    undo = Promoted(
+    turned = {member for id_, member, *_ in absorbed if _reverse_lineage(t, doc, member, id_)}
+    undo = StoredPromotion(
         consolidation, number, doc, _tier(status), importance, None if promotion.revised is None else version,
         undone=False,
         members=tuple(
-            Member(member, _tier(tier), held, int(_descends(t, doc, member)), int(member in turned))
+            Member(member, _tier(tier), held, int(_add_lineage(t, doc, member)), int(member in turned))
             for _, member, tier, held, _ in absorbed
         ),
         links=(),
@@ -289,10 +296,10 @@ def _promoted(t: Transaction, promotion: Promotion, consolidation: str, number: 
     return undo
 
 
-def _turned(t: Transaction, doc: int, member: int, id: str) -> bool:
-    """Whether a member had stood for its representative, before that was restored: then their lineage turns round.
+def _reverse_lineage(t: Transaction, doc: int, member: int, id: str) -> bool:
+    """Remove the lineage edge from a member to its representative, if an earlier consolidation added it.
 
-    Not where it was made of it before, by whoever stored it.
+    That is the case if the member had absorbed the representative, which was restored since. Edges of the caller stay.
     """
     sql = "SELECT detail FROM events WHERE doc = ? AND operation = 'absorb'"
     if not any(json.loads(detail).get("into") == id for (detail,) in t.db.execute(sql, (doc,)).fetchall()):
@@ -306,30 +313,30 @@ def _turned(t: Transaction, doc: int, member: int, id: str) -> bool:
     return bool(t.db.execute(sql, (member, doc)).fetchall())
 
 
-def _descends(t: Transaction, doc: int, member: int) -> bool:
-    """Note that a memory now stands for a member; not where that was made from it itself: lineage has no circles."""
+def _add_lineage(t: Transaction, doc: int, member: int) -> bool:
+    """Add a lineage edge from a memory to a member, unless that would close a cycle; returns whether it was added."""
     if t.db.execute(_MADE_FROM, (member, doc)).fetchall():
         return False
-    return t.descend(doc, member)
+    return t.add_parent(doc, member)
 
 
 def _tier(status: str) -> str:
     return "short_term" if status == "consolidating" else status
 
 
-def _move_links(t: Transaction, promoted: Promoted) -> tuple[MovedLink, ...]:
-    """Links of the members now begin and end at their representative; returns them as they were."""
+def _move_links(t: Transaction, promoted: StoredPromotion) -> tuple[MovedLink, ...]:
+    """Transfer the links of the members to their representative; returns the links as they were."""
     if not promoted.members:
         return ()
-    named = t.many(sorted(promoted.docs))
+    named = t.bind_list(sorted(promoted.docs))
     among = "links WHERE source IN (SELECT value FROM json_each(?)) OR target IN (SELECT value FROM json_each(?))"
     old = [MovedLink(*row, moved=0) for row in t.db.execute(f"SELECT {_LINK} FROM {among}", (named, named)).fetchall()]
     t.db.execute(f"DELETE FROM {among}", (named, named))
-    return tuple(replace(link, moved=int(put_back(t, link, promoted.ends(link)))) for link in old)
+    return tuple(replace(link, moved=int(restore_link(t, link, promoted.ends(link)))) for link in old)
 
 
-def put_back(t: Transaction, link: MovedLink, ends: Ends | None = None) -> bool:
-    """Write a link, at other ends if they are given, unless there is one; whether it was written."""
+def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> bool:
+    """Insert a link, optionally with other ends, unless one exists; returns whether it was inserted."""
     source, target, kind = ends or (link.source, link.target, link.type)
     if source == target:
         return False
@@ -339,19 +346,19 @@ def put_back(t: Transaction, link: MovedLink, ends: Ends | None = None) -> bool:
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
-    """Put everything back that a consolidation changed and nobody has changed since."""
+    """Undo a consolidation; memories that changed since stay as they are."""
     own = (t.user, change.id)
     row = t.db.execute("SELECT undone_at FROM consolidations WHERE user_id = ? AND id = ?", own).fetchone()
     if row is None:
         raise NotFound(f"This user has no consolidation with the id {change.id!r}.")
     if row[0] is not None:
-        return Receipt(id=change.id, outcome="duplicate", reason="it was taken back before")
+        return Receipt(id=change.id, outcome="duplicate", reason="already undone")
     _check_newest(t, change.id)
-    left = sum([demote(t, p) for p in reversed(promotions(t.db, t.user, "AND c.id = ?", (change.id,)))])
+    left = sum([undo_promotion(t, p) for p in reversed(promotions(t.db, t.user, "AND c.id = ?", (change.id,)))])
     sql = "SELECT source, target, type, invalid_at FROM decided_links WHERE user_id = ? AND consolidation = ?"
     for source, target, kind, invalid in t.db.execute(f"{sql} ORDER BY target DESC, source DESC", own).fetchall():
         if kind == "supersedes":
-            left += _believe(t, source, target, invalid)
+            left += _undo_supersession(t, source, target, invalid)
         else:
             sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = ?"
             t.db.execute(sql, (source, target, kind))
@@ -365,10 +372,10 @@ def undo(t: Transaction, change: Undo) -> Receipt:
 
 
 def _check_newest(t: Transaction, id: str) -> None:
-    """Refuse to take a text back while a later consolidation made another of it.
+    """Refuse to undo a consolidation while a later one builds on its texts.
 
     Raises:
-        Conflict: there is one.
+        Conflict: a later consolidation rewrote a text of this one.
     """
     sql = """SELECT later.consolidation FROM promotions p JOIN promotions later ON later.user_id = p.user_id
         AND later.doc = p.doc AND later.consolidation != p.consolidation AND later.revised > p.revised
@@ -376,17 +383,17 @@ def _check_newest(t: Transaction, id: str) -> None:
         WHERE p.user_id = ? AND p.consolidation = ? LIMIT 1"""
     if later := t.db.execute(sql, (t.user, id)).fetchone():
         raise Conflict(
-            f"What the consolidation {id!r} made went into a text that {later[0]!r} made. Nothing was changed; undo that one "
-            "first."
+            f"The later consolidation {later[0]!r} rewrote a text of the consolidation {id!r}. Nothing was changed; undo "
+            "that one first."
         )
 
 
-def _believe(t: Transaction, source: int, target: int, invalid: int | None) -> int:
-    """Give a memory the time back that a decision had ended; 1 if something else ended it as well, or says the same."""
+def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | None) -> int:
+    """Undo a supersession; returns 1 if the memory stays expired: it has another successor or a live duplicate."""
     t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = 'supersedes'", (source, target))
     if t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall():
         return 1
-    if twin(t, target):
+    if has_duplicate(t, target):
         return 1
     sql = "UPDATE records SET expired_at = NULL, invalid_at = ? WHERE doc = ? RETURNING id, version"
     for id_, version in t.db.execute(sql, (invalid, target)).fetchall():
@@ -394,81 +401,82 @@ def _believe(t: Transaction, source: int, target: int, invalid: int | None) -> i
     return 0
 
 
-def twin(t: Transaction, doc: int) -> bool:
-    """Whether another live memory of the same level says the same by now."""
+def has_duplicate(t: Transaction, doc: int) -> bool:
+    """Whether another live memory of the same level has the same text."""
     sql = f"""SELECT 1 FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
         AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
         WHERE m.doc = ? AND o.{LIVE} AND o.expired_at IS NULL"""
     return bool(t.db.execute(sql, (doc,)).fetchall())
 
 
-def demote(t: Transaction, promotion: Promoted, *, texts_back: bool = False) -> int:
-    """Take one promotion back; returns how many memories stay as they are, because they were changed since.
+def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: bool = False) -> int:
+    """Undo one promotion; returns how many memories stay as they are, because they were changed since.
 
-    What was forgotten or replaced since was so for all that it stood for: its members do not come back by themselves.
+    If the representative was forgotten or replaced since, so were its members: they do not come back by themselves.
 
     Args:
         t: the transaction.
-        promotion: what its consolidation kept of it.
-        texts_back: a text that it was given is taken back, whoever changed it since.
+        promotion: the undo data.
+        restore_text: its new text is undone even if it was changed since.
 
     Raises:
-        Conflict: a later consolidation rests on this one.
+        Conflict: a later consolidation absorbed the representative.
     """
     doc, revised, fate = promotion.doc, promotion.revised, ("absorb", promotion.consolidation)
     sql = "SELECT id, status, expired_at, version FROM records WHERE doc = ?"
     id_, status, expired, version = t.db.execute(sql, (doc,)).fetchone()
-    archived = rows.shown(status) == "archived"
-    if archived and (last := last_fate(t, doc))[0] == "absorb":
+    archived = rows.public_status(status) == "archived"
+    if archived and (last := last_transition(t, doc))[0] == "absorb":
         raise Conflict(
-            f"The memory {id_!r} went into another one by the consolidation {last[1]!r}. Nothing was changed; undo that "
-            "one first."
+            f"The memory {id_!r} was absorbed by the later consolidation {last[1]!r}. Nothing was changed; undo that one "
+            "first."
         )
     gone = archived or expired is not None
-    if texts_back or not revised or (version == revised and not gone):
-        _part(t, promotion)  # else its text still tells what they told: it is made of them, and is erased with them
+    if restore_text or not revised or (version == revised and not gone):
+        # Else its text still derives from the members: the lineage stays, so that it is erased with them.
+        _detach_members(t, promotion)
     if gone:
         for member in promotion.members:
-            if last_fate(t, member.doc) == fate:
-                _left_alone(t, member.doc, "what stood for it was forgotten")
+            if last_transition(t, member.doc) == fate:
+                _archive_for_good(t, member.doc, "its representative was forgotten")
         return 1 + len(promotion.members)
     for link in promotion.links:
         if link.moved:
             sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = ?"
             t.db.execute(sql, promotion.ends(link))
     for link in promotion.links:
-        put_back(t, link)
-    _put_back(t, promotion, "long_term", promotion.consolidation)
-    return sum(not _speaks_again(t, member, promotion.consolidation) for member in promotion.members)
+        restore_link(t, link)
+    _restore_tier(t, promotion, "long_term", promotion.consolidation)
+    return sum(not _restore_member(t, member, promotion.consolidation) for member in promotion.members)
 
 
-def _part(t: Transaction, promotion: Promoted) -> None:
-    """A memory is no longer made of those it stood for."""
+def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
+    """Remove the lineage edges that a promotion added, and restore those it reversed."""
     for member in promotion.members:
         if member.descends:
             t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
         if member.turned:
-            t.descend(member.doc, promotion.doc)
+            t.add_parent(member.doc, promotion.doc)
 
 
-def _left_alone(t: Transaction, doc: int, reason: str) -> None:
-    """What nothing stands for any more and does not come back by itself is forgotten."""
+def _archive_for_good(t: Transaction, doc: int, reason: str) -> None:
+    """Write an archive event for a member that is not restored."""
     id_, version = t.db.execute("SELECT id, version FROM records WHERE doc = ?", (doc,)).fetchone()
     t.event("archive", doc, id_, version, reason=reason)
 
 
-def _speaks_again(t: Transaction, member: Member, consolidation: str) -> bool:
-    """Whether a member comes back: not one that was changed since, and not where somebody says the same by now."""
-    if last_fate(t, member.doc) != ("absorb", consolidation):
+def _restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
+    """Restore a member, unless it was changed since or has a live duplicate; returns whether it was restored."""
+    if last_transition(t, member.doc) != ("absorb", consolidation):
         return False
-    if twin(t, member.doc):
-        _left_alone(t, member.doc, "another memory says the same")
+    if has_duplicate(t, member.doc):
+        _archive_for_good(t, member.doc, "another memory says the same")
         return False
-    _put_back(t, member, "archived", consolidation)
+    _restore_tier(t, member, "archived", consolidation)
     return True
 
 
-def _put_back(t: Transaction, held: Promoted | Member, expected: str, consolidation: str) -> None:
+def _restore_tier(t: Transaction, held: StoredPromotion | Member, expected: str, consolidation: str) -> None:
     sql = """UPDATE records SET status = ?, importance = CASE pinned WHEN 0 THEN ? ELSE importance END,
         tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"""
     for id_, version in t.db.execute(sql, (held.status, held.importance, held.doc, expected)).fetchall():

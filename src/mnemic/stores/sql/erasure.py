@@ -1,4 +1,4 @@
-"""Erasing: rows that go for good, with every row that speaks of them, in one transaction."""
+"""Erasure: records are deleted with all rows that refer to them, in one transaction."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from mnemic.errors import Conflict
 from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import MovedLink, Promoted, promotions, put_links
-from mnemic.stores.sql.rows import kept, select, shown
+from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
+from mnemic.stores.sql.rows import public_status, select, version_json
 from mnemic.stores.sql.transaction import Transaction, set_header
 from mnemic.text.canonical import to_json
-from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Family, Kin, MemoryRecord, Receipt
+from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord, Receipt
 
-__all__ = ["MARK", "ErasedRows", "erase", "erase_user", "erased", "erased_user", "family"]
+__all__ = ["MARK", "ErasedRows", "apply_erase", "apply_erase_user", "erase", "erase_user", "lineage"]
 
 MARK = "erasing"
-"""The key of the header that says: bytes of erased rows may still be on disk."""
+"""The header key that means: bytes of erased rows may still be on disk."""
 
 _TABLES = {view.kind: view.name for view in VIEWS}
 _REFERRING = {
@@ -29,48 +29,48 @@ _REFERRING = {
     for table in TABLES
     if table is not RECORDS and any(reference.table == "records" for reference in table.references)
 }
-"""What is removed with a record, and how its rows are found."""
+"""Tables with rows that refer to records, and the condition that finds them."""
 CHUNK = 500
 
 
-def erased(t: Transaction, change: Erase) -> Receipt:
-    """Erase records, as one change among others."""
+def apply_erase(t: Transaction, change: Erase) -> Receipt:
+    """Erase records; returns a receipt."""
     counts = erase(t, change)
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored" if counts else "duplicate")
 
 
-def erased_user(t: Transaction, change: EraseUser) -> Receipt:
-    """Erase a user, as one change among others."""
+def apply_erase_user(t: Transaction, change: EraseUser) -> Receipt:
+    """Erase a user; returns a receipt."""
     return Receipt(id="", outcome="stored" if erase_user(t, change) else "duplicate")
 
 
 def erase(t: Transaction, change: Erase) -> dict[str, int]:
-    """Remove records and what speaks of them; returns the rows that went, by table. A second time there is nothing to do.
+    """Delete records and everything that refers to them; returns the deleted rows by table (none on repetition).
 
     Raises:
-        Conflict: something was made of one of them meanwhile that the change does not name.
+        Conflict: a record was derived from them in the meantime that the change does not name.
     """
-    victims = {found[1]: id_ for id_ in change.ids if (found := t.held(id_))}
+    victims = {found[1]: id_ for id_ in change.ids if (found := t.find_stored(id_))}
     if not victims:
         return {}
     restored = {t.required(revise.record.id)[1] for revise in change.restored}
-    reworded = _take_back(t, set(victims), restored)
+    reworded = _withdraw(t, set(victims), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed meanwhile. Nothing was erased; try again.")
-        _overwrite(t, t.required(revise.record.id)[1], reworded)
-    told = [_told_again(t, episode) for episode in change.remade]
-    _nothing_else(t, victims, {*told, *restored})
-    counts = _removed(t, list(victims))
+        _overwrite_versions(t, t.required(revise.record.id)[1], reworded)
+    told = [_rewrite_episode(t, episode) for episode in change.remade]
+    _check_descendants(t, victims, {*told, *restored})
+    counts = _delete_records(t, list(victims))
     _scrub_events(t, set(victims.values()))
     _mark(t, list(victims))
     return counts
 
 
 def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
-    """Remove all that a user has, and the user; returns the rows that went, by table."""
+    """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
-    counts = Counter(_removed(t, docs))
+    counts = Counter(_delete_records(t, docs))
     for table in ("events", "consolidations", "users"):
         gone = t.db.execute(f"DELETE FROM {table} WHERE user_id = ? RETURNING 1", (t.user,)).fetchall()
         counts[table] += len(gone)
@@ -79,51 +79,53 @@ def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
 
 
 def _mark(t: Transaction, docs: Sequence[int]) -> None:
-    """Note what is left to do, and that records are gone: without a text, for the indexes and caches that follow events."""
+    """Set the mark for the purge, and write erase events without content for indexes and caches."""
     set_header(t.db, **{MARK: t.at})
     t.db.execute("UPDATE pending SET error = NULL WHERE error IS NOT NULL")  # may quote any text of its batch
     for doc in docs:
         t.db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'erase', ?)", (t.user, t.at, doc))
 
 
-def _told_again(t: Transaction, change: AddEpisode) -> int:
-    """The next version of an episode, which is also all that is left of the ones before; its number."""
+def _rewrite_episode(t: Transaction, change: AddEpisode) -> int:
+    """Store the next version of an episode, and overwrite the earlier ones with it; returns its doc."""
     record = change.record
     receipt = changes.add_episode(t, change)
     doc = t.required(record.id)[1]
     held = t.db.execute("SELECT title, content FROM episodes WHERE doc = ?", (doc,)).fetchone()
     if receipt.outcome != "stored" and held != (record.title, record.content):
         raise Conflict(f"The episode {record.id!r} changed meanwhile. Nothing was erased; try again.")
-    _overwrite(t, doc, {doc: 1})
+    _overwrite_versions(t, doc, {doc: 1})
     return doc
 
 
-def _overwrite(t: Transaction, doc: int, since: Mapping[int, int]) -> None:
-    """Earlier versions say what the present one says, from the first on that may tell of something erased."""
+def _overwrite_versions(t: Transaction, doc: int, since: Mapping[int, int]) -> None:
+    """Overwrite earlier versions with the current row, from the first one that may contain erased content."""
     (row,) = select(t.db, RECORDS, "WHERE doc = ?", (doc,))
-    t.db.execute("UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (kept(row), doc, since.get(doc, 1)))
+    t.db.execute(
+        "UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (version_json(row), doc, since.get(doc, 1))
+    )
 
 
-def _nothing_else(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
-    """Refuse while something is left that was made of what goes."""
+def _check_descendants(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
+    """Refuse to erase records while others that derive from them would stay."""
     for part in _chunks(victims):
         sql = f"SELECT child FROM lineage WHERE parent IN {_AMONG}"
-        left = {row[0] for row in t.db.execute(sql, (t.many(part),)).fetchall()} - set(victims) - set(remade)
+        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(victims) - set(remade)
         if left:
             raise Conflict(
-                f"Of what is to be erased, {len(left)} more records were made meanwhile. Nothing was erased; try again."
+                f"{len(left)} records were derived from the erased ones in the meantime. Nothing was erased; try again."
             )
 
 
-def _removed(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
-    """Delete records, and with them all rows that refer to them; how many went, by table."""
+def _delete_records(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
+    """Delete records and all rows that refer to them; returns the counts by table."""
     counts: Counter[str] = Counter()
     for part in _chunks(docs):
-        named = t.many(part)
+        named = t.bind_list(part)
         for table, condition in _REFERRING.items():
             sql = f"SELECT count(*) FROM {table} WHERE user_id = ?1 AND {condition}"
             counts[table] += t.db.execute(sql, (t.user, named)).fetchone()[0]
-        counts["events"] += _gone(t, f"events WHERE doc IN {_AMONG}", named)
+        counts["events"] += _delete(t, f"events WHERE doc IN {_AMONG}", named)
         for doc in part:
             t.db.dialect.unindex(t.db, doc)
         counts["fulltext"] += len(part)
@@ -132,7 +134,7 @@ def _removed(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
     return {table: count for table, count in counts.items() if count}
 
 
-def _gone(t: Transaction, where: str, *values: object) -> int:
+def _delete(t: Transaction, where: str, *values: object) -> int:
     return len(t.db.execute(f"DELETE FROM {where} RETURNING 1", values).fetchall())
 
 
@@ -142,7 +144,7 @@ def _chunks(docs: Iterable[int]) -> list[list[int]]:
 
 
 def _scrub_events(t: Transaction, ids: Collection[str]) -> None:
-    """The audit trail of other records no longer names what is gone, nor why."""
+    """Remove erased ids, and reasons that may quote them, from the audit trail of other records."""
     sql = "SELECT sequence, detail FROM events WHERE user_id = ? AND detail != '{}'"
     for sequence, text in t.db.execute(sql, (t.user,)).fetchall():
         detail = json.loads(text)
@@ -153,15 +155,15 @@ def _scrub_events(t: Transaction, ids: Collection[str]) -> None:
 
 
 def _without_ids(detail: dict[str, Any], ids: Collection[str]) -> dict[str, Any]:
-    """The detail of an event without some ids, however deep they stand."""
-    return {name: _kept(value, ids) for name, value in detail.items() if not _is_named(value, ids)}
+    """The detail of an event without some ids, at any depth."""
+    return {name: _strip_ids(value, ids) for name, value in detail.items() if not _is_named(value, ids)}
 
 
-def _kept(value: Any, ids: Collection[str]) -> Any:
+def _strip_ids(value: Any, ids: Collection[str]) -> Any:
     if isinstance(value, dict):
         return _without_ids(cast("dict[str, Any]", value), ids)
     if isinstance(value, list):
-        return [_kept(item, ids) for item in cast("list[Any]", value) if not _is_named(item, ids)]
+        return [_strip_ids(item, ids) for item in cast("list[Any]", value) if not _is_named(item, ids)]
     return value
 
 
@@ -169,51 +171,50 @@ def _is_named(value: Any, ids: Collection[str]) -> bool:
     return isinstance(value, str) and value in ids
 
 
-# Consolidations that the records were part of
+# Consolidations of erased records
 
 
-def _take_back(t: Transaction, victims: set[int], restored: set[int]) -> dict[int, int]:
-    """Take victims out of every consolidation: members of a victim come back, and what took one in stands for it no more.
+def _withdraw(t: Transaction, victims: set[int], restored: set[int]) -> dict[int, int]:
+    """Remove victims from every consolidation: their members are restored, and representatives lose their lineage to them.
 
     Returns:
-        For each memory to be restored the first version that a consolidation wrote.
+        For each memory to be restored, the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
     held = _cut_links(t, promotions(t.db, t.user), victims)
-    telling = _telling(held, victims)
+    tainted = _tainted(held, victims)
     for promotion in reversed(held):
         doc = promotion.doc
         if doc in restored and not promotion.undone:
             since[doc] = promotion.revised or since.get(doc, 1)
-            if consolidation.demote(t, promotion, texts_back=True) > len(promotion.members):
-                raise Conflict("A memory that was to be restored changed meanwhile. Nothing was erased; try again.")
+            if consolidation.undo_promotion(t, promotion, restore_text=True) > len(promotion.members):
+                raise Conflict("A memory to be restored was changed in the meantime. Nothing was erased; try again.")
             sql = "DELETE FROM promotions WHERE user_id = ? AND consolidation = ? AND number = ?"
             t.db.execute(sql, (t.user, promotion.consolidation, promotion.number))
         elif doc in victims:
             if not promotion.undone:
-                _release(t, promotion, victims)
+                _release_members(t, promotion, victims)
         elif promotion.undone and promotion.revised:
-            _unsay(t, promotion, telling)
+            _overwrite_undone_version(t, promotion, tainted)
         elif not promotion.undone:
-            _part_from(t, promotion, victims)
+            _cut_lineage(t, promotion, victims)
     return since
 
 
-def _cut_links(t: Transaction, held: Iterable[Promoted], victims: set[int]) -> list[Promoted]:
-    """Take links of victims out of promotions, oldest first, and out of what stands for the victims, however often they were
-    moved on.
+def _cut_links(t: Transaction, held: Iterable[StoredPromotion], victims: set[int]) -> list[StoredPromotion]:
+    """Remove links of victims from promotions, oldest first, and from their representatives, however often they were moved.
 
-    Where another member had a link to the same end, that one takes its place.
+    If another member had a link with the same ends, it replaces the removed one.
     """
     cut: dict[tuple[Any, ...], MovedLink | None] = {}
-    found: list[Promoted] = []
+    found: list[StoredPromotion] = []
     for promotion in held:
-        gone = [link for link in promotion.links if link.ends_at(victims) or link.known in cut]
+        gone = [link for link in promotion.links if link.ends_at(victims) or link.identity in cut]
         links = [link for link in promotion.links if link not in gone]
         links += [
             replace(link, strength=other.strength, reason=other.reason, created_at=other.created_at)
             for link in gone
-            if (other := cut.get(link.known)) and not link.ends_at(victims)
+            if (other := cut.get(link.identity)) and not link.ends_at(victims)
         ]
         others = {promotion.ends(link): link for link in reversed(links)}
         for link in gone:
@@ -230,107 +231,109 @@ def _cut_links(t: Transaction, held: Iterable[Promoted], victims: set[int]) -> l
             put_links(t.db, t.user, found[-1])
     for (source, target, kind, *rest), other in cut.items():
         sql = "links WHERE user_id = ? AND source = ? AND target = ? AND type = ? AND reason = ? AND created_at = ?"
-        if _gone(t, sql, t.user, source, target, kind, *rest) and other:
-            consolidation.put_back(t, other, (source, target, kind))
+        if _delete(t, sql, t.user, source, target, kind, *rest) and other:
+            consolidation.restore_link(t, other, (source, target, kind))
     return found
 
 
-def _release(t: Transaction, promotion: Promoted, victims: set[int]) -> None:
-    """The members of a memory that goes: they speak for themselves again, unless it had been forgotten for all of them."""
+def _release_members(t: Transaction, promotion: StoredPromotion, victims: set[int]) -> None:
+    """Restore the members of an erased memory, unless they were forgotten with it."""
     sql = "SELECT status, expired_at FROM records WHERE doc = ?"
     status, expired = t.db.execute(sql, (promotion.doc,)).fetchone()
-    fate = consolidation.last_fate(t, promotion.doc)[0] if shown(status) == "archived" else ""
+    fate = consolidation.last_transition(t, promotion.doc)[0] if public_status(status) == "archived" else ""
     for member in promotion.members:
         doc = member.doc
-        if doc in victims or consolidation.last_fate(t, doc) != ("absorb", promotion.consolidation):
+        if doc in victims or consolidation.last_transition(t, doc) != ("absorb", promotion.consolidation):
             continue
         sql = "SELECT id, version FROM records WHERE doc = ? AND status = 'archived'"
         for id_, version in t.db.execute(sql, (doc,)).fetchall():
-            if fate == "archive" or expired is not None or consolidation.twin(t, doc):
-                t.event("archive", doc, id_, version, reason="what stood for it was forgotten")
+            if fate == "archive" or expired is not None or consolidation.has_duplicate(t, doc):
+                t.event("archive", doc, id_, version, reason="its representative was forgotten")
                 continue
             sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ?"
             t.db.execute(sql, (member.status, doc))
             t.event("undo", doc, id_, version, consolidation=promotion.consolidation)
     for link in promotion.links:
         if not link.ends_at(victims):
-            consolidation.put_back(t, link)
+            consolidation.restore_link(t, link)
 
 
-def _part_from(t: Transaction, promotion: Promoted, victims: set[int]) -> None:
-    """A memory no longer stands for the victims among its members, so that it need not go with them."""
+def _cut_lineage(t: Transaction, promotion: StoredPromotion, victims: set[int]) -> None:
+    """Remove the lineage edges from a representative to victims, so that it is not erased with them."""
     for member in promotion.members:
         if member.descends and member.doc in victims:
             t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
 
 
-def _telling(held: Iterable[Promoted], victims: set[int]) -> set[int]:
-    """The victims, and what consolidations, oldest first, ever made a text of theirs for."""
-    telling = set(victims)
+def _tainted(held: Iterable[StoredPromotion], victims: set[int]) -> set[int]:
+    """The victims, and all memories whose text a consolidation ever made from theirs."""
+    tainted = set(victims)
     for promotion in held:
-        if promotion.revised and promotion.docs & telling:
-            telling.add(promotion.doc)
-    return telling
+        if promotion.revised and promotion.docs & tainted:
+            tainted.add(promotion.doc)
+    return tainted
 
 
-def _unsay(t: Transaction, promotion: Promoted, telling: set[int]) -> None:
-    """The version that told what victims told, by a consolidation that was taken back, says what the one before it says."""
-    if promotion.docs & telling:
+def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainted: set[int]) -> None:
+    """Overwrite the version that an undone consolidation made from texts of victims with the version before it."""
+    if promotion.docs & tainted:
         sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
             AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
         t.db.execute(sql, (promotion.doc, promotion.revised))
 
 
 _AMONG = "(SELECT value FROM json_each(?))"
-_KIN = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
+_NODES = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
     WHERE user_id = ? AND doc IN {_AMONG}"""
-_DOWN = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {_AMONG}
+_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {_AMONG}
     UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down"""
 
 
-def family(db: Connection, user: int, ids: Sequence[str]) -> Family:
-    """Records with all that was made from them at any remove, and the consolidations they were part of."""
+def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
+    """Records with all their descendants, and the consolidations that any of them was part of."""
     named = list(queries.docs_of(db, user, ids, None).values())
-    docs = {*named, *(row[0] for row in db.execute(_DOWN, (db.dialect.many(named),)).fetchall())}
+    docs = {*named, *(row[0] for row in db.execute(_DESCENDANTS, (db.dialect.bind_list(named),)).fetchall())}
     absorptions, more = _absorptions(db, user, docs)
     docs |= more
-    listed = db.dialect.many(sorted(docs))
+    listed = db.dialect.bind_list(sorted(docs))
     sources: dict[int, list[int]] = {}
     for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {_AMONG}", (listed,)).fetchall():
         sources.setdefault(child, []).append(parent)
     names = _ids(db, user, {*docs, *(parent for parents in sources.values() for parent in parents)})
-    kin = {
-        row[1]: Kin(
+    nodes = {
+        row[1]: LineageNode(
             id=row[1], kind=row[2], live=bool(row[3]), category=row[4], project=row[5], session=row[6],
             sources=tuple(names[parent] for parent in sources.get(row[0], ()) if parent in names),
         )
-        for row in db.execute(_KIN, (user, listed)).fetchall()
+        for row in db.execute(_NODES, (user, listed)).fetchall()
     }  # fmt: skip
-    return Family(kin=kin, absorptions=tuple(_named(db, user, absorptions, names)))
+    return Lineage(nodes=nodes, absorptions=tuple(_absorption_values(db, user, absorptions, names)))
 
 
 def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
     sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {_AMONG}"
-    return dict(db.execute(sql, (user, db.dialect.many(sorted(docs)))).fetchall())
+    return dict(db.execute(sql, (user, db.dialect.bind_list(sorted(docs)))).fetchall())
 
 
-def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[Promoted], set[int]]:
-    """The promotions in force that any of the records had a part in, oldest first, and the records of these."""
-    named = db.dialect.many(sorted(docs))
+def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[StoredPromotion], set[int]]:
+    """The active promotions that involve any of the records, oldest first, and the docs of all their records."""
+    named = db.dialect.bind_list(sorted(docs))
     heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
         ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
         WHERE p.user_id = ? AND (p.doc IN {_AMONG} OR m.doc IN {_AMONG})"""
-    whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that made the text of one of them what it is
+    whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, named, named))
     return found, {doc for p in found for doc in (p.doc, *p.docs)}
 
 
-def _named(db: Connection, user: int, found: Sequence[Promoted], names: dict[int, str]) -> list[Absorption]:
-    of_head: dict[int, list[Promoted]] = {}
+def _absorption_values(
+    db: Connection, user: int, found: Sequence[StoredPromotion], names: dict[int, str]
+) -> list[Absorption]:
+    of_head: dict[int, list[StoredPromotion]] = {}
     for promotion in found:
         of_head.setdefault(promotion.doc, []).append(promotion)
-    before = {doc: _before(db, user, doc, own) for doc, own in of_head.items()}
+    before = {doc: _original(db, user, doc, own) for doc, own in of_head.items()}
     return [
         Absorption(
             id=names[p.doc],
@@ -344,8 +347,8 @@ def _named(db: Connection, user: int, found: Sequence[Promoted], names: dict[int
     ]
 
 
-def _before(db: Connection, user: int, doc: int, found: Sequence[Promoted]) -> MemoryRecord | None:
-    """A memory as it was before consolidations reworded it; None where somebody else has changed it since."""
+def _original(db: Connection, user: int, doc: int, found: Sequence[StoredPromotion]) -> MemoryRecord | None:
+    """A memory as it was before consolidations rewrote it; None if it was changed by other means since."""
     versions = [p.revised for p in found if p.revised]
     sql = f"SELECT version FROM memories WHERE user_id = ? AND doc = ? AND {LIVE} AND expired_at IS NULL"
     row = db.execute(sql, (user, doc)).fetchone()
@@ -354,7 +357,7 @@ def _before(db: Connection, user: int, doc: int, found: Sequence[Promoted]) -> M
     held = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
     if held is None:
         return None
-    record = rows.memory_from(rows.earlier(held[0]))
+    record = rows.memory_from(rows.version_row(held[0]))
     status: Any = found[0].status
     return replace(record, version=row[0] + 1, status=status, importance=found[0].importance)
 
@@ -363,27 +366,27 @@ D = TypeVar("D", bound=Database)
 
 
 class ErasedRows(Generic[D]):
-    """Erasing rows."""
+    """Erasure of rows; engines add the purge of bytes."""
 
     def __init__(self, database: D) -> None:
         self._db = database
 
-    def family(self, user: str, ids: Sequence[str]) -> Family:
-        """Records of a user with all that was made from them."""
+    def lineage(self, user: str, ids: Sequence[str]) -> Lineage:
+        """Records of a user with all their descendants."""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)
-            return Family(kin={}) if number is None else family(db, number, ids)
+            return Lineage(nodes={}) if number is None else lineage(db, number, ids)
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
-        """Apply the change; rows removed, by table.
+        """Apply the change; returns the deleted rows by table.
 
         Raises:
-            Conflict: something was made of the records meanwhile; nothing was erased.
+            Conflict: more records were derived from them in the meantime; nothing was erased.
         """
 
         def work(db: Connection) -> dict[str, int]:
-            number = db.dialect.known(db, user)
-            if number is None:  # erased meanwhile: the name is not written again
+            number = db.dialect.lock_known_user(db, user)
+            if number is None:  # already erased: the name must not be written again
                 return {}
             t = Transaction(db, number, model)
             return erase(t, change) if isinstance(change, Erase) else erase_user(t, change)

@@ -1,4 +1,4 @@
-"""The record as an outbox: what a derived index reads of it."""
+"""The record as an outbox for a derived index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.rows import shown
+from mnemic.stores.sql.rows import public_status
 from mnemic.vectors import unpacked
 
 __all__ = ["SqlFeed"]
@@ -31,13 +31,13 @@ def _model(db: Connection) -> Model | None:
 
 
 class SqlFeed(Generic[D]):
-    """See ``RecordFeed``; an engine says up to where its events are complete."""
+    """See ``RecordFeed``; engines implement ``_complete``."""
 
     def __init__(self, database: D) -> None:
         self._db = database
-        self._name = self._named()
+        self._name = self._set_name()
 
-    def _named(self) -> str:
+    def _set_name(self) -> str:
         def work(db: Connection) -> str:
             sql = "INSERT INTO header VALUES('record', ?) ON CONFLICT DO NOTHING"
             db.execute(sql, (secrets.token_hex(8),))
@@ -46,23 +46,23 @@ class SqlFeed(Generic[D]):
         return self._db.apply(work)
 
     def _complete(self) -> int:
-        """The number of an event before which none is under way any more, as late as there is one."""
+        """The highest event number up to which all events are committed."""
         with self._db.read() as db:
             (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
             return int(last)
 
     @property
     def name(self) -> str:
-        """A word that no other record has."""
+        """The unique name of the record."""
         return self._name
 
     def model(self) -> Model | None:
-        """Whose vectors the record holds."""
+        """The embedder of the stored vectors."""
         with self._db.read() as db:
             return _model(db)
 
     def last(self) -> Mark:
-        """The newest event, after which everything that was written before it can be read."""
+        """The newest event such that all earlier ones can be read."""
         until = self._complete()
         with self._db.read() as db:
             sql = "SELECT sequence, at FROM events WHERE sequence <= ? ORDER BY sequence DESC LIMIT 1"
@@ -70,7 +70,7 @@ class SqlFeed(Generic[D]):
             return Mark(*row) if row else Mark(0, 0)
 
     def holds(self, mark: Mark) -> bool:
-        """Whether the event is there with its moment; one that is gone was erased."""
+        """Whether the event exists with this time; if it does not, it was erased."""
         with self._db.read() as db, db:
             row = db.execute("SELECT at FROM events WHERE sequence = ?", (mark.sequence,)).fetchone()
             if row is not None:
@@ -79,7 +79,7 @@ class SqlFeed(Generic[D]):
             return mark.sequence <= last
 
     def changes(self, after: int, limit: int) -> Changed:
-        """What the next events speak of."""
+        """The docs of the next events."""
         until = self._complete()
         with self._db.read() as db:
             found = db.execute(_SINCE, (after, until, limit)).fetchall()
@@ -87,7 +87,7 @@ class SqlFeed(Generic[D]):
         return Changed(
             until=Mark(*found[-1][:2]) if found else Mark(after, 0),
             docs=tuple(docs),
-            anew=any(operation == "reembed" for _, _, operation, _ in found),
+            reembedded=any(operation == "reembed" for _, _, operation, _ in found),
         )
 
     def docs(self, after: int, limit: int) -> list[int]:
@@ -96,7 +96,7 @@ class SqlFeed(Generic[D]):
             while page := db.execute(_NEXT, (after, limit)).fetchall():
                 found: list[int] = []
                 for user in {user for _, user in page}:
-                    docs = db.dialect.many([doc for doc, owner in page if owner == user])
+                    docs = db.dialect.bind_list([doc for doc, owner in page if owner == user])
                     found += [doc for (doc,) in db.execute(_HELD, (user, docs))]
                 if found:
                     return sorted(found)
@@ -104,9 +104,9 @@ class SqlFeed(Generic[D]):
             return []
 
     def entries(self, docs: Sequence[int]) -> Entries:
-        """Those records, in one snapshot."""
+        """These records, in one snapshot."""
         with self._db.read() as db, db:
-            named = db.dialect.many(list(docs))
+            named = db.dialect.bind_list(list(docs))
             places = {doc: row for doc, *row in db.execute(_PLACES, (named,))}
             found: list[Entry] = []
             for user in sorted({row[0] for row in places.values()}):
@@ -115,38 +115,38 @@ class SqlFeed(Generic[D]):
             return Entries(
                 model=_model(db),
                 entries=sorted(found, key=lambda entry: entry.doc),
-                bare=[doc for doc in docs if doc in places and doc not in held],
+                without_vector=[doc for doc in docs if doc in places and doc not in held],
                 gone=[doc for doc in docs if doc not in places],
             )
 
     def gone(self, after: int) -> list[int]:
-        """The docs that later events speak of and that no longer exist."""
+        """The docs of later events that no longer exist."""
         with self._db.read() as db:
             sql = """SELECT DISTINCT doc FROM events e WHERE sequence > ? AND doc IS NOT NULL
                 AND NOT EXISTS (SELECT 1 FROM records r WHERE r.doc = e.doc)"""
             return [doc for (doc,) in db.execute(sql, (after,))]
 
     def waiting(self, user: int, after: int) -> list[int]:
-        """The docs of a user that later events speak of, those of them that have a vector."""
+        """The docs of a user's later events that have a vector."""
         sql = """SELECT DISTINCT e.doc FROM events e JOIN vectors v ON v.user_id = e.user_id AND v.doc = e.doc
             WHERE e.user_id = ? AND e.sequence > ?"""
         with self._db.read() as db:
             return [doc for (doc,) in db.execute(sql, (user, after))]
 
     def sizes(self) -> dict[int, int]:
-        """How many vectors each user has."""
+        """The number of vectors by user."""
         with self._db.read() as db:
             return dict(db.execute("SELECT user_id, count(*) FROM vectors GROUP BY user_id").fetchall())
 
 
 def _tier(_: int, status: str, before: str | None) -> str:
-    return (before or "") if shown(status) == "archived" else status
+    return (before or "") if public_status(status) == "archived" else status
 
 
 def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
-    """The records of one user that have a vector; ``places`` holds user, status and tier before archiving by doc."""
+    """The records of one user that have a vector; ``places`` maps docs to user, status and tier before archiving."""
     held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc {_AMONG}"
-    vectors = dict(db.execute(held, (user, db.dialect.many(list(places)))).fetchall())
+    vectors = dict(db.execute(held, (user, db.dialect.bind_list(list(places)))).fetchall())
     stored = queries.fetch(db, user, list(vectors))
     return [
         Entry(

@@ -1,4 +1,4 @@
-"""What consolidation and retention read of the record, and who may consolidate."""
+"""Queries of consolidation and retention, and the consolidation lock."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from mnemic.stores.sql.consolidation import promotions
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Candidates, Event, Kind, MemoryRecord, Status
 
-__all__ = ["Lifecycle", "Weighing"]
+__all__ = ["CandidateCache", "Lifecycle"]
 
 LATE = 60_000_000
-"""Microseconds by which a use may be written down after its moment; a writer waits half as long at most."""
+"""Microseconds by which an access may be recorded late; a writer delays it by at most half of that."""
 
-# What has a lifetime is never kept for good, and takes nothing with it; the value of a key is nobody else's.
+# Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
 _CANDIDATES = """SELECT m.doc, m.status != 'long_term', m.salience, m.importance, m.pinned, m.created_at,
     coalesce(a.count, 0), coalesce(a.last_at, 0), coalesce(m.arousal * m.emotion_confidence, 0.0),
     CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,
@@ -33,31 +33,31 @@ _CANDIDATES = """SELECT m.doc, m.status != 'long_term', m.salience, m.importance
     FROM memories m LEFT JOIN access a ON a.doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
     WHERE m.user_id = ? AND m.status NOT IN ('archived', 'quarantined') AND m.expired_at IS NULL AND m.delete_after IS NULL"""
 _AMONG = " AND m.doc IN (SELECT value FROM json_each(?))"
-_WHOLE = {"doc": 0, "created_at": 5, "accesses": 6, "last_access": 7, "judged": 9}
+_INTEGERS = {"doc": 0, "created_at": 5, "accesses": 6, "last_access": 7, "judged": 9}
 _FLAGS = {"fresh": 1, "pinned": 4, "apart": 11}
 _REAL = {"salience": 2, "importance": 3, "arousal": 8, "trust": 10}
 
 
 def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
-    """All live memories of a user, or those among some docs."""
-    has_key, values = db.dialect.filters.keyed(user, "m", "preference")
+    """The live memories of a user, optionally restricted to some docs."""
+    has_key, values = db.dialect.filters.has_key(user, "m", "preference")
     sql = _CANDIDATES.format(has_key)
     bound = [*values, user]
     if docs is not None:
-        sql, bound = sql + _AMONG, [*bound, db.dialect.many(docs)]
+        sql, bound = sql + _AMONG, [*bound, db.dialect.bind_list(docs)]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
     found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, 12).T
-    columns = {name: found[at].astype(np.int64) for name, at in _WHOLE.items()}
+    columns = {name: found[at].astype(np.int64) for name, at in _INTEGERS.items()}
     flags = {name: found[at] != 0 for name, at in _FLAGS.items()}
     return Candidates(**columns, **flags, **{name: found[at] for name, at in _REAL.items()})
 
 
-def _chosen(held: Candidates, rows: NDArray[Any]) -> Candidates:
+def _select(held: Candidates, rows: NDArray[Any]) -> Candidates:
     return Candidates(**{column.name: getattr(held, column.name)[rows] for column in fields(Candidates)})
 
 
-def _joined(first: Candidates, second: Candidates) -> Candidates:
-    """Both together, ascending by doc."""
+def _merge(first: Candidates, second: Candidates) -> Candidates:
+    """The union, ascending by doc."""
     order = np.argsort(np.append(first.doc, second.doc), kind="stable")
     return Candidates(
         **{c.name: np.append(getattr(first, c.name), getattr(second, c.name))[order] for c in fields(Candidates)}
@@ -65,8 +65,8 @@ def _joined(first: Candidates, second: Candidates) -> Candidates:
 
 
 @dataclass(slots=True)
-class _Held:
-    """The live memories of a user as they were at an event, and at a moment of the clock of uses."""
+class _Snapshot:
+    """The live memories of a user at an event and at a time (microseconds since 1970) for accesses."""
 
     user: int
     event: int
@@ -74,64 +74,64 @@ class _Held:
     found: Candidates
 
 
-class Weighing:
-    """The live memories of the user who was consolidated last; thread-safe.
+class CandidateCache:
+    """A cache of the live memories of the user consolidated last; thread-safe.
 
-    What changed since is read from the events, as other caches do, and from the uses that were written down since.
+    It is refreshed from the events and accesses since.
     """
 
     def __init__(self) -> None:
         self._lock = process_lock()
-        self._held: _Held | None = None
+        self._held: _Snapshot | None = None
 
     def candidates(self, db: Connection, user: int, before: int) -> Candidates:
-        """The live memories made until a moment, ascending by doc; for one transaction."""
+        """The live memories created until ``before``, ascending by doc; ``db`` must be one snapshot."""
         with self._lock:
             moment, held = to_micros(now()), self._held
             if held is None or held.user != user:
                 event = queries.last_event(db, user)
-                held = _Held(user, event, moment, _read(db, user))
+                held = _Snapshot(user, event, moment, _read(db, user))
             else:
-                held = self._followed(db, held, moment)
+                held = self._refresh(db, held, moment)
             self._held = held
         old = held.found.created_at <= before
-        return held.found if old.all() else _chosen(held.found, old)
+        return held.found if old.all() else _select(held.found, old)
 
     @staticmethod
-    def _followed(db: Connection, held: _Held, moment: int) -> _Held:
+    def _refresh(db: Connection, held: _Snapshot, moment: int) -> _Snapshot:
         event, changed, *_ = queries.changed(db, held.user, held.event)
         used = db.execute("SELECT doc FROM access WHERE last_at >= ?", (held.moment - LATE,)).fetchall()
         docs = {*changed, *(row[0] for row in used)}
         if not docs:
-            return _Held(held.user, event, moment, held.found)
+            return _Snapshot(held.user, event, moment, held.found)
         fresh = _read(db, held.user, sorted(docs))
         kept = ~np.isin(held.found.doc, np.fromiter(docs, np.int64, len(docs)))
-        return _Held(held.user, event, moment, _joined(_chosen(held.found, kept), fresh))
+        return _Snapshot(held.user, event, moment, _merge(_select(held.found, kept), fresh))
 
 
-# What live memories were made from, through archived members too: the evidence of a representative is that of its members.
+# All ancestors of live memories, through archived members too: a representative relies on the evidence of its members.
 _CITED = f"""WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN memories r ON r.doc = l.child
         WHERE r.user_id = ? AND r.{LIVE}
     UNION SELECT l.parent FROM lineage l JOIN cited ON l.child = cited.doc)"""
 
-_HOLDS = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?)
+_VALID = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?)
     AND (delete_after IS NULL OR delete_after > ?)"""
 
 
 class Lifecycle:
-    """Questions of consolidation, and the lock that lets one process do it at a time."""
+    """Queries of consolidation and retention, and the lock that admits one consolidating process."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
     def candidates(self, user: str, before: int) -> Candidates:
-        """The live memories made until a moment (microseconds since 1970), ascending by doc."""
-        weighing = _WEIGHING.setdefault(self._db, Weighing())
+        """The live memories created until ``before`` (microseconds since 1970), ascending by doc."""
+        cache = _CACHES.setdefault(self._db, CandidateCache())
         with self._db.read() as db, db:
-            return weighing.candidates(db, queries.user_number(db, user) or 0, before)
+            return cache.candidates(db, queries.user_number(db, user) or 0, before)
 
-    def reworded(self, user: str, consolidation: str) -> list[MemoryRecord]:
-        """Memories that a consolidation gave another text, as they were, as the versions that would follow now."""
+    def previous_texts(self, user: str, consolidation: str) -> list[MemoryRecord]:
+        """Memories that a consolidation rewrote, with their previous text, as next versions."""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)
             found: list[MemoryRecord] = []
@@ -142,58 +142,58 @@ class Lifecycle:
                 sql = f"""SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
                     WHERE m.doc = ? AND m.version = ? AND m.{LIVE} AND m.expired_at IS NULL"""
                 for (row,) in db.execute(sql, (held.doc, held.revised)).fetchall():
-                    record, status = rows.memory_from(rows.earlier(row)), cast("Status", held.status)
+                    record, status = rows.memory_from(rows.version_row(row)), cast("Status", held.status)
                     version = (held.revised or 0) + 1
                     found.append(replace(record, status=status, importance=held.importance, version=version))
             return found
 
     def quarantined(self, user: str) -> list[str]:
-        """Ids of the records in quarantine, in the order they were stored."""
+        """Ids of the quarantined records, oldest first."""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)
             return [] if number is None else quarantine.quarantined(db, number)
 
     def tiers(self, user: str) -> dict[str, int]:
-        """How many memories that are believed are in each tier."""
+        """The number of unexpired memories by tier."""
         with self._db.read() as db, db:
             sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
-            return rows.counted(db.execute(sql, (queries.user_number(db, user),)).fetchall())
+            return rows.counts_by_status(db.execute(sql, (queries.user_number(db, user),)).fetchall())
 
     def last_consolidation(self, user: str) -> str | None:
-        """The id of the newest consolidation that was not taken back."""
+        """The id of the newest consolidation that was not undone."""
         with self._db.read() as db, db:
             sql = """SELECT id FROM consolidations WHERE user_id = ? AND undone_at IS NULL ORDER BY at DESC, id DESC LIMIT 1"""
             row = db.execute(sql, (queries.user_number(db, user),)).fetchone()
             return row[0] if row else None
 
     def log(self, user: str, *, kinds: Sequence[Kind], limit: int | None) -> tuple[Event, ...]:
-        """The audit trail of all records of some kinds, the newest first."""
+        """The audit trail of all records of some kinds, newest first."""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)
             return () if number is None else tuple(queries.log(db, number, kinds, limit))
 
     def overdue(self, user: str, now: int) -> list[str]:
-        """Ids of the memories whose lifetime is over at a moment (microseconds since 1970), but for those that are cited."""
+        """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""
         sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {LIVE} AND delete_after <= ?
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY delete_after"""
         return self._ids(user, sql, now)
 
     def uncited(self, user: str, before: int) -> list[str]:
-        """Ids of the messages said before a moment that no live memory was made from, oldest first."""
+        """Ids of the messages said before a time that no live memory cites, oldest first."""
         sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ? AND {LIVE} AND said_at < ?
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY said_at"""
         return self._ids(user, sql, before)
 
-    def beyond(self, user: str, limit: int, now: int) -> list[str]:
-        """Ids of the short-term memories that are too many, least important and oldest first; what others cite stays.
+    def over_capacity(self, user: str, limit: int, now: int) -> list[str]:
+        """Ids of the uncited short-term memories above the limit, least important and oldest first.
 
-        Only what holds at a moment (microseconds since 1970) counts and goes: what was replaced or is over makes room already.
+        Only memories valid at ``now`` (microseconds since 1970) count and are returned.
         """
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {_HOLDS} AND status = 'short_term' AND pinned = 0
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {_VALID} AND status = 'short_term' AND pinned = 0
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ?"""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)
-            counted = f"SELECT count(*) FROM memories WHERE user_id = ? AND {_HOLDS} AND {LIVE}"
+            counted = f"SELECT count(*) FROM memories WHERE user_id = ? AND {_VALID} AND {LIVE}"
             live = db.execute(counted, (number, now, now)).fetchone()[0]
             return [row[0] for row in db.execute(sql, (number, number, now, now, max(0, live - limit)))]
 
@@ -203,26 +203,26 @@ class Lifecycle:
             return [row[0] for row in db.execute(sql, (number, number, moment))]
 
     def recover(self) -> None:
-        """Put back what an interrupted consolidation left on the workbench, unless one is at it right now."""
-        if self._at_work():
-            with self.alone() as alone:
+        """Return memories claimed by an interrupted consolidation to short-term, unless one is running."""
+        if self._has_claims():
+            with self.exclusive() as alone:
                 if alone:
                     self.release()
 
     def release(self) -> None:
-        """Put back what an interrupted consolidation left on the workbench; for the holder of the lock."""
-        if self._at_work():
+        """Return memories claimed by an interrupted consolidation to short-term; the caller must hold the lock."""
+        if self._has_claims():
             with self._db.write() as db:
                 db.execute("UPDATE records SET status = 'short_term' WHERE status = 'consolidating'")
 
-    def _at_work(self) -> bool:
+    def _has_claims(self) -> bool:
         with self._db.read() as db:
             return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
 
-    def alone(self) -> AbstractContextManager[bool]:
-        """Whether this process is the one that consolidates now; the lock ends with the block, or with the process."""
-        return self._db.alone()
+    def exclusive(self) -> AbstractContextManager[bool]:
+        """Try to take the consolidation lock; yields whether it was free. It ends with the block or the process."""
+        return self._db.consolidation_lock()
 
 
-_WEIGHING: WeakKeyDictionary[Database, Weighing] = WeakKeyDictionary()
-"""What is kept between two cycles, for each open record."""
+_CACHES: WeakKeyDictionary[Database, CandidateCache] = WeakKeyDictionary()
+"""Caches by open record, kept between two consolidations."""

@@ -1,6 +1,6 @@
-"""Quarantine: records with all that was made from them, out of every search until they are released.
+"""Quarantine: records and their descendants are removed from search until they are released.
 
-The event of a quarantine says whether the record had been forgotten or absorbed before, which it is again afterwards.
+The quarantine event stores whether a record was forgotten or absorbed before; its release restores that state.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from mnemic.types import Quarantine, Receipt, Release
 
 __all__ = ["quarantine", "quarantined", "release"]
 
-_DOWN = """WITH RECURSIVE down(doc) AS (SELECT doc FROM records WHERE doc IN (SELECT value FROM json_each(?))
+_DESCENDANTS = """WITH RECURSIVE down(doc) AS (SELECT doc FROM records WHERE doc IN (SELECT value FROM json_each(?))
     UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down ORDER BY doc"""
 
 
 def quarantined(db: Connection, user: int) -> list[str]:
-    """The ids of what is in quarantine, in the order it was stored."""
+    """The ids of the quarantined records, oldest first."""
     sql = "SELECT id FROM records WHERE user_id = ? AND status = 'quarantined' ORDER BY doc"
     return [id_ for (id_,) in db.execute(sql, (user,)).fetchall()]
 
 
-def _family(t: Transaction, ids: Sequence[str]) -> list[int]:
-    """Records with all that was made from them; raises NotFound."""
+def _descendants(t: Transaction, ids: Sequence[str]) -> list[int]:
+    """Docs of records and their descendants; raises NotFound."""
     docs = [t.required(id_)[1] for id_ in ids]
-    return [row[0] for row in t.db.execute(_DOWN, (t.many(docs),)).fetchall()]
+    return [row[0] for row in t.db.execute(_DESCENDANTS, (t.bind_list(docs),)).fetchall()]
 
 
 def _row(t: Transaction, doc: int) -> tuple[str, str, str, int]:
@@ -37,8 +37,8 @@ def _row(t: Transaction, doc: int) -> tuple[str, str, str, int]:
     return t.db.execute("SELECT kind, id, status, version FROM records WHERE doc = ?", (doc,)).fetchone()
 
 
-def _fate(t: Transaction, doc: int) -> tuple[str, dict[str, Any]]:
-    """What last took a record out of the searches or brought it back."""
+def _last_transition(t: Transaction, doc: int) -> tuple[str, dict[str, Any]]:
+    """The last operation that archived or restored a record, with its detail."""
     sql = """SELECT operation, detail FROM events WHERE doc = ?
         AND operation IN ('absorb', 'archive', 'restore', 'undo') ORDER BY sequence DESC LIMIT 1"""
     row = t.db.execute(sql, (doc,)).fetchone()
@@ -46,13 +46,13 @@ def _fate(t: Transaction, doc: int) -> tuple[str, dict[str, Any]]:
 
 
 def quarantine(t: Transaction, change: Quarantine) -> Receipt:
-    """Take records and all that was made from them out of every search, forgotten and absorbed ones too."""
+    """Remove records and their descendants from search, including forgotten and absorbed ones."""
     count = 0
-    for doc in _family(t, change.ids):
+    for doc in _descendants(t, change.ids):
         _, id_, status, version = _row(t, doc)
         if status == "quarantined":
             continue
-        before = _fate(t, doc) if status == "archived" else None
+        before = _last_transition(t, doc) if status == "archived" else None
         sql = "UPDATE records SET tier_before = ?, status = 'quarantined' WHERE doc = ?"
         if before is None:
             t.db.execute(sql, (status, doc))
@@ -64,35 +64,35 @@ def quarantine(t: Transaction, change: Quarantine) -> Receipt:
 
 
 def release(t: Transaction, change: Release) -> Receipt:
-    """Bring records back with all that was made from them, but for what something else in quarantine had a part in."""
-    left = [doc for doc in _family(t, change.ids) if _row(t, doc)[2] == "quarantined"]
+    """Release records and their descendants, except those with another source in quarantine."""
+    left = [doc for doc in _descendants(t, change.ids) if _row(t, doc)[2] == "quarantined"]
     count = 0
-    while ready := [doc for doc in left if not _held(t, doc)]:
+    while ready := [doc for doc in left if not _has_quarantined_source(t, doc)]:
         for doc in ready:
-            _released(t, doc)
+            _release_record(t, doc)
         count += len(ready)
         left = [doc for doc in left if doc not in ready]
     return Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=f"{count} records")
 
 
-def _held(t: Transaction, doc: int) -> bool:
-    """Whether something that a record was made from is in quarantine."""
+def _has_quarantined_source(t: Transaction, doc: int) -> bool:
+    """Whether a source of a record is in quarantine."""
     sql = """SELECT 1 FROM lineage l JOIN records p ON p.doc = l.parent
         WHERE l.child = ? AND p.status = 'quarantined'"""
     return bool(t.db.execute(sql, (doc,)).fetchall())
 
 
-def _released(t: Transaction, doc: int) -> None:
-    before = _fate(t, doc)[1].get("before")
+def _release_record(t: Transaction, doc: int) -> None:
+    before = _last_transition(t, doc)[1].get("before")
     kind, id_, _, version = _row(t, doc)
-    if before is not None:  # it had been forgotten or absorbed, and is so again
+    if before is not None:  # it was forgotten or absorbed before the quarantine
         fate, detail = before
-        if fate == "absorb" and not _stood_for(t, doc, detail.get("consolidation", "")):
-            fate, detail = "archive", {"reason": "nothing stands for it any more"}
+        if fate == "absorb" and not _is_absorbed(t, doc, detail.get("consolidation", "")):
+            fate, detail = "archive", {"reason": "it has no representative any more"}
         operation, status = fate or "archive", "archived"
-    elif kind == "memory" and _twin(t, doc):
+    elif kind == "memory" and _has_duplicate(t, doc):
         operation, status = "archive", "archived"
-        detail = {"reason": "released, but another memory says the same by now"}
+        detail = {"reason": "released, but another memory has the same text"}
     else:
         operation, status, detail = "restore", None, {"reason": "released from quarantine"}
     if status:
@@ -103,15 +103,15 @@ def _released(t: Transaction, doc: int) -> None:
     t.event(operation, doc, id_, version, **detail)
 
 
-def _stood_for(t: Transaction, doc: int, consolidation: str) -> bool:
-    """Whether a memory is among those that a consolidation in force made another stand for."""
+def _is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
+    """Whether a memory is absorbed by a consolidation that was not undone."""
     sql = """SELECT 1 FROM members m JOIN consolidations c ON c.user_id = m.user_id AND c.id = m.consolidation
         WHERE m.user_id = ? AND m.consolidation = ? AND m.doc = ? AND c.undone_at IS NULL"""
     return bool(t.db.execute(sql, (t.user, consolidation, doc)).fetchall())
 
 
-def _twin(t: Transaction, doc: int) -> bool:
-    """Whether a memory that would be believed again says what another one at its level says by now."""
+def _has_duplicate(t: Transaction, doc: int) -> bool:
+    """Whether an unexpired memory has a live duplicate at its level."""
     sql = f"""SELECT 1 FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
         AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
         WHERE m.doc = ? AND m.expired_at IS NULL AND o.{LIVE} AND o.expired_at IS NULL"""

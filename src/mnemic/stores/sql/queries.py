@@ -1,4 +1,4 @@
-"""Questions to the record. Every one names the user, so that no tenant sees another's."""
+"""Read queries. Each is restricted to one user: tenant isolation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mnemic.errors import StoreCorrupt
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
-from mnemic.stores.sql.rows import counted
+from mnemic.stores.sql.rows import counts_by_status
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
 from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stats, Stored
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 ALL = 2**62
-"""More rows than there are."""
+"""A limit above any number of rows."""
 
 _CATALOG = """SELECT doc, kind, CASE status WHEN 'quarantined' THEN 'archived' ELSE status END, session, project,
     coalesce(said_at, created_at), CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END, speaker,
@@ -53,20 +53,20 @@ _BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
 
 
 def user_number(db: Connection, name: str) -> int | None:
-    """The number of a user, or None when nothing was ever stored for it."""
+    """The number of a user; None if nothing is stored for it."""
     row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
     return row[0] if row else None
 
 
 def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> CatalogRows | None:
-    """The searchable side of a user's records: those with a number above ``after``, and the ones named."""
-    from mnemic.stores.sql.columns import packed
+    """Catalog columns of a user's records: those with a doc above ``after``, and ``docs``."""
+    from mnemic.stores.sql.columns import catalog_columns
 
-    return packed(_after_or_among(db, _CATALOG, user, after, docs))
+    return catalog_columns(_after_or_among(db, _CATALOG, user, after, docs))
 
 
 def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-    """The clocks and origins of memories, selected as in ``catalog``."""
+    """Times and sources of memories, selected as in ``catalog``."""
     return [row for part in _after_or_among(db, _BELIEFS, user, after, docs) for row in part.fetchall()]
 
 
@@ -74,18 +74,20 @@ def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Se
     yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
     if docs:
         sql = f"{select} AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
-        yield db.execute(sql, (user, after, db.dialect.many(docs)))
+        yield db.execute(sql, (user, after, db.dialect.bind_list(docs)))
 
 
-# What leaves the text of a record, and so its terms and its vector, as they were.
-_STAYS = frozenset(("weigh", "promote", "absorb", "archive", "restore", "undo", "link", "unlink", "supersede", "feel"))
+# Operations that do not change the text of a record, and so neither its terms nor its vector.
+_KEEP_TEXT = frozenset(
+    ("weigh", "promote", "absorb", "archive", "restore", "undo", "link", "unlink", "supersede", "feel")
+)
 
 
 def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[int], bool]:
-    """What happened to a user's records since an event.
+    """Changes to a user's records since an event.
 
     Returns:
-        The last event, the docs touched, those of them whose text is as it was, and whether every vector changed.
+        The last event, the changed docs, those of them with an unchanged text, and whether all vectors were recomputed.
     """
     found = db.execute(
         "SELECT sequence, doc, operation FROM events WHERE user_id IN (?, 0) AND sequence > ? ORDER BY sequence",
@@ -93,7 +95,7 @@ def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[
     ).fetchall()
     last = found[-1][0] if found else after
     docs = {doc for _, doc, _ in found if doc is not None}
-    kept = docs - {doc for _, doc, operation in found if operation not in _STAYS}
+    kept = docs - {doc for _, doc, operation in found if operation not in _KEEP_TEXT}
     return last, sorted(docs), kept, any(op == "reembed" for *_, op in found)
 
 
@@ -108,7 +110,7 @@ class Header(dict[str, Any]):
 
 
 def header(db: Connection) -> Header:
-    """The header of the record: the model of its vectors and their dimension, once there are any."""
+    """The header of the record, with model and dimension once there are vectors."""
     held = Header(db.execute("SELECT key, value FROM header").fetchall())
     if "dimension" in held:
         held["dimension"] = int(held["dimension"])
@@ -116,38 +118,38 @@ def header(db: Connection) -> Header:
 
 
 def last_event(db: Connection, user: int) -> int:
-    """The newest event of a user (0: none); user 0 stands for events that concern everybody."""
+    """The newest event of a user (0: none); events of user 0 concern all users."""
     sql = "SELECT (SELECT max(sequence) FROM events WHERE user_id = ?), (SELECT max(sequence) FROM events WHERE user_id = 0)"
     own, everybody = db.execute(sql, (user,)).fetchone()
     return max(own or 0, everybody or 0)
 
 
 def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = (), most: int = 0) -> CatalogVectors | None:
-    """Stored vectors, selected as in ``catalog``; ``most`` is how many there are likely to be at most."""
-    from mnemic.stores.sql.columns import stacked
+    """Stored vectors, selected as in ``catalog``; ``most`` is their expected maximum number."""
+    from mnemic.stores.sql.columns import vector_matrix
 
     select = "SELECT doc, vector FROM vectors WHERE user_id = ?"
-    return stacked(_after_or_among(db, select, user, after, docs), most)
+    return vector_matrix(_after_or_among(db, select, user, after, docs), most)
 
 
 def postings(db: Connection, user: int, term: str) -> list[int]:
-    """The docs of a user that contain a term, ascending, each as often as the term occurs in it."""
+    """The docs of a user that contain a term, ascending, each repeated by its term frequency."""
     return db.dialect.postings(db, user, term)
 
 
 def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
-    """Kind and id of what each doc was made from, messages in the order they were said."""
+    """Kind and id of the sources of each doc, messages oldest first."""
     sql = """SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent
         WHERE l.child IN (SELECT value FROM json_each(?))
         ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
     found: dict[int, list[tuple[str, str]]] = {}
-    for child, kind, parent in db.execute(sql, (db.dialect.many(docs),)):
+    for child, kind, parent in db.execute(sql, (db.dialect.bind_list(docs),)):
         found.setdefault(child, []).append((kind, parent))
     return found
 
 
 def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
-    """The records of rows, with their lineage."""
+    """Records built from rows, with their lineage."""
     sources = _sources(db, [row["doc"] for row in found if row["kind"] != "message"])
     return [_value(row, sources.get(row["doc"], ())) for row in found]
 
@@ -164,14 +166,14 @@ def _value(row: rows.Row, sources: Sequence[tuple[str, str]]) -> Message | Episo
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     where = "WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
-    found = rows.select(db, RECORDS, where, (user, db.dialect.many([int(doc) for doc in docs])))
-    return {row["doc"]: _stored(row, value) for row, value in zip(found, _values(db, found), strict=True)}
+    found = rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs])))
+    return {row["doc"]: _stored_record(row, value) for row, value in zip(found, _values(db, found), strict=True)}
 
 
-def _stored(row: rows.Row, value: Message | Episode | MemoryRecord) -> Stored:
+def _stored_record(row: rows.Row, value: Message | Episode | MemoryRecord) -> Stored:
     episode = 0 if row["waits"] == 0 and row["episode"] is None else row["episode"]
     return Stored(
-        kind=row["kind"], value=value, status=rows.shown(row["status"]), project=row["project"], episode=episode
+        kind=row["kind"], value=value, status=rows.public_status(row["status"]), project=row["project"], episode=episode
     )
 
 
@@ -182,32 +184,32 @@ def find(db: Connection, user: int, id: str) -> int | None:
 
 
 def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> dict[str, int]:
-    """The docs of those ids that this user has."""
+    """The docs of the ids that exist for this user."""
     sql = "SELECT id, doc FROM records WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
-    values = (user, db.dialect.many(ids))
+    values = (user, db.dialect.bind_list(ids))
     found = db.execute(f"{sql} AND kind = ?", (*values, kind)) if kind else db.execute(sql, values)
     return dict(found.fetchall())
 
 
-def _marks(dialect: Dialect, user: int, table: str, filters: Filters) -> tuple[list[str], list[object]]:
-    """Tags and metadata as conditions on the rows of a table; keys and values are always bound, never spliced."""
-    found = [dialect.filters.noted(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
+def _metadata_conditions(dialect: Dialect, user: int, table: str, filters: Filters) -> tuple[list[str], list[object]]:
+    """SQL conditions for tags, metadata and trust; keys and values are always bound."""
+    found = [dialect.filters.has_metadata(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
     if filters.tags is not None:
-        found.insert(0, dialect.filters.tagged(user, table, filters.tags))
+        found.insert(0, dialect.filters.has_tags(user, table, filters.tags))
     if filters.min_trust is not None:
         found.append(("trust >= ?", [filters.min_trust]))
     return [clause for clause, _ in found], [value for _, bound in found for value in bound]
 
 
 def matching(db: Connection, user: int, filters: Filters) -> list[int]:
-    """The docs of a user whose tags and metadata match; the other filters are columns of the catalog."""
-    clauses, values = _marks(db.dialect, user, "records", filters)
+    """The docs of a user whose tags and metadata match; the catalog applies the other filters."""
+    clauses, values = _metadata_conditions(db.dialect, user, "records", filters)
     sql = f"SELECT doc FROM records WHERE {' AND '.join(['user_id = ?', *clauses])} ORDER BY doc"
     return [doc for (doc,) in db.execute(sql, (user, *values))]
 
 
 def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]]:
-    """The level wall as SQL: see Catalog.mask, which says the same in arrays."""
+    """Reach, session and project as SQL; ``Catalog.mask`` is the same in arrays."""
     clauses: list[str] = []
     values: list[object] = []
     if filters.reach == "session" and filters.session is None:
@@ -230,17 +232,17 @@ def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]
 def _where(dialect: Dialect, user: int, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
     memories = table == "memories"
     clauses, values = _reach(filters, memories=memories)
-    more, bound = _marks(dialect, user, table, filters)
+    more, bound = _metadata_conditions(dialect, user, table, filters)
     clauses += more
     values += bound
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
     if "archived" in statuses:
         statuses = (*statuses, "quarantined")
     for clause, value in (
-        ("status IN (SELECT value FROM json_each(?))", dialect.many(statuses)),
+        ("status IN (SELECT value FROM json_each(?))", dialect.bind_list(statuses)),
         (
             "type IN (SELECT value FROM json_each(?))",
-            dialect.many(filters.types) if filters.types is not None else None,
+            dialect.bind_list(filters.types) if filters.types is not None else None,
         ),
         ("session = ?", filters.in_session),
         ("role = ?", filters.role),
@@ -255,10 +257,10 @@ def _where(dialect: Dialect, user: int, table: str, filters: Filters, time: str)
     return " AND ".join(clauses), values
 
 
-def _clock(filters: Filters) -> tuple[str, list[object]]:
-    """The two clocks as SQL: see Beliefs.hidden, which says the same in arrays.
+def _validity(filters: Filters) -> tuple[str, list[object]]:
+    """Valid time and transaction time as SQL; ``Beliefs.hidden`` is the same in arrays.
 
-    The plus keeps an index from being chosen for a bound that nearly all are below.
+    The unary plus keeps the planner from an index on a bound that nearly all rows satisfy.
     """
     if filters.expired:
         return "1 = 1", []
@@ -281,9 +283,9 @@ def _clock(filters: Filters) -> tuple[str, list[object]]:
 def list_memories(
     db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
-    """Memories in order: ``newest``, ``oldest`` or ``importance``."""
+    """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
     where, values = _where(db.dialect, user, "memories", filters, "created_at")
-    clock, moments = _clock(filters)
+    clock, moments = _validity(filters)
     where, values = f"{where} AND {clock}", [*values, *moments]
     by = {
         "newest": "created_at DESC, doc DESC",
@@ -296,16 +298,16 @@ def list_memories(
 
 
 def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
-    """Live memories whose metadata has a key."""
+    """Valid memories whose metadata has a key."""
     where, values = _where(db.dialect, user, "memories", filters, "created_at")
-    clock, moments = _clock(filters)
-    has_key, keys = db.dialect.filters.keyed(user, "memories", key)
+    clock, moments = _validity(filters)
+    has_key, keys = db.dialect.filters.has_key(user, "memories", key)
     rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
     return _values(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
 
 
 def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
-    """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+    """Episodes by begin, oldest first; with ``newest`` the limit keeps the last ones."""
     where, values = _where(db.dialect, user, "episodes", filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
@@ -316,13 +318,13 @@ def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | N
 def latest_episodes(
     db: Connection, user: int | None, where: str, values: Sequence[object], limit: int
 ) -> list[Episode]:
-    """The last episodes of a level that are not archived, the latest first."""
+    """The last live episodes of a level, newest first."""
     rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
     return _values(db, rows.select(db, EPISODES, rest, (user, *values, limit)))
 
 
 def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
-    """Messages in the order they were said; with ``newest`` the limit keeps the last ones."""
+    """Messages, oldest first; with ``newest`` the limit keeps the last ones."""
     where, values = _where(db.dialect, user, "messages", filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
@@ -335,20 +337,22 @@ _EVENT = "sequence, at, operation, id, version, detail, doc"
 
 
 def events(db: Connection, user: int, doc: int) -> list[Event]:
-    """The audit trail of one record, oldest first, each version with the content it had."""
+    """The audit trail of one record, oldest first, each event with the content of its version."""
     sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND doc = ? ORDER BY sequence"
-    return _told(db, db.execute(sql, (user, doc)).fetchall())
+    return _event_values(db, db.execute(sql, (user, doc)).fetchall())
 
 
 def log(db: Connection, user: int, kinds: Sequence[str], limit: int | None) -> list[Event]:
-    """The audit trail of all records of some kinds, the newest first."""
+    """The audit trail of all records of some kinds, newest first."""
     among = "EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN (SELECT value FROM json_each(?)))"
     sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND {among} ORDER BY sequence DESC LIMIT ?"
-    return _told(db, db.execute(sql, (user, db.dialect.many(kinds), ALL if limit is None else limit)).fetchall())
+    return _event_values(
+        db, db.execute(sql, (user, db.dialect.bind_list(kinds), ALL if limit is None else limit)).fetchall()
+    )
 
 
-def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
-    docs = db.dialect.many(sorted({row[-1] for row in found}))
+def _event_values(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
+    docs = db.dialect.bind_list(sorted({row[-1] for row in found}))
     among = "doc IN (SELECT value FROM json_each(?))"
     content: dict[tuple[int, int], str] = {}
     for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE {among}", (docs,)):
@@ -365,7 +369,7 @@ def _told(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
 
 
 def stats(db: Connection, user: str, location: str, schema_version: int) -> Stats:
-    """Counts of one user; size, model and schema are the whole record's."""
+    """Counts of one user; size, model and schema describe the whole record."""
     number = user_number(db, user)
 
     def count(sql: str) -> dict[Any, int]:
@@ -378,7 +382,7 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
     return Stats(
         messages=messages.get("short_term", 0),
         episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-        memories=counted(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
+        memories=counts_by_status(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
         links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
         sessions=sessions[1],
         projects=projects[1],

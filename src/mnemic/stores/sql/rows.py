@@ -1,4 +1,4 @@
-"""Rows by column name, and the records that they are."""
+"""Mapping between rows and records."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = [
     "MESSAGE",
     "Row",
     "content_hash",
-    "counted",
-    "earlier",
+    "counts_by_status",
     "episode_from",
     "episode_row",
-    "kept",
     "memory_from",
     "memory_row",
     "message_from",
     "message_hash",
     "message_row",
+    "public_status",
     "record_from",
     "select",
-    "shown",
+    "version_json",
+    "version_row",
 ]
 
 Row = Mapping[str, Any]
@@ -41,26 +41,26 @@ Row = Mapping[str, Any]
 MESSAGE = (
     "doc", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source", "trust",
 )  # fmt: skip
-"""What of a row a message is made of: thousands are listed at once."""
+"""The columns of a message: thousands are listed at once."""
 
 
 def select(
     db: Connection, table: Table | View, rest: str, values: Sequence[object] = (), *, names: Sequence[str] = ()
 ) -> list[dict[str, Any]]:
-    """The rows of a table or view that ``rest`` (WHERE ... ORDER BY ...) chooses, with some columns or all."""
+    """Rows of a table or view as dicts; ``rest`` is the SQL after FROM, ``names`` selects columns (default: all)."""
     names = names or table.names
     sql = f"SELECT {', '.join(names)} FROM {table.name} {rest}"
     return [dict(zip(names, row, strict=True)) for row in db.execute(sql, values)]
 
 
 def content_hash(content: str) -> bytes:
-    """Identity of a statement: white space and Unicode composition do not count, everything else does."""
+    """Hash of a statement, after normalising white space and Unicode composition."""
     canonical = " ".join(unicodedata.normalize("NFC", content).split())
     return hashlib.blake2b(canonical.encode(), digest_size=16).digest()
 
 
 def message_hash(content: str) -> bytes:
-    """Identity of a verbatim message: every byte counts."""
+    """Hash of a message, byte for byte."""
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
@@ -72,30 +72,30 @@ def _time(value: int | None, offset: int) -> datetime | None:
     return None if value is None else from_micros(value, offset)
 
 
-def kept(row: Row) -> str:
-    """A row as an earlier version is kept."""
+def version_json(row: Row) -> str:
+    """A row as JSON for ``versions``."""
     return to_json({name: value for name, value in row.items() if value is not None and name != "hash"})
 
 
-def earlier(text: str) -> Row:
-    """The row of an earlier version."""
+def version_row(text: str) -> Row:
+    """The row stored in ``versions``."""
     return dict.fromkeys(RECORDS.names) | json.loads(text)
 
 
-def shown(status: str) -> Any:
-    """The status of a record for callers: what is in quarantine is archived for them."""
+def public_status(status: str) -> Any:
+    """The status in the public API, where quarantined records are archived."""
     return "archived" if status == "quarantined" else status
 
 
-def counted(found: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Counts by status, as callers know it."""
+def counts_by_status(found: Iterable[tuple[str, int]]) -> dict[str, int]:
+    """Counts by public status."""
     counts: Counter[str] = Counter()
     for status, count in found:
-        counts[shown(status)] += count
+        counts[public_status(status)] += count
     return dict(counts)
 
 
-def _found_by(indexing: Indexing) -> dict[str, Any]:
+def _index_columns(indexing: Indexing) -> dict[str, Any]:
     return {
         "length": indexing.length,
         "traits": indexing.traits,
@@ -104,7 +104,7 @@ def _found_by(indexing: Indexing) -> dict[str, Any]:
 
 
 def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dict[str, Any]:
-    """A message as a row."""
+    """The row of a message."""
     m = change.message
     assert m.sent_at is not None
     return {
@@ -113,7 +113,7 @@ def message_row(change: AddMessage, doc: int, user: int, created_at: int) -> dic
         "source": m.source, "trust": m.trust, "utc_offset": offset_minutes(m.sent_at), "created_at": created_at,
         "kind": "message", "role": m.role, "speaker": m.name, "said_at": to_micros(m.sent_at), "status": "short_term",
         "waits": 1,
-        **_found_by(change.indexing),
+        **_index_columns(change.indexing),
     }  # fmt: skip
 
 
@@ -127,31 +127,31 @@ def message_from(row: Row) -> Message:
 
 
 def episode_row(change: AddEpisode, doc: int, user: int) -> dict[str, Any]:
-    """An episode as a row."""
+    """The row of an episode."""
     e = change.record
     return {
         "doc": doc, "user_id": user, "id": e.id, "session": e.session, "project": e.project,
         "content": e.content, "hash": content_hash(e.content), "metadata": to_json(dict(e.metadata)),
         "source": e.source, "trust": e.trust, "version": e.version, "utc_offset": offset_minutes(e.started_at),
         "created_at": to_micros(e.created_at), "kind": "episode", "title": e.title, "said_at": to_micros(e.started_at),
-        "ended_at": to_micros(e.ended_at), "status": e.status, **_found_by(change.indexing),
+        "ended_at": to_micros(e.ended_at), "status": e.status, **_index_columns(change.indexing),
     }  # fmt: skip
 
 
 def episode_from(row: Row, message_ids: Sequence[str] = (), source_ids: Sequence[str] = ()) -> Episode:
-    """The episode of a row and its lineage."""
+    """The episode of a row, with its lineage."""
     offset = row["utc_offset"]
     return Episode(
         id=row["id"], session=row["session"], project=row["project"], content=row["content"],
         metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
         created_at=from_micros(row["created_at"], offset), title=row["title"],
         started_at=from_micros(row["said_at"], offset), ended_at=from_micros(row["ended_at"], offset),
-        status=shown(row["status"]), message_ids=tuple(message_ids), source_ids=tuple(source_ids),
+        status=public_status(row["status"]), message_ids=tuple(message_ids), source_ids=tuple(source_ids),
     )  # fmt: skip
 
 
 def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) -> dict[str, Any]:
-    """A memory as a row."""
+    """The row of a memory."""
     r, e = record, record.emotion
     return {
         "doc": doc, "user_id": user, "kind": "memory", "id": r.id, "session": r.session, "project": r.project,
@@ -165,12 +165,12 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
         "summary": r.summary, "context": r.context, "keywords": to_json(r.keywords), "tags": to_json(r.tags),
         "related_files": to_json(r.related_files), "related_entities": to_json(r.related_entities),
         "said_at": _micros(r.said_at), "valid_at": _micros(r.valid_at), "invalid_at": _micros(r.invalid_at),
-        "expired_at": _micros(r.expired_at), **_found_by(indexing),
+        "expired_at": _micros(r.expired_at), **_index_columns(indexing),
     }  # fmt: skip
 
 
 def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
-    """The memory of a row and its lineage."""
+    """The memory of a row, with its lineage."""
     offset, valence = row["utc_offset"], row["valence"]
     emotion = (
         None
@@ -182,7 +182,7 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
         metadata=json.loads(row["metadata"]), source=row["source"], trust=row["trust"], version=row["version"],
         created_at=from_micros(row["created_at"], offset), updated_at=from_micros(row["updated_at"], offset),
         delete_after=_time(row["delete_after"], offset), emotion=emotion, type=row["type"],
-        category=row["category"], key=row["key"], speaker=row["speaker"], status=shown(row["status"]),
+        category=row["category"], key=row["key"], speaker=row["speaker"], status=public_status(row["status"]),
         importance=row["importance"], salience=row["salience"], confidence=row["confidence"],
         pinned=bool(row["pinned"]), summary=row["summary"], context=row["context"],
         keywords=tuple(json.loads(row["keywords"])), tags=tuple(json.loads(row["tags"])),
@@ -194,6 +194,6 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
 
 
 def record_from(row: Row) -> Message | Episode | MemoryRecord:
-    """The record of a row without its lineage."""
+    """The record of a row, without its lineage."""
     read = {"message": message_from, "episode": episode_from, "memory": memory_from}
     return read[row["kind"]](row)

@@ -1,4 +1,4 @@
-"""The record on an SQL engine: what a store promises, each question handed to the room that answers it."""
+"""The store on an SQL engine; each method delegates to the module of its subject."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ from mnemic.types import (
     Erase,
     EraseUser,
     Event,
-    Feel,
     Filters,
     Kind,
+    MarkConsolidating,
+    MarkProcessed,
     MemoryRecord,
     Message,
     PutLink,
@@ -37,14 +38,13 @@ from mnemic.types import (
     Release,
     Restore,
     Revise,
-    Settle,
+    SetEmotions,
     Stats,
     Stored,
     Supersede,
     Touch,
     Undo,
     VerifyReport,
-    Work,
 )
 
 __all__ = ["SqlStore"]
@@ -52,7 +52,7 @@ __all__ = ["SqlStore"]
 D = TypeVar("D", bound=Database)
 
 
-def _located(db: Connection, user: str, id: str) -> tuple[int, int]:
+def _locate(db: Connection, user: str, id: str) -> tuple[int, int]:
     """The number of a user and the doc of one of its ids."""
     number = queries.user_number(db, user)
     doc = None if number is None else queries.find(db, number, id)
@@ -65,7 +65,7 @@ _APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
     AddMessage: changes.add_message,
     AddMemory: changes.add_memory,
     AddEpisode: changes.add_episode,
-    Settle: changes.settle,
+    MarkProcessed: changes.mark_processed,
     Revise: changes.revise,
     Supersede: changes.supersede,
     PutLink: changes.put_link,
@@ -73,27 +73,27 @@ _APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
     Archive: changes.archive,
     Restore: changes.restore,
     Consolidate: consolidation.consolidate,
-    Work: consolidation.work,
+    MarkConsolidating: consolidation.mark_consolidating,
     Undo: consolidation.undo,
-    Touch: consolidation.touch,
-    Feel: changes.feel,
+    Touch: consolidation.record_access,
+    SetEmotions: changes.set_emotions,
     Quarantine: quarantine.quarantine,
     Release: quarantine.release,
-    Erase: erasure.erased,
-    EraseUser: erasure.erased_user,
+    Erase: erasure.apply_erase,
+    EraseUser: erasure.apply_erase_user,
 }
 
-_OF_WHAT_IS_THERE = (Touch, Erase, EraseUser)
-"""Changes that mean nothing for a user who has nothing: they must not write the name of one who was erased."""
+_EXISTING_ONLY = (Touch, Erase, EraseUser)
+"""Changes that never create a user: they must not store the name of an erased one again."""
 
 
 def _apply(db: Connection, user: str, wanted: Sequence[Change], model: str) -> tuple[Receipt, ...]:
-    """Apply changes in order; the caller's transaction makes them all or nothing."""
-    number = db.dialect.known(db, user)
+    """Apply changes in order, inside the caller's transaction."""
+    number = db.dialect.lock_known_user(db, user)
     if number is None:
-        if all(isinstance(change, _OF_WHAT_IS_THERE) for change in wanted):
-            return tuple(Receipt(id="", outcome="duplicate", reason="this user has nothing") for _ in wanted)
-        number = db.dialect.begin(db, user)
+        if all(isinstance(change, _EXISTING_ONLY) for change in wanted):
+            return tuple(Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
+        number = db.dialect.lock_user(db, user)
     transaction = Transaction(db, number, model)
     return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
 
@@ -112,34 +112,34 @@ class SqlStore(Generic[D]):
         self.location = database.name
 
     def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
-        """Apply changes in one transaction; ``model`` names the embedder of the vectors they carry.
+        """Apply changes in one transaction; ``model`` is the embedder of their vectors.
 
         Raises:
             NotFound: a change names a record this user does not have.
             EmbeddingMismatch: the record holds vectors of another model.
-            StoreError: the disk or the file refuses. In every case nothing was written.
+            StoreError: the database cannot be written. On every error nothing was written.
         """
         return self._db.apply(lambda db: _apply(db, user, changes, model))
 
     @property
     def fence(self) -> str:
-        """The word that fences recalled text in prompts: random, made with the record, the same ever after."""
+        """The word that fences recalled text in prompts: random, and constant for a record."""
         with self._db.read() as db:
             return str(queries.header(db)["fence"])
 
     def user(self, name: str) -> int | None:
-        """The number of a user, or None when nothing is stored for it."""
+        """The number of a user; None if nothing is stored for it."""
         with self._db.read() as db:
             return queries.user_number(db, name)
 
     def last_event(self, user: int) -> int:
-        """The newest event that concerns a user: a cache with this number is up to date."""
+        """The newest event that concerns a user; a cache at this event is current."""
         with self._db.read() as db:
             return queries.last_event(db, user)
 
     def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> CatalogDelta:
-        """What a cache must learn that knows docs up to ``after`` and events up to ``event`` (-1: nothing at all)."""
-        with self._db.read() as db, db:  # one snapshot for all of it
+        """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
+        with self._db.read() as db, db:  # one snapshot
             last, touched, kept, reembedded = queries.last_event(db, user), [], set[int](), False
             if event >= 0:
                 last, docs, kept, reembedded = queries.changed(db, user, event)
@@ -164,7 +164,7 @@ class SqlStore(Generic[D]):
             )
 
     def postings(self, user: int, term: str) -> list[int]:
-        """Docs of a user with a term, ascending, each as often as the term occurs in it."""
+        """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         with self._db.read() as db:
             return queries.postings(db, user, term)
 
@@ -174,12 +174,12 @@ class SqlStore(Generic[D]):
             return queries.matching(db, user, filters)
 
     def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
-        """The records behind docs, by doc; docs that are gone are missing."""
+        """The records of docs, by doc; missing ones are left out."""
         with self._db.read() as db:
             return queries.fetch(db, user, docs)
 
     def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
-        """The docs of those ids that this user has, of one kind or of any."""
+        """The docs of the ids that exist for this user, of one kind or any."""
         with self._db.read() as db:
             number = queries.user_number(db, user)
             return {} if number is None else queries.docs_of(db, number, ids, kind)
@@ -191,7 +191,7 @@ class SqlStore(Generic[D]):
             NotFound: this user has no such record.
         """
         with self._db.read() as db, db:
-            number, doc = _located(db, user, id)
+            number, doc = _locate(db, user, id)
             return queries.fetch(db, number, [doc])[doc]
 
     def list_memories(
@@ -208,7 +208,7 @@ class SqlStore(Generic[D]):
             return tuple(found)
 
     def list_messages(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> tuple[Message, ...]:
-        """Messages of a user in the order they were said."""
+        """Messages of a user, oldest first."""
         with self._db.read() as db:
             number = queries.user_number(db, user)
             found = [] if number is None else queries.list_messages(db, number, filters, limit=limit, newest=newest)
@@ -221,11 +221,11 @@ class SqlStore(Generic[D]):
             NotFound: this user has no such record.
         """
         with self._db.read() as db, db:
-            number, doc = _located(db, user, id)
+            number, doc = _locate(db, user, id)
             return tuple(queries.events(db, number, doc))
 
     def stats(self, user: str) -> Stats:
-        """Counts of a user's records and of the work still pending."""
+        """Counts of a user's records and pending work."""
         with self._db.read() as db, db:
             return queries.stats(db, user, self.location, self._schema_version)
 
@@ -235,36 +235,36 @@ class SqlStore(Generic[D]):
             return integrity.verify(db, deep=deep, idle=self._idle)
 
     def _idle(self) -> bool:
-        """Whether no consolidation is under way that left memories on the workbench, as they are now."""
-        with self._db.alone() as free:
+        """Whether memories are claimed although no consolidation is running."""
+        with self._db.consolidation_lock() as free:
             if not free:
                 return False
-            with self._db.read() as db:  # what was read before may have been put back since
+            with self._db.read() as db:  # they may have been released since the last read
                 return bool(db.execute("SELECT 1 FROM records WHERE status = 'consolidating' LIMIT 1").fetchall())
 
     @property
     def embedding(self) -> Embedding:
-        """The side of the record that holds vectors: what is missing, what is being rebuilt."""
+        """Vectors: missing ones, and the rebuild for another model."""
         return Embedding(self._db)
 
     @property
     def knowledge(self) -> Knowledge:
-        """The side of the record that holds what was made of the messages, and which of them wait."""
+        """Queries of processing."""
         return Knowledge(self._db)
 
     @property
     def relations(self) -> Relations:
-        """The side of the record that holds links, lineage, and what replaced what."""
+        """Queries on links, lineage and supersession."""
         return Relations(self._db)
 
     @property
     def lifecycle(self) -> Lifecycle:
-        """The side of the record that consolidation works on."""
+        """Queries of consolidation and retention."""
         return Lifecycle(self._db)
 
     @property
     def transfer(self) -> Transfer:
-        """The side of the record that users are moved from and to, as they are."""
+        """Moving users between records."""
         return Transfer(self._db)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The texts of a record: what its full text is made from, and all that its rows say."""
+"""The texts of a record: those in the full-text index, and all others."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PAGE = 500
 
 
 class Searchable(NamedTuple):
-    """A record with the text that is searched, and its row by column."""
+    """A record with its searchable text and its row by column name."""
 
     doc: int
     user: int
@@ -28,7 +28,7 @@ class Searchable(NamedTuple):
 
 
 def pages(db: Connection) -> Generator[list[Searchable]]:
-    """Every record that can be read, some hundred at a time; those that cannot are told by other checks."""
+    """All readable records in pages; other checks report the unreadable ones."""
     after = 0
     while page := select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
         found: list[Searchable] = []
@@ -40,7 +40,7 @@ def pages(db: Connection) -> Generator[list[Searchable]]:
 
 
 def texts(db: Connection) -> Generator[Searchable]:
-    """The same, one after the other."""
+    """All readable records."""
     for page in pages(db):
         yield from page
 
@@ -53,25 +53,25 @@ Wording = tuple[int, str, list[Any]]
 
 
 def wording(db: Connection, after: int, limit: int) -> list[Wording]:
-    """The next records as (number, id, what they say), by number: with earlier versions, reasons of links and of events."""
+    """The next records as (doc, id, texts), ascending by doc; texts include versions and the reasons of links and events."""
     found = select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
     beside: dict[int, list[Any]] = {}
-    for doc, value in _beside(db, [row["doc"] for row in found]):
+    for doc, value in _related_texts(db, [row["doc"] for row in found]):
         beside.setdefault(doc, []).append(value)
-    return [(row["doc"], row["id"], _read(row) + beside.get(row["doc"], [])) for row in found]
+    return [(row["doc"], row["id"], _row_texts(row) + beside.get(row["doc"], [])) for row in found]
 
 
-def _read(row: Mapping[str, Any]) -> list[Any]:
-    """The columns with text of a row, those that hold JSON as what it says; without their names, which say nothing."""
+def _row_texts(row: Mapping[str, Any]) -> list[Any]:
+    """The texts of a row; JSON columns are parsed."""
     texts = [row[name] for name in _TEXTS if row.get(name)]
     return texts + [json.loads(row[name]) for name in _JSON if row.get(name)]
 
 
-def _beside(db: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
-    """What is said of records in other tables."""
-    docs = db.dialect.many(numbers)
+def _related_texts(db: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+    """Texts of records in other tables."""
+    docs = db.dialect.bind_list(numbers)
     for doc, row in db.execute(f"SELECT doc, row FROM versions WHERE doc {_AMONG}", (docs,)):
-        yield doc, _read(json.loads(row))
+        yield doc, _row_texts(json.loads(row))
     yield from db.execute(f"SELECT source, reason FROM links WHERE reason != '' AND source {_AMONG}", (docs,))
     sql = f"SELECT doc, detail FROM events WHERE detail LIKE '%\"reason\"%' AND doc {_AMONG}"
     for doc, detail in db.execute(sql, (docs,)):

@@ -1,8 +1,7 @@
-"""Users on their way into this record or out of it, page by page, so that it can be interrupted anywhere.
+"""Moving users between records, page by page, resumable after any interruption.
 
-A user who is not here as a whole yet has a name that nobody can ask for, and an entry in the header that says how far the
-pages are; both are written in the transaction of the page. Records have other numbers in another record: all numbers of a
-user are moved by the same distance, so that their order stays.
+An incompletely moved user has a name that no caller can use, and a header entry with the progress; both are written in the
+transaction of the page. All docs of a user are shifted by the same offset, which preserves their order.
 """
 
 from __future__ import annotations
@@ -25,45 +24,57 @@ from mnemic.text.canonical import to_json
 from mnemic.text.render import searchable
 from mnemic.text.terms import analysed
 
-__all__ = ["BESIDE", "Extent", "Model", "Page", "Row", "State", "Transfer", "beside", "decided", "happened", "records"]
+__all__ = [
+    "DEPENDENTS",
+    "Extent",
+    "Model",
+    "Page",
+    "Row",
+    "State",
+    "Transfer",
+    "consolidations",
+    "dependents",
+    "events",
+    "records",
+]
 
 Row = tuple[Any, ...]
 
-BESIDE: Mapping[Table, str] = {
+DEPENDENTS: Mapping[Table, str] = {
     schema.VERSIONS: "doc", schema.LINEAGE: "child", schema.LINKS: "source", schema.PENDING: "doc",
     schema.ACCESS: "doc", schema.JUDGED: "doc", schema.VECTORS: "doc",
 }  # fmt: skip
-"""What refers to a record, and the column that names it first."""
+"""Tables with rows that refer to records, and the column of the first reference."""
 _TABLES: Mapping[str, Table] = {table.name: table for table in schema.TABLES}
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Rows by table, each with the columns in the order of the schema; ``last`` is where the next page begins."""
+    """Rows by table, with columns in schema order; ``last`` is the position where the next page begins."""
 
     rows: Mapping[str, Sequence[Row]]
     last: int
 
     @property
     def size(self) -> int:
-        """How many records, events or consolidations."""
+        """The number of records, events or consolidations."""
         return sum(len(self.rows.get(table, ())) for table in ("records", "events", "consolidations"))
 
     def columns(self, table: str) -> Sequence[str]:
-        """The names of the values of a row."""
+        """The column names of a table."""
         return _TABLES[table].names
 
-    def moved(self, user: int, by: int) -> Page:
-        """The same rows for another user, with all numbers of records moved."""
+    def renumbered(self, user: int, by: int) -> Page:
+        """The same rows for another user number, with docs shifted by ``by``."""
         return Page(
-            {table: [_moved(table, row, user, by) for row in rows] for table, rows in self.rows.items()}, self.last
+            {table: [_renumber(table, row, user, by) for row in rows] for table, rows in self.rows.items()}, self.last
         )
 
     def lines(self) -> Iterator[str]:
-        """One line for each row, in an order that no engine has a say in; the numbers of events are left out."""
+        """One line per row, in an order independent of the engine; event numbers are left out."""
         for table in sorted(self.rows):
             rows = self.rows[table]
-            if table == "events":  # in the order in which they happened
+            if table == "events":  # in chronological order
                 yield from (_line(table, row[1:]) for row in rows)
             else:
                 yield from sorted(_line(table, row) for row in rows)
@@ -73,7 +84,7 @@ def _line(table: str, row: Row) -> str:
     return to_json([table, *(v.hex() if isinstance(v, bytes) else v for v in row)])
 
 
-def _moved(table: str, row: Row, user: int, by: int) -> Row:
+def _renumber(table: str, row: Row, user: int, by: int) -> Row:
     docs = _TABLES[table].docs
     made: list[Any] = []
     for name, value in zip(_TABLES[table].names, row, strict=True):
@@ -89,14 +100,14 @@ def _moved(table: str, row: Row, user: int, by: int) -> Row:
 
 
 def _version(text: str, user: int, by: int) -> str:
-    """An earlier version with the numbers in it moved."""
+    """A row of ``versions`` with its docs shifted."""
     held = json.loads(text)
     docs = {name: held[name] + by for name in RECORDS.docs if held.get(name)}
     return to_json(held | docs | {"user_id": user})
 
 
 def records(kind: str) -> Callable[[Connection, int, int, int], Page]:
-    """The next records of a kind."""
+    """A reader of the next records of a kind."""
 
     def page(db: Connection, user: int, after: int, limit: int) -> Page:
         rows = _read(db, RECORDS, "user_id = ? AND kind = ? AND doc > ? ORDER BY doc LIMIT ?", user, kind, after, limit)
@@ -105,32 +116,32 @@ def records(kind: str) -> Callable[[Connection, int, int, int], Page]:
     return page
 
 
-def beside(db: Connection, user: int, after: int, limit: int) -> Page:
-    """What refers to the next records: it follows when all of them are there."""
+def dependents(db: Connection, user: int, after: int, limit: int) -> Page:
+    """The rows that refer to the next records; read after all records, so that references resolve."""
     sql = "SELECT doc FROM records WHERE user_id = ? AND doc > ? ORDER BY doc LIMIT ?"
     docs = [doc for (doc,) in db.execute(sql, (user, after, limit))]
     if not docs:
         return Page({}, after)
-    listed = db.dialect.many(docs)
+    listed = db.dialect.bind_list(docs)
     rows = {
         table.name: _read(db, table, f"user_id = ? AND {key} IN (SELECT value FROM json_each(?))", user, listed)
-        for table, key in BESIDE.items()
+        for table, key in DEPENDENTS.items()
     }
     return Page(rows, docs[-1])
 
 
-def happened(db: Connection, user: int, after: int, limit: int) -> Page:
+def events(db: Connection, user: int, after: int, limit: int) -> Page:
     """The next events of a user."""
     where = "user_id = ? AND sequence > ? ORDER BY sequence LIMIT ?"
     rows = _read(db, schema.EVENTS, where, user, after, limit)
     return Page({"events": rows}, rows[-1][0] if rows else after)
 
 
-def decided(db: Connection, user: int, after: int, limit: int) -> Page:
+def consolidations(db: Connection, user: int, after: int, limit: int) -> Page:
     """The next consolidations of a user."""
     where = "user_id = ? ORDER BY at, id LIMIT ? OFFSET ?"
     found = _read(db, schema.CONSOLIDATIONS, where, user, limit, after)
-    ids = db.dialect.many([row[1] for row in found])
+    ids = db.dialect.bind_list([row[1] for row in found])
     mine = "user_id = ? AND consolidation IN (SELECT value FROM json_each(?))"
     parts = {table.name: _read(db, table, mine, user, ids) for table in schema.OUTCOMES}
     return Page({"consolidations": found, **parts}, after + len(found))
@@ -140,16 +151,16 @@ def _read(db: Connection, table: Table, where: str, *values: object) -> list[Row
     return db.execute(f"SELECT {table.listed} FROM {table.name} WHERE {where}", values).fetchall()
 
 
-Stage = Literal["episodes", "messages", "memories", "beside", "events", "consolidations"]
-STAGES: Sequence[Stage] = ("episodes", "messages", "memories", "beside", "events", "consolidations")
-"""In an order in which no row refers to one that is not there yet."""
+Stage = Literal["episodes", "messages", "memories", "dependents", "events", "consolidations"]
+STAGES: Sequence[Stage] = ("episodes", "messages", "memories", "dependents", "events", "consolidations")
+"""In an order in which every reference resolves."""
 UNFINISHED = "\x00on the way: "
 PAGE = 1_000
 Model = tuple[str, int]
 
 _READ: dict[Stage, Callable[[Connection, int, int, int], Page]] = {
     "episodes": records("episode"), "messages": records("message"), "memories": records("memory"),
-    "beside": beside, "events": happened, "consolidations": decided,
+    "dependents": dependents, "events": events, "consolidations": consolidations,
 }  # fmt: skip
 _COUNTS = ", ".join(
     f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in ("records", "events", "consolidations")
@@ -158,7 +169,7 @@ _COUNTS = ", ".join(
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A user at one moment: the last event, the lowest and highest number of a record, and how many rows there are."""
+    """A user at one moment: the last event, the lowest and highest doc, and the numbers of rows."""
 
     event: int
     low: int
@@ -169,13 +180,13 @@ class Extent:
 
     @property
     def size(self) -> int:
-        """Records, events and consolidations."""
+        """The total of records, events and consolidations."""
         return self.records + self.events + self.consolidations
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How far a user is: from which record and moment, by how much numbers are moved, and where the next page begins."""
+    """The progress of a move: source record and event, the shift of docs, and the position of the next page."""
 
     origin: str
     event: int
@@ -186,38 +197,38 @@ class State:
 
 
 class Transfer:
-    """The side of a record that users are moved from and to.
+    """Reads users from a record, and writes users to it.
 
     Args:
-        database: connections to it.
+        database: connections to the record.
     """
 
     def __init__(self, database: Database) -> None:
         self._db = database
 
-    # Out
+    # Read
 
     @property
     def origin(self) -> str:
-        """A word that this record has and a new one has not."""
+        """A random identifier of this record."""
         with self._db.read() as db:
             return str(queries.header(db)["fence"])
 
     @property
     def model(self) -> Model | None:
-        """The embedder of the vectors and their dimension, once there are any."""
+        """The embedder of the vectors and their dimension; None without vectors."""
         with self._db.read() as db:
             held = queries.header(db)
         return (str(held["model"]), int(held["dimension"])) if "dimension" in held else None
 
     def users(self) -> list[str]:
-        """Everybody who is here as a whole, in the order they came."""
+        """All complete users, oldest first."""
         with self._db.read() as db:
             names = [row[0] for row in db.execute("SELECT name FROM users ORDER BY user_id").fetchall()]
         return [name for name in names if not name.startswith(UNFINISHED)]
 
     def extent(self, name: str) -> Extent | None:
-        """What there is of a user; None for nothing."""
+        """The extent of a user; None without rows."""
         with self._db.read() as db, db:
             user = queries.user_number(db, name)
             return None if user is None else _extent(db, user)
@@ -229,11 +240,11 @@ class Transfer:
             return Page({}, after) if user is None else _READ[stage](db, user, after, PAGE)
 
     def digest(self, name: str, step: Callable[[int], None], *, unfinished: bool = False) -> str:
-        """A hash over all rows of a user: equal for equal rows, whatever the engine and the numbers."""
+        """A hash over all rows of a user, independent of engine and docs."""
         held = UNFINISHED + name if unfinished else name
         extent, found = self.extent(held), hashlib.blake2b(digest_size=16)
         for page in self._all(held) if extent else ():
-            for line in page.moved(0, 1 - extent.low if extent else 0).lines():
+            for line in page.renumbered(0, 1 - extent.low if extent else 0).lines():
                 found.update(line.encode("utf-8", "surrogatepass") + b"\n")
             step(page.size)
         return found.hexdigest()
@@ -245,63 +256,63 @@ class Transfer:
                 yield page
                 after = page.last
 
-    # In
+    # Write
 
     def begin(self, name: str, origin: str, extent: Extent) -> State:
-        """Go on with a user, or begin: what came from elsewhere, or from another moment, is thrown away.
+        """Start or resume the move of a user; an unfinished one from another record or event is discarded.
 
         Raises:
-            Conflict: this user is here already.
+            Conflict: this user exists already.
         """
 
         def work(db: Connection) -> State:
-            _refuse(db, name)
-            user, state = db.dialect.begin(db, UNFINISHED + name), _state(db, name)
+            _check_absent(db, name)
+            user, state = db.dialect.lock_user(db, UNFINISHED + name), _state(db, name)
             if state and (state.origin, state.event) == (origin, extent.event):
                 return state
             if state:
                 _discard(db, user, name)
-                db.dialect.begin(db, UNFINISHED + name)
+                db.dialect.lock_user(db, UNFINISHED + name)
             span = extent.high - extent.low + 1
             state = State(origin, extent.event, db.dialect.next_docs(db, span) - extent.low)
-            _keep(db, name, state)
+            _save_state(db, name, state)
             return state
 
         return self._db.apply(work)
 
     def put(self, name: str, state: State, page: Page, after: State, model: Model | None) -> None:
-        """Store a page, and how far that is.
+        """Store a page and the progress after it.
 
         Raises:
-            Conflict: somebody else moves the same user.
+            Conflict: another process is moving the same user.
             EmbeddingMismatch: this record holds vectors of another model.
         """
 
         def work(db: Connection) -> None:
-            user = db.dialect.begin(db, UNFINISHED + name)
+            user = db.dialect.lock_user(db, UNFINISHED + name)
             if _state(db, name) != state:
                 raise Conflict(f"Another process is moving the user {name!r} to the same place. Let one of them do it.")
-            _write(db, user, page.moved(user, state.by), model)
-            _keep(db, name, after)
+            _write(db, user, page.renumbered(user, state.by), model)
+            _save_state(db, name, after)
 
         self._db.apply(work)
 
     def discard(self, name: str) -> None:
-        """Throw away what is here of a user who is not here as a whole."""
+        """Delete the rows of an incompletely moved user."""
         with self._db.write() as db:
             user = queries.user_number(db, UNFINISHED + name)
             if user is not None:
                 _discard(db, user, name)
 
     def finish(self, name: str) -> None:
-        """From now on the user is here.
+        """Make the moved user visible.
 
         Raises:
-            Conflict: somebody has begun to write for a user of this name.
+            Conflict: a user of this name was written to in the meantime.
         """
         with self._db.write() as db:
-            _refuse(db, name)
-            db.execute("DELETE FROM users WHERE name = ?", (name,))  # who has nothing
+            _check_absent(db, name)
+            db.execute("DELETE FROM users WHERE name = ?", (name,))  # a user without rows
             db.execute("UPDATE users SET name = ? WHERE name = ?", (name, UNFINISHED + name))
             db.execute("DELETE FROM header WHERE key = ?", (_key(name),))
 
@@ -326,16 +337,16 @@ def _state(db: Connection, name: str) -> State | None:
     return State(**json.loads(row[0])) if row else None
 
 
-def _keep(db: Connection, name: str, state: State) -> None:
+def _save_state(db: Connection, name: str, state: State) -> None:
     set_header(db, **{_key(name): json.dumps(asdict(state))})
 
 
-def _refuse(db: Connection, name: str) -> None:
+def _check_absent(db: Connection, name: str) -> None:
     user = queries.user_number(db, name)
     if user is not None and _extent(db, user):
         raise Conflict(
-            f"The user {name!r} has memories at the place to move to, and they are not the same. Nothing of this user was "
-            "changed there; move to an empty place, or erase the user there first."
+            f"The user {name!r} has other memories in the target. Nothing of this user was changed there; move to an empty "
+            "place, or erase the user there first."
         )
 
 
@@ -348,12 +359,12 @@ def _discard(db: Connection, user: int, name: str) -> None:
 
 
 def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
-    """The rows of a page, with full text and what filters look up made from them."""
+    """Insert the rows of a page, with full text and filter columns."""
     for table, found in page.rows.items():
         if table == "vectors":
             _write_vectors(db, found, model)
             continue
-        skip = int(table == "events")  # whose numbers are given by the database
+        skip = int(table == "events")  # the database assigns event numbers
         for values in found:
             row = dict(zip(page.columns(table)[skip:], values[skip:], strict=True))
             if table == "records":
@@ -366,7 +377,7 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
 def _write_vectors(db: Connection, found: Sequence[Row], model: Model | None) -> None:
     if not found:
         return
-    assert model is not None  # vectors without a model are damage, which is looked for before
+    assert model is not None  # the source was verified: it has no vectors without a model
     check_header(db, *model, claim=True)
     for user, doc, blob in found:
         put_vector(db, user, doc, np.frombuffer(blob, "<f2").astype(np.float32))

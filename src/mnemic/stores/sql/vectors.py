@@ -1,4 +1,4 @@
-"""The vectors of the record: texts that still wait for one, and the change to another model."""
+"""Vectors: pending embeddings, and the rebuild for another model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MISSING = "SELECT user_id, doc FROM records WHERE doc NOT IN (SELECT doc FROM v
 
 
 class Embedding:
-    """Work on vectors, in steps small enough to be interrupted after any of them."""
+    """Work on vectors in small steps, each resumable."""
 
     def __init__(self, database: Database) -> None:
         self._db = database
@@ -43,7 +43,7 @@ class Embedding:
             return self._texts(db, db.execute(sql, (limit,)).fetchall())
 
     def fill(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
-        """Store the vectors of pending records; those that changed or are no longer pending are left alone."""
+        """Store the vectors of pending records, except those that changed or are no longer pending."""
         with self._db.write() as db:
             at = to_micros(now())
             for (user, doc, _), vector in self._unchanged(db, rows, vectors):
@@ -58,84 +58,84 @@ class Embedding:
     def _unchanged(
         self, db: Connection, rows: Sequence[Waiting], vectors: NDArray[np.float32]
     ) -> list[tuple[Waiting, NDArray[np.float32]]]:
-        """Those whose text is still the one that was embedded: an update may have come in between."""
+        """The rows whose text was not updated since it was embedded."""
         current = set(self._texts(db, [(user, doc) for user, doc, _ in rows]))
         return [(row, vector) for row, vector in zip(rows, vectors, strict=True) if row in current]
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
-        """Note a failed attempt, so that others come first next time."""
+        """Record a failed attempt; other records come first next time."""
         with self._db.write() as db:
             for doc in docs:
                 sql = "UPDATE pending SET attempts = attempts + 1, error = ? WHERE task = 'embed' AND doc = ?"
                 db.execute(sql, (reason[:500], doc))
 
     def model(self) -> str | None:
-        """Whose vectors the record holds; None while it has none."""
+        """The embedder of the stored vectors; None without vectors."""
         with self._db.read() as db:
             return queries.header(db).get("model")
 
     def size(self, user: int) -> int:
-        """How many records a user has."""
+        """The number of records of a user."""
         with self._db.read() as db:
             return db.execute("SELECT count(*) FROM records WHERE user_id = ?", (user,)).fetchone()[0]
 
-    def held(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
-        """Stored vectors as (doc, float16 bytes); records without one are missing."""
+    def vectors_of(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+        """Stored vectors as (doc, float16 bytes); records without one are left out."""
         with self._db.read() as db:
             sql = "SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
-            return db.execute(sql, (user, db.dialect.many(docs))).fetchall()
+            return db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall()
 
     def begin(self, model: str) -> int:
-        """Start or resume the rebuild for another model; returns how many records still need a vector."""
+        """Start or resume the rebuild for another model; returns the number of records without a new vector."""
         with self._db.write() as db:
             if queries.header(db).get("reembedding") != model:
-                db.dialect.vectors.start(db)
+                db.dialect.vectors.create_next(db)
                 transaction.set_header(db, reembedding=model)
             return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
 
     def missing(self, limit: int) -> list[Waiting]:
-        """Records the rebuild has not reached yet, as (user, doc, text)."""
+        """Records without a new vector, as (user, doc, text)."""
         with self._db.read() as db, db:
             return self._texts(db, db.execute(f"{_MISSING} LIMIT ?", (limit,)).fetchall())
 
     def build(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
-        """Store new vectors beside the old ones.
+        """Store new vectors in ``vectors_next``.
 
         Raises:
-            StoreError: another rebuild, for another model, has begun meanwhile.
+            StoreError: a rebuild for another model has started in the meantime.
         """
         with self._db.write() as db:
-            self._own(db, model)
-            db.dialect.vectors.claimed(db, "vectors_next", vectors.shape[1])
+            self._check_owner(db, model)
+            db.dialect.vectors.set_dimension(db, "vectors_next", vectors.shape[1])
             for (user, doc, _), vector in self._unchanged(db, rows, vectors):
                 self._put(db, user, doc, vector)
 
     def skip(self, row: Waiting, model: str) -> None:
-        """A text that the new model refuses: it will wait for a vector after the swap."""
+        """Skip a text that the new model rejects; it is pending after the swap."""
         with self._db.write() as db:
-            self._own(db, model)
+            self._check_owner(db, model)
             self._put(db, row[0], row[1], None)
 
     def _put(self, db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None) -> None:
         transaction.put_vector(db, user, doc, vector, table="vectors_next")
 
-    def _own(self, db: Connection, model: str) -> None:
+    def _check_owner(self, db: Connection, model: str) -> None:
         if queries.header(db).get("reembedding") != model:
             raise StoreError(
-                "Another reembed of this record has begun or ended meanwhile. Call reembed() again when it is done."
+                "Another reembed of this record has started or ended in the meantime. Call reembed() again when it is done."
             )
 
     def swap(self, model: str, dimension: int) -> bool:
-        """Put the new vectors in the place of the old, in one transaction; False when records came in meanwhile."""
+        """Replace the old vectors by the new ones in one transaction; False if records without a new vector were added."""
         with self._db.write() as db:
-            self._own(db, model)
+            self._check_owner(db, model)
             if db.execute(f"{_MISSING} LIMIT 1").fetchall():
                 return False
             at = to_micros(now())
             db.execute("DELETE FROM pending WHERE task = 'embed'")
             refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
             db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
-            db.dialect.vectors.replace(db)
+            db.dialect.vectors.swap(db)
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
             transaction.set_header(db, model=model, dimension=dimension)
             db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (at,))

@@ -1,4 +1,4 @@
-"""The record in one SQLite file, through apsw: Python's own SQLite is often one that can lose commits."""
+"""The SQLite store. It uses apsw: the SQLite that ships with Python is often a version that can lose commits."""
 
 from mnemic.stores.sqlite.store import SqliteStore
 

@@ -1,4 +1,4 @@
-"""A copy of a record while it is in use: consistent, checked, and there as a whole or not at all."""
+"""Online backup: a consistent, verified copy that appears as a whole or not at all."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 __all__ = ["copy", "unfinished"]
 
 LOCK = "copying.lock"
-"""A file in the folder of a copy, until the copy is finished."""
+"""A lock file in the folder of a copy until the copy is complete."""
 PAGES = 1_000
-"""Pages copied between two looks at the progress."""
+"""Pages copied between two progress reports."""
 
 
 def unfinished(folder: Path) -> bool:
-    """Whether a folder is that of a copy that is being made, or was when its process was killed."""
+    """Whether a folder is an incomplete copy."""
     return os.path.lexists(folder / LOCK)
 
 
@@ -39,36 +39,36 @@ def copy(
 
     Args:
         database: the record.
-        folder: where to; it must not exist, or be empty.
-        name: of the file in it.
-        check: looks at the finished copy, and raises where it is not one.
-        progress: called with (pages done, pages in all).
+        folder: the target; it must not exist, or be empty.
+        name: the name of the file in it.
+        check: verifies the finished copy; raises if it is damaged.
+        progress: called with (pages done, total pages).
 
     Raises:
-        InvalidInput: there is something at that place.
+        InvalidInput: the target is not empty.
         StoreFull, StoreUnavailable: the copy cannot be written.
     """
     folder = folder.absolute() if folder.name else folder.resolve()
     if not folder.name:
-        raise errors.InvalidInput(f"{folder} is there already, and this overwrites nothing: name a new folder.")
+        raise errors.InvalidInput(f"{folder} exists, and a backup overwrites nothing: name a new folder.")
     beside = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
     ours = FileLock(beside / LOCK)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise errors.InvalidInput(
-                f"{folder} is there already, and this overwrites nothing: name a new folder, or move that one away first."
+                f"{folder} exists, and a backup overwrites nothing: name a new folder, or move that one away first."
             )
-        _clear(folder)
+        _remove_leftovers(folder)
         beside.mkdir(mode=0o700, parents=True)
-        ours.take()
+        ours.acquire()
         (beside / ".gitignore").write_text("*\n")
         os.close(os.open(beside / name, os.O_CREAT | os.O_RDWR, 0o600))
-        _pages(database, beside / name, progress)
+        _copy_pages(database, beside / name, progress)
         check(beside)
-        _on_disk(beside / name)
+        _fsync(beside / name)
         (beside / LOCK).unlink(missing_ok=True)
         beside.rename(folder)
-        _on_disk(folder.parent)
+        _fsync(folder.parent)
     except OSError as error:
         raise errors.StoreUnavailable(
             f"{folder} cannot be written: {error.strerror or error}. Name another place."
@@ -78,23 +78,23 @@ def copy(
         shutil.rmtree(beside, ignore_errors=True)
 
 
-def _clear(folder: Path) -> None:
-    """Remove what copies to the same place left that were killed: each holds a record, or a part of it."""
+def _remove_leftovers(folder: Path) -> None:
+    """Remove incomplete copies that killed backups to the same place left: each holds a part of the record."""
     for left in folder.parent.glob(f"{escape(folder.name)}.*.part"):
         lock = FileLock(left / LOCK)
-        if left.is_dir() and lock.take():
+        if left.is_dir() and lock.acquire():
             shutil.rmtree(left, ignore_errors=True)
             lock.release()
 
 
-def _pages(database: Database, path: Path, progress: Callable[[int, int], None]) -> None:
+def _copy_pages(database: Database, path: Path, progress: Callable[[int, int], None]) -> None:
     try:
         target = apsw.Connection(str(path))
     except apsw.Error as error:
         raise translate(error, str(path)) from error
     try:
         with database.read() as source, source:
-            source.execute("SELECT count(*) FROM header").fetchall()  # from here on it sees one state, whoever writes
+            source.execute("SELECT count(*) FROM header").fetchall()  # begins the snapshot
             _step(target, source, path, progress)
     finally:
         target.close()
@@ -110,7 +110,7 @@ def _step(target: apsw.Connection, source: SqliteConnection, path: Path, progres
         raise translate(error, str(path)) from error
 
 
-def _on_disk(path: Path) -> None:
+def _fsync(path: Path) -> None:
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -1,4 +1,4 @@
-"""A connection as this package uses it: apsw's own types leave every value unknown."""
+"""The type of an SQLite connection: apsw's own annotations leave every value unknown."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SqliteConnection(Connection, Protocol):
         ...
 
     def readonly(self, name: str) -> bool:
-        """Whether a database of it was opened for reading."""
+        """Whether a database was opened read-only."""
         ...
 
     def pragma(self, name: str, value: str | int | None = None) -> Any:
@@ -27,9 +27,9 @@ class SqliteConnection(Connection, Protocol):
         ...
 
     def set_busy_handler(self, callable: Callable[[int], bool] | None) -> None:
-        """What to do while another process holds the lock."""
+        """Set the callback for a database that another process has locked."""
         ...
 
     def close(self) -> None:
-        """Close it."""
+        """Close the connection."""
         ...

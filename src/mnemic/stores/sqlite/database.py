@@ -1,4 +1,4 @@
-"""Connections to one SQLite file: a writer under a lock, readers from a pool, every foreign error mapped here."""
+"""Connections to one SQLite file: one writer under a lock, pooled readers, and the mapping of apsw errors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from typing import TypeVar, cast
 import apsw
 
 from mnemic import errors
-from mnemic.services.processes import FileLock, resting
+from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sqlite.connection import SqliteConnection
 from mnemic.stores.sqlite.dialect import SqliteDialect
-from mnemic.stores.sqlite.file import Place, ReadOnlyFile, number
+from mnemic.stores.sqlite.file import OpenFiles, ReadOnlyFile, file_identity
 from mnemic.stores.sqlite.migrations import APPLICATION_ID, LATEST, MIGRATIONS
 
 __all__ = ["Database", "translate"]
@@ -31,12 +31,12 @@ LOCK_NAME = "consolidation.lock"
 
 T = TypeVar("T")
 
-_TORN: set[tuple[int, int] | None] = set()
-"""Files that were in use when this process was forked, by device and number: SQLite's locks on them are the parent's."""
+_FORKED_IN_USE: set[tuple[int, int] | None] = set()
+"""Files in use when this process was forked, by device and inode: SQLite's locks on them belong to the parent."""
 
 
 def _busy_handler(seconds: float = BUSY_SECONDS) -> Callable[[int], bool]:
-    """Wait for another writer with short random sleeps: SQLite's own back-off starves late comers for seconds."""
+    """Wait for another writer with short random sleeps: SQLite's own back-off starves late arrivals for seconds."""
     began = 0.0
 
     def wait(attempt: int) -> bool:
@@ -52,7 +52,7 @@ def _busy_handler(seconds: float = BUSY_SECONDS) -> Callable[[int], bool]:
 
 
 def _write_ahead(db: SqliteConnection) -> None:
-    """Switch to write-ahead logging. SQLite asks no busy handler here, so openers of a new file wait for each other."""
+    """Switch to write-ahead logging. SQLite ignores the busy handler for this pragma, so the wait is explicit."""
     wait = _busy_handler()
     for attempt in itertools.count():
         try:
@@ -64,7 +64,7 @@ def _write_ahead(db: SqliteConnection) -> None:
 
 
 def translate(error: apsw.Error, where: str) -> errors.StoreError:
-    """Our error for one of SQLite's."""
+    """The mnemic error for an apsw error."""
     match error:
         case apsw.ConnectionClosedError():
             return errors.StoreClosed(
@@ -72,7 +72,7 @@ def translate(error: apsw.Error, where: str) -> errors.StoreError:
             )
         case apsw.FullError():
             return errors.StoreFull(
-                f"No room left on the disk of {where}. The write was rolled back; free some space and repeat it."
+                f"The disk of {where} is full. The write was rolled back; free some space and repeat it."
             )
         case apsw.ReadOnlyError() | apsw.PermissionsError():
             return errors.StoreReadOnly(
@@ -97,7 +97,7 @@ def translate(error: apsw.Error, where: str) -> errors.StoreError:
 
 
 class _Connection(apsw.Connection):
-    """A connection that knows its dialect."""
+    """An apsw connection with the dialect."""
 
     dialect = SqliteDialect()
 
@@ -108,91 +108,91 @@ class Database:
     Thread-safe: one writer under a lock, readers handed out from a pool, each used by one thread at a time. Several
     processes may open the same file.
 
-    SQLite notes for each process which of its connections lock a file, and a forked child inherits the notes without the
-    locks. So all connections are closed before a fork, and parent and child open their own afterwards.
+    SQLite keeps a table of file locks per process, and a forked child inherits the table without the locks. So all
+    connections are closed before a fork, and parent and child open their own afterwards.
     """
 
     def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
-        self.path = path.absolute() if path else None  # the process may change its folder
+        self.path = path.absolute() if path else None  # the working directory may change
         self.name = str(path) if path else ":memory:"
-        self._place = Place(self.path) if self.path else None
+        self._files = OpenFiles(self.path) if self.path else None
         self._durability = durability
         self._closed = False
         self._read_only: ReadOnlyFile | None = None
-        self.committed: Callable[[], None] | None = None  # told of every commit of this process
+        self.committed: Callable[[], None] | None = None  # called after every commit of this process
         self._writer: SqliteConnection | None = None
-        self._begin()
+        self._reset()
         with self._lock, self._translated():
             self._working = True
-            resting(self)
+            register_fork_hooks(self)
             self._writer = self._open()
             self._working = False
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
         self._gate = (
             threading.Lock()
-        )  # taken itself: an interrupt inside of a condition's own code would leave it locked
+        )  # acquired directly: an interrupt inside Condition.__enter__ would leave it locked
         self._pool = threading.Condition(self._gate)
         self._readers: list[SqliteConnection] = []
         self._reading = 0
         self._working = False
-        self._held_back = self._rests = False
+        self._paused = self._suspended = False
         self._consolidating = threading.Lock()
 
-    def rest(self, until: float) -> None:
-        """Close every connection before a fork; where they are in use for longer, the child must not touch the file."""
+    def before_fork(self, until: float) -> None:
+        """Close all connections before a fork; if they stay in use, the child must not use the file."""
         if self.path is None or self._closed or not self._lock.acquire(timeout=max(until - time.monotonic(), 0.0)):
             return
         self._pool.acquire()
         try:
-            if not self._working and self._quiet(until):
-                for db in self._held():
-                    with suppress(apsw.Error):  # what cannot be written back now is in the log
+            if not self._working and self._drain_readers(until):
+                for db in self._idle_connections():
+                    with suppress(apsw.Error):  # unflushed changes stay in the log
                         db.close()
                 self._readers.clear()
-                self._writer, self._rests = None, True
-                if self._place is not None:
-                    self._place.closed()
+                self._writer, self._suspended = None, True
+                if self._files is not None:
+                    self._files.closed()
         finally:
-            if not self._rests:
+            if not self._suspended:
                 self._pool.release()
                 self._lock.release()
 
-    def _quiet(self, until: float) -> bool:
-        """Wait for those who read, and let nobody begin; whether all are done."""
-        self._held_back = True
+    def _drain_readers(self, until: float) -> bool:
+        """Block new readers and wait for the current ones; returns whether all are done."""
+        self._paused = True
         try:
             return self._pool.wait_for(lambda: not self._reading, max(until - time.monotonic(), 0.0))
         finally:
-            self._held_back = False
+            self._paused = False
             self._pool.notify_all()
 
-    def wake(self) -> None:
-        """Go on after a fork."""
-        if self._rests:
-            self._rests = False
+    def after_fork_in_parent(self) -> None:
+        """Resume in the parent after a fork."""
+        if self._suspended:
+            self._suspended = False
             self._pool.release()
             self._lock.release()
 
-    def renew(self) -> None:
-        """Begin anew in a child."""
+    def after_fork_in_child(self) -> None:
+        """Start with new connections in a forked child."""
         if self.path is None:
             return
-        if not self._rests and (self._reading or self._working or any(self._held())):
-            self._inherited = self._held()  # to close them here would let go of the parent's locks
+        if not self._suspended and (self._reading or self._working or any(self._idle_connections())):
+            self._inherited = self._idle_connections()  # closing them would release the parent's locks
             self._writer = None
-            _TORN.add(number(self.path))
-        self._begin()
+            _FORKED_IN_USE.add(file_identity(self.path))
+        self._reset()
 
-    def _held(self) -> list[SqliteConnection]:
-        """The connections that nobody uses, and the one that writes."""
+    def _idle_connections(self) -> list[SqliteConnection]:
+        """The pooled readers and the writer."""
         return [*self._readers, *([self._writer] if self._writer else [])]
 
     def _open(self) -> SqliteConnection:
-        """The first connection; a record that exists and cannot be written is opened for reading."""
-        self._refuse_emptied()
+        """Open the first connection; an existing record without write permission is opened read-only."""
+        self._refuse_orphaned_log()
         try:
             db = self._connect()
             if not db.readonly("main"):
@@ -203,15 +203,15 @@ class Database:
             if self.path is None or not self.path.is_file():
                 raise
         assert self.path is not None
-        assert self._place is not None
-        self._place.closed()
+        assert self._files is not None
+        self._files.closed()
         self._read_only = ReadOnlyFile(self.path, self._connect_to)
         db = self._connect()
-        self._recognise(db)
+        self._check_application(db)
         return db
 
-    def _refuse_emptied(self) -> None:
-        """A log without a file is not a new record: to begin one here would throw the log away."""
+    def _refuse_orphaned_log(self) -> None:
+        """Refuse a log without its database: a new record here would discard the log."""
         if self.path is None:
             return
         log = self.path.with_name(f"{self.path.name}-wal")
@@ -221,18 +221,23 @@ class Database:
             return
         if emptied:
             raise errors.StoreCorrupt(
-                f"{self.name} is empty or gone, and its log {log.name} is there. Nothing was changed. Restore a backup, or "
+                f"{self.name} is empty or missing, but its log {log.name} exists. Nothing was changed. Restore a backup, or "
                 "move the folder away and begin a new one."
             )
 
     def _connect(self) -> SqliteConnection:
-        if _TORN and self.path is not None and self.path.exists() and number(self.path) in _TORN:
-            raise self._torn()
-        if self._place is None:
+        if (
+            _FORKED_IN_USE
+            and self.path is not None
+            and self.path.exists()
+            and file_identity(self.path) in _FORKED_IN_USE
+        ):
+            raise self._fork_error()
+        if self._files is None:
             return self._connect_writable()
-        self._place.check()
-        db = self._connect_writable() if self._read_only is None else self._read_only.connected()
-        self._place.opened(log=self._read_only is None)
+        self._files.check()
+        db = self._connect_writable() if self._read_only is None else self._read_only.connect()
+        self._files.opened(log=self._read_only is None)
         return db
 
     def _connect_writable(self) -> SqliteConnection:
@@ -260,7 +265,7 @@ class Database:
 
     def _migrate(self, db: SqliteConnection) -> None:
         """Bring the schema up to date; several processes may try at once, one does it."""
-        self._recognise(db)
+        self._check_application(db)
         if db.pragma("user_version") == LATEST:
             return
         db.execute("BEGIN IMMEDIATE")
@@ -275,8 +280,8 @@ class Database:
                 db.execute("ROLLBACK")
             raise
 
-    def _recognise(self, db: SqliteConnection) -> None:
-        with db:  # one moment: another opener may be making the schema
+    def _check_application(self, db: SqliteConnection) -> None:
+        with db:  # one snapshot: another process may be creating the schema
             empty = not db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
             version, application = int(db.pragma("user_version")), db.pragma("application_id")
         if not empty and application != APPLICATION_ID:
@@ -293,7 +298,7 @@ class Database:
             raise translate(error, self.name) from error
         except errors.MnemicError:
             raise
-        except (ValueError, OverflowError) as error:  # text that is none, JSON that is none, a moment out of all time
+        except (ValueError, OverflowError) as error:  # invalid text, JSON or time
             raise errors.StoreCorrupt(
                 f"{self.name} holds a row that cannot be read ({type(error).__name__}): it is damaged. "
                 "Nothing was changed. Look at it with mnemic doctor --deep, or restore a backup."
@@ -303,38 +308,38 @@ class Database:
         if self._closed:
             raise errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
         if os.getpid() != self._pid:
-            raise self._torn()
+            raise self._fork_error()
 
     def _check_writable(self) -> None:
         self._check()
         if self._read_only is not None:
             raise errors.StoreReadOnly(
-                f"{self.name} was opened for reading, because it cannot be written: check the permissions of the folder "
+                f"{self.name} was opened read-only, because it cannot be written: check the permissions of the folder "
                 "and of the file. Nothing was stored."
             )
 
     @property
     def moved(self) -> str | None:
-        """What was removed or replaced while it was open, in words."""
-        return None if self._place is None else self._place.moved
+        """A message if a file was removed or replaced while it was open; else None."""
+        return None if self._files is None else self._files.moved
 
-    def _torn(self) -> errors.StoreUnavailable:
+    def _fork_error(self) -> errors.StoreUnavailable:
         if self.path is None:
             return errors.StoreUnavailable("A memory in RAM does not survive a fork: give it a folder.")
         return errors.StoreUnavailable(
-            f"This process was forked while its parent was at work on {self.name}, and cannot use it safely. Nothing was "
-            "written. Fork before the memory is opened or while it is quiet (uWSGI: lazy-apps), or start processes another "
+            f"This process was forked while its parent was using {self.name}, and cannot use it safely. Nothing was "
+            "written. Fork before the memory is opened or while it is idle (uWSGI: lazy-apps), or start processes another "
             "way (multiprocessing: the method 'spawn')."
         )
 
     @contextmanager
-    def _alone(self) -> Generator[SqliteConnection]:
-        """The connection that writes, under its lock."""
+    def _locked_writer(self) -> Generator[SqliteConnection]:
+        """The writer, under its lock."""
         with self._lock, self._translated():
             self._check()
             worked, self._working = self._working, True
             try:
-                if self._writer is None:  # all were closed for a fork
+                if self._writer is None:  # closed for a fork
                     self._writer = self._connect()
                 yield self._writer
             finally:
@@ -344,12 +349,12 @@ class Database:
     def write(self) -> Generator[SqliteConnection]:
         """A transaction: everything inside is committed together, or nothing is."""
         self._check_writable()
-        with self._alone() as db:
-            try:  # around the beginning as well: an interrupt may come right after it
+        with self._locked_writer() as db:
+            try:  # includes BEGIN: an interrupt may come right after it
                 db.execute("BEGIN IMMEDIATE")
                 yield db
-                if self._place is not None:
-                    self._place.check()
+                if self._files is not None:
+                    self._files.check()
                 db.execute("COMMIT")
             except BaseException:
                 if db.in_transaction:
@@ -359,17 +364,17 @@ class Database:
             self.committed()
 
     def apply(self, work: Callable[[SqliteConnection], T]) -> T:
-        """A transaction; the file has one writer at a time."""
+        """Run work in a transaction; SQLite admits one writer at a time."""
         with self.write() as db:
             return work(db)
 
     @contextmanager
-    def alone(self) -> Generator[bool]:
-        """Whether this process is the one that consolidates now; ends with the block, or with the process."""
+    def consolidation_lock(self) -> Generator[bool]:
+        """Try to take the consolidation lock; yields whether it was free. It ends with the block or the process."""
         if self.path is not None:
             owning = FileLock(self.path.with_name(LOCK_NAME))
             try:
-                yield owning.take()
+                yield owning.acquire()
             finally:
                 owning.release()
             return
@@ -382,17 +387,17 @@ class Database:
                 lock.release()
 
     @contextmanager
-    def whole(self) -> Generator[SqliteConnection]:
-        """The connection that writes, outside of any transaction: for work on the file as a whole."""
+    def exclusive(self) -> Generator[SqliteConnection]:
+        """The writer outside of a transaction, for work on the whole file."""
         self._check_writable()
-        with self._alone() as db:
-            if self._place is not None:
-                self._place.check()
+        with self._locked_writer() as db:
+            if self._files is not None:
+                self._files.check()
             yield db
 
     def checkpoint(self, patience: float) -> bool:
-        """Bring everything from the log into the file and empty the log; False when a reader is in the way for so long."""
-        with self.whole() as db:
+        """Move the log into the file and truncate it; False if a reader blocks that for ``patience`` seconds."""
+        with self.exclusive() as db:
             db.set_busy_handler(_busy_handler(patience))
             try:
                 busy, *_ = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
@@ -402,18 +407,18 @@ class Database:
 
     @contextmanager
     def read(self) -> Generator[SqliteConnection]:
-        """A connection for reading, used by nobody else meanwhile."""
+        """A connection for reading, used by one thread at a time."""
         self._check()
         if (
             self.path is None or self.moved
-        ):  # a database in RAM is one connection, and to what was removed no other leads
-            with self._alone() as db:
+        ):  # a database in RAM has one connection; a removed file cannot be opened again
+            with self._locked_writer() as db:
                 yield db
             return
         db, counted = None, False
         try:
             with self._gate:
-                self._pool.wait_for(lambda: not self._held_back)
+                self._pool.wait_for(lambda: not self._paused)
                 db = self._readers.pop() if self._readers else None
                 self._reading, counted = self._reading + 1, True
             with self._translated():
@@ -421,15 +426,15 @@ class Database:
                     db = db or self._connect()
                     yield db
                 else:
-                    db = self._read_only.renewed(db) if db else self._connect()
-                    with self._read_only.whole(db):
+                    db = self._read_only.refresh(db) if db else self._connect()
+                    with self._read_only.consistent(db):
                         yield db
         finally:
             if counted:
-                self._return(db)
+                self._return_reader(db)
 
-    def _return(self, db: SqliteConnection | None) -> None:
-        """A connection goes back into the pool, or is closed."""
+    def _return_reader(self, db: SqliteConnection | None) -> None:
+        """Return a reader to the pool, or close it."""
         with self._gate:
             self._reading -= 1
             if db is not None and len(self._readers) < MAX_IDLE_READERS and not self._closed:
@@ -446,7 +451,7 @@ class Database:
             return
         self._closed = True
         with self._lock, self._gate, self._translated():
-            for db in self._held():
+            for db in self._idle_connections():
                 db.close()
             self._readers.clear()
             self._writer = None

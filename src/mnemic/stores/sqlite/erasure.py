@@ -1,4 +1,4 @@
-"""The bytes of erased rows: out of the file, its full text and its log; then a search for what must be gone."""
+"""Purge of erased bytes from the file, its full text and its log, and a search that proves it."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ from mnemic.stores.sqlite.connection import Connection, SqliteConnection
 from mnemic.stores.sqlite.database import Database
 from mnemic.types import Purge
 
-__all__ = ["Erasure", "Wanted", "found_in", "held"]
+__all__ = ["Erasure", "NeedleSearch", "found_in", "still_stored"]
 
 KEY = 8
-"""Bytes of a needle that are looked up; a needle has at least so many."""
+"""Bytes of a needle that are hashed; the minimum length of a needle."""
 FEW = 16
-"""Needles that are looked for one after the other."""
+"""Up to this many needles are searched one by one."""
 BITS, MOST_BITS = 20, 26
 SPARSE = 32
-"""Places for each needle, so that few bytes which are none have to be looked at."""
+"""Hash table slots per needle; more slots mean fewer false candidates."""
 ROWS = 1_000
-"""Rows of a table that are searched at once."""
+"""Rows of a table per search."""
 APART = b"\xff" * KEY
-"""Between two values: no text has it, and what is found stands in one of them."""
+"""A separator that no text contains, so that no match spans two values."""
 _FACTORS = (np.uint32(2_654_435_761), np.uint32(2_246_822_519))
 
 
 def found_in(parts: Iterable[bytes], needles: Sequence[bytes]) -> tuple[set[bytes], int]:
-    """Those needles that occur in a file, given in parts, and how many bytes it has."""
-    return Wanted(needles).found_in(parts)
+    """The needles that occur in a file given in parts, and its size in bytes."""
+    return NeedleSearch(needles).found_in(parts)
 
 
-class Wanted:
-    """Needles to be looked for in one file after the other.
+class NeedleSearch:
+    """A search for needles in several files.
 
-    Few are looked for one after the other; many at once, in a time that does not depend on their number.
+    Few needles are searched one by one; many at once by hash, in a time independent of their number.
     """
 
     def __init__(self, needles: Sequence[bytes]) -> None:
@@ -69,10 +69,7 @@ class Wanted:
 
 
 class _Needles:
-    """Many needles, filed by a few bytes of each: where they stand in it, and how long it is.
-
-    So those that begin alike, such as numbered ids, are looked up at once.
-    """
+    """A hash index of needles by their most distinctive ``KEY`` bytes; needles that share them are looked up together."""
 
     def __init__(self, needles: Iterable[bytes]) -> None:
         self._filed: dict[bytes, dict[tuple[int, int], set[bytes]]] = {}
@@ -85,7 +82,7 @@ class _Needles:
         self._marked[_hashes(b"".join(self._filed), self._bits)[::KEY]] = True
 
     def among(self, text: bytes) -> set[bytes]:
-        """Those that a text holds."""
+        """The needles that a text contains."""
         found: set[bytes] = set()
         for at in np.flatnonzero(self._marked[_hashes(text, self._bits)]).tolist():
             for (start, length), needles in self._filed.get(text[at : at + KEY], {}).items():
@@ -95,7 +92,7 @@ class _Needles:
 
 
 def _rarest(needle: bytes) -> int:
-    """Where to look it up: where its bytes differ most, for zeros and spaces are everywhere; late, where ids are random."""
+    """The offset of the ``KEY`` bytes with the most distinct values; the last one on ties, where ids are random."""
     rarest = most = 0
     for start in range(len(needle) - KEY, -1, -1):
         if (different := len(set(needle[start : start + KEY]))) > most:
@@ -106,7 +103,7 @@ def _rarest(needle: bytes) -> int:
 
 
 def _hashes(text: bytes, bits: int) -> NDArray[np.uint32]:
-    """A number of so many bits for each run of eight bytes."""
+    """A hash of ``bits`` bits for each window of eight bytes."""
     values = np.frombuffer(text, np.uint8)
     if len(values) < KEY:
         return np.empty(0, np.uint32)
@@ -115,16 +112,13 @@ def _hashes(text: bytes, bits: int) -> NDArray[np.uint32]:
     return (words[:-4] * _FACTORS[0] ^ words[4:] * _FACTORS[1]) >> np.uint32(32 - bits)
 
 
-def held(db: Connection, needles: Sequence[bytes]) -> set[bytes]:
-    """Those that a row which stays holds as well: a text that was said twice is found where it stays.
-
-    The rows are read once, however many needles there are.
-    """
+def still_stored(db: Connection, needles: Sequence[bytes]) -> set[bytes]:
+    """The needles that remaining rows contain too, such as a text that was said twice. Reads every row once."""
     return found_in(_rows(db), needles)[0] if needles else set()
 
 
 def _rows(db: Connection) -> Iterator[bytes]:
-    """What the rows of all tables hold, so many at a time."""
+    """The values of all rows of all tables, joined by ``APART``."""
     tables = db.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'fulltext%' AND name != 'postings'"
     ).fetchall()
@@ -137,38 +131,38 @@ def _rows(db: Connection) -> Iterator[bytes]:
 
 
 IN_RAM = 256 * 1024 * 1024
-"""Bytes up to which a file is rewritten in memory; a larger one beside it, in the system's folder for such files."""
+"""Up to this size in bytes VACUUM uses memory; above it, a temporary file."""
 CHUNK = 1 << 22
 DATABASES = {".db", ".sqlite", ".sqlite3"}
-"""How files of SQLite are called: others may keep one beside the record."""
+"""Suffixes of SQLite files: other components may keep one in the folder."""
 
 
 class Erasure(ErasedRows[Database]):
-    """Erasing for a record in one file."""
+    """Erasure for an SQLite record."""
 
     def purge(self, needles: Sequence[bytes] = (), *, patience: float = 3.0) -> Purge:
-        """Rewrite the full text and the file, and empty the log; then search for what must be gone.
+        """Rewrite the full text and the file, truncate the log, then search all files for the needles.
 
-        Deleting alone is not enough: SQLite overwrites deleted cells, but when it had moved a cell to another page before, the
-        copy that stayed in the gap of the old page is not a deleted cell. Full text marks terms as dead and keeps them.
+        secure_delete is not enough: it overwrites deleted cells, but not the copy that stays in the gap of a page after SQLite
+        moved a cell. FTS5 marks deleted terms and keeps them.
         """
         try:
-            with self._db.whole() as db:
+            with self._db.exclusive() as db:
                 mark = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
                 self._rewrite(db)
             if not self._db.checkpoint(patience):
                 return Purge(
-                    pending="a reader still sees the state before: finished when the record is opened or closed"
+                    pending="a reader still uses the old state: tried again when the record is opened or closed"
                 )
         except StoreError as error:
             return Purge(pending=f"{error} Tried again when the record is opened or closed.")
         if self._db.path is None or not needles:
-            self._done(mark)
+            self._clear_mark(mark)
             return Purge()
         searched = self._search(self._db.path.parent, needles)
         found = searched.found
         if not found:
-            self._done(mark)
+            self._clear_mark(mark)
         where = ", ".join(sorted({name for names in found.values() for name in names}))
         left = [f"{len(found)} of {len(needles)} texts and vectors are still in {where}"] if found else []
         left += [f"{', '.join(searched.unread)} cannot be read, and was not searched"] if searched.unread else []
@@ -184,8 +178,8 @@ class Erasure(ErasedRows[Database]):
         finally:
             db.pragma("temp_store", 2)
 
-    def _done(self, mark: tuple[object] | None) -> None:
-        """Nothing is left of what was erased when this purge began; somebody may have erased more meanwhile."""
+    def _clear_mark(self, mark: tuple[object] | None) -> None:
+        """Clear the mark, unless more was erased since this purge began."""
         if mark is None:
             return
         with suppress(StoreError), self._db.write() as db:
@@ -193,9 +187,9 @@ class Erasure(ErasedRows[Database]):
         with suppress(StoreError):
             self._db.checkpoint(0.0)
 
-    def _search(self, folder: Path, needles: Sequence[bytes]) -> _Searched:
-        """Look into every file for needles that are in no record that stays."""
-        searched, wanted = _Searched(), Wanted(needles)
+    def _search(self, folder: Path, needles: Sequence[bytes]) -> _SearchReport:
+        """Search every file for needles that no remaining record contains."""
+        searched, wanted = _SearchReport(), NeedleSearch(needles)
         for path in _files(folder, searched.unread):
             locked = path == self._db.path or path.suffix in DATABASES
             try:
@@ -207,14 +201,14 @@ class Erasure(ErasedRows[Database]):
                 searched.found.setdefault(needle, []).append(path.name)
             searched.size += size
         with self._db.read() as db, db:
-            for needle in held(db, list(searched.found)):
+            for needle in still_stored(db, list(searched.found)):
                 del searched.found[needle]
         return searched
 
 
 @dataclass(slots=True)
-class _Searched:
-    """The files that each needle is in, how many bytes were read, and what could not be."""
+class _SearchReport:
+    """The files that contain each needle, the bytes read, and the files that could not be read."""
 
     found: dict[bytes, list[str]] = field(default_factory=dict[bytes, list[str]])
     size: int = 0
@@ -222,7 +216,7 @@ class _Searched:
 
 
 def _files(folder: Path, unread: list[str]) -> list[Path]:
-    """What may hold text: the index of the log only has numbers of pages. Folders that cannot be listed are noted."""
+    """All files except the -shm index, which holds no text. Unreadable folders are added to ``unread``."""
     found = [
         Path(place, name)
         for place, _, names in os.walk(folder, onerror=lambda error: unread.append(Path(error.filename).name))
@@ -235,11 +229,10 @@ def _files(folder: Path, unread: list[str]) -> list[Path]:
 def _chunks(path: Path, *, locked: bool) -> Generator[bytes]:
     """The bytes of a file in parts.
 
-    A file of SQLite, the record's or that of another part beside it, is read by SQLite's own means: opening and closing it
-    by others would release the locks that this process holds on it.
+    SQLite files are read through SQLite: closing an ordinary file handle would release the locks of this process on them.
     """
     if not locked:
-        with suppress(FileNotFoundError), path.open("rb") as file:  # an index may be made anew meanwhile
+        with suppress(FileNotFoundError), path.open("rb") as file:  # an index may be rebuilt at the same time
             while part := file.read(CHUNK):
                 yield part
         return

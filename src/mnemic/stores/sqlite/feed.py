@@ -1,4 +1,4 @@
-"""The record in one file as an outbox."""
+"""The SQLite record as an outbox."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Feed"]
 
 
 class Feed(SqlFeed[Database]):
-    """See ``RecordFeed``. The file has one writer at a time, so that events are committed in the order of their numbers."""
+    """See ``RecordFeed``. The file has one writer at a time, so events are committed in the order of their numbers."""
 
     @property
     def folder(self) -> Path | None:
         """The folder of the file."""
         return None if self._db.path is None else self._db.path.parent
 
-    def turn(self, what: str) -> FileLock:
+    def lock(self, what: str) -> FileLock:
         """A lock on a file in the folder.
 
         Raises:
@@ -30,14 +30,14 @@ class Feed(SqlFeed[Database]):
         """
         if self.folder is None:
             raise ConfigurationError(
-                "A record in RAM is searched exactly and leaves nothing for Chroma to keep. Give the memory a folder, or "
-                "leave vectors= out."
+                "A record in RAM is searched exactly and cannot be indexed in Chroma. Give the memory a folder, or leave "
+                "vectors= out."
             )
         path = self.folder / f"{what}.lock"
-        with suppress(OSError):  # then nobody can take it
+        with suppress(OSError):  # without it the lock cannot be acquired
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return FileLock(path)
 
     def listen(self, heard: Callable[[], None]) -> None:
-        """Call this after each commit of this process."""
+        """Call a function after each commit of this process."""
         self._db.committed = heard

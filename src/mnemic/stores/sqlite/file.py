@@ -1,4 +1,4 @@
-"""What the path of a record leads to: another program may remove it, replace it, or change it while it is read."""
+"""Checks on the files of a record, which another program may remove, replace or change while they are open."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import apsw
 from mnemic import errors
 from mnemic.stores.sqlite.connection import SqliteConnection
 
-__all__ = ["Place", "ReadOnlyFile", "number"]
+__all__ = ["OpenFiles", "ReadOnlyFile", "file_identity"]
 
 
-def number(path: Path) -> tuple[int, int] | None:
-    """What a file is, whatever it is called: its device and number; None where there is none."""
+def file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file; None if it does not exist."""
     try:
         held = path.stat()
     except OSError:
@@ -24,11 +24,11 @@ def number(path: Path) -> tuple[int, int] | None:
     return held.st_dev, held.st_ino
 
 
-class Place:
-    """The files that were opened, and whether the paths still lead to them.
+class OpenFiles:
+    """The open files, and whether their paths still lead to them.
 
-    A file that was removed or replaced stays what it is for whoever has it open: without this, writes would go on into it
-    and be lost. While a connection is open nobody removes the log rightly: SQLite does so when the last one closes.
+    Without this check, writes would go to a removed or replaced file and be lost. While a connection is open, the log may
+    not be removed either: SQLite removes it when the last connection closes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -37,28 +37,28 @@ class Place:
         self._logged: tuple[int, int] | None = None
 
     def opened(self, *, log: bool) -> None:
-        """A connection is open: where it is the first, the log is a new one; the file is always that of the very first."""
-        self._opened = self._opened or number(self._file)
+        """Note an opened connection. The file is that of the very first one; the log is new after ``closed``."""
+        self._opened = self._opened or file_identity(self._file)
         if log:
-            self._logged = self._logged or number(self._log)
+            self._logged = self._logged or file_identity(self._log)
 
     def closed(self) -> None:
-        """No connection is open: others may remove the log now."""
+        """Note that no connection is open: others may remove the log now."""
         self._logged = None
 
     @property
     def moved(self) -> str | None:
-        """What is no longer at its path, in words; None while all is."""
+        """A message if a file is no longer at its path; else None."""
         for path, held in ((self._file, self._opened), (self._log, self._logged)):
-            if held is not None and (there := number(path)) != held:
+            if held is not None and (there := file_identity(path)) != held:
                 return f"{path} was {'replaced' if there else 'removed'} while this memory was open"
         return None
 
     def check(self) -> None:
-        """Refuse to write into files that are no longer there.
+        """Refuse to write to removed or replaced files.
 
         Raises:
-            StoreUnavailable: they are not.
+            StoreUnavailable: a file was removed or replaced.
         """
         if why := self.moved:
             raise errors.StoreUnavailable(
@@ -69,13 +69,13 @@ class Place:
 
 
 class ReadOnlyFile:
-    """A record that may be read and not written: connections to it, and whether what they read is whole.
+    """Connections to a record without write permission, and checks that their reads are consistent.
 
-    While the log is there, readers follow it as others do. A record that was closed has none; SQLite then reads the file
-    only as one that never changes, so that here is looked whether it did.
+    While a log exists, readers use it as usual. A closed record has none; SQLite then opens the file only as immutable, so
+    changes to it must be detected here.
 
     Args:
-        path: of the file.
+        path: the path of the file.
         connect: opens a connection to a URI.
     """
 
@@ -84,11 +84,11 @@ class ReadOnlyFile:
         self._log = path.with_name(f"{path.name}-wal")
         self._still: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
 
-    def connected(self) -> SqliteConnection:
+    def connect(self) -> SqliteConnection:
         """A new connection.
 
         Raises:
-            StoreReadOnly: there is a log that cannot be read.
+            StoreReadOnly: the log cannot be read.
         """
         uri = self._path.resolve().as_uri()
         if self._log.exists():
@@ -106,7 +106,7 @@ class ReadOnlyFile:
         return db
 
     def _refuse_log(self, error: apsw.Error) -> None:
-        """A log that cannot be read may be left out only if there is nothing in it."""
+        """Refuse an unreadable log, unless it is empty."""
         try:
             size = self._log.stat().st_size
         except FileNotFoundError:
@@ -117,19 +117,19 @@ class ReadOnlyFile:
                 "once as its owner, or make the folder writable."
             ) from error
 
-    def renewed(self, db: SqliteConnection) -> SqliteConnection:
-        """The connection, or another one where the owner has opened or changed the record since."""
+    def refresh(self, db: SqliteConnection) -> SqliteConnection:
+        """The connection, or a new one if the owner has opened or changed the record since."""
         if db not in self._still or not (self._log.exists() or self._changed(db)):
             return db
         db.close()
-        return self.connected()
+        return self.connect()
 
     @contextmanager
-    def whole(self, db: SqliteConnection) -> Generator[None]:
-        """What is read inside is of one moment.
+    def consistent(self, db: SqliteConnection) -> Generator[None]:
+        """A block whose reads are consistent.
 
         Raises:
-            StoreUnavailable: it is not: the record was changed meanwhile.
+            StoreUnavailable: the record was changed in the meantime.
         """
         failure = None
         try:

@@ -1,4 +1,4 @@
-"""What only a record in one file has to check and to put right: its full text, and values of other types or lengths."""
+"""Checks and repairs specific to SQLite: full text, and values of the wrong type or length."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from mnemic.stores.sqlite.migrations import FULLTEXT
 from mnemic.text.terms import analysed
 from mnemic.vectors import unpacked
 
-__all__ = ["mend", "mistyped", "rebuild", "unusable", "wrong"]
+__all__ = ["mend", "mistyped", "rebuild_fulltext", "unusable_vectors", "wrong_fulltext"]
 
 _BITS = (1 << 61) - 1
 
 
-def wrong(db: SqliteConnection) -> list[int]:
-    """Docs whose terms in the index are not those of their text, under their user; those without a record included."""
+def wrong_fulltext(db: SqliteConnection) -> list[int]:
+    """Docs whose indexed terms do not match their text and user, including docs without a record."""
     found: dict[int, int] = {}
     for doc, term in db.execute("SELECT doc, term FROM postings"):
         found[doc] = found.get(doc, 0) + hash(term) & _BITS  # a sum: the order of terms does not matter here
@@ -32,8 +32,8 @@ def wrong(db: SqliteConnection) -> list[int]:
     return sorted(found)
 
 
-def rebuild(db: SqliteConnection) -> int:
-    """Make the index anew from the texts; how many records it has."""
+def rebuild_fulltext(db: SqliteConnection) -> int:
+    """Rebuild the full-text index from the texts; returns the number of records."""
     for table in ("postings", "fulltext"):
         db.execute(f"DROP TABLE {table}")
     for statement in FULLTEXT:
@@ -46,14 +46,14 @@ def rebuild(db: SqliteConnection) -> int:
 
 
 _KINDS = {"INTEGER": "'integer'", "REAL": "'real', 'integer'", "TEXT": "'text'", "BLOB": "'blob'"}
-"""What a column of a declared type holds; SQLite takes whatever stands in a page."""
+"""The SQLite types that a declared type allows; SQLite itself does not check them."""
 
 
-def unusable(db: SqliteConnection) -> list[int]:
-    """Docs whose vector is no direction: not of numbers, or far too long or short."""
+def unusable_vectors(db: SqliteConnection) -> list[int]:
+    """Docs whose vector is invalid: not finite, zero, or not of bytes."""
     found: list[int] = []
     for doc, blob in db.execute("SELECT doc, vector FROM vectors"):
-        if not isinstance(blob, bytes):  # a page of another table in the place of one
+        if not isinstance(blob, bytes):  # a page of another table
             found.append(doc if isinstance(doc, int) else -1)
             continue
         if not unpacked(blob[: len(blob) // 2 * 2]).any():
@@ -62,7 +62,7 @@ def unusable(db: SqliteConnection) -> list[int]:
 
 
 def mistyped(db: SqliteConnection) -> list[str]:
-    """Columns with values of another type than theirs: a page of another table stands in the place of one."""
+    """Findings on columns with values of the wrong type, such as from a page of another table."""
     tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '% VIRTUAL %'"
     found: list[str] = []
     for (table,) in db.execute(tables).fetchall():
@@ -85,24 +85,24 @@ _NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(do
 
 
 def mend(db: SqliteConnection, *, idle: bool) -> list[str]:
-    """Put right what is safe, in the caller's transaction; a line for each thing that was done."""
-    done = integrity.unclaimed(db)
+    """Repair what is safe, in the caller's transaction; returns a line for each repair."""
+    done = integrity.drop_half_model(db)
     if db.execute(_NEXT).fetchall():
-        done.append("the number of the next record found again")
+        done.append("the next record number restored")
     if misfits := db.execute(_MISFITS).fetchall():
-        done.append(f"{len(misfits)} vectors of another length than the model's removed, to be made anew")
-        integrity.unclaim(db)
-    if spoiled := unusable(db):
-        db.execute(f"DELETE FROM vectors WHERE doc IN {_AMONG}", (db.dialect.many(spoiled),))
-        done.append(f"{len(spoiled)} vectors that are none removed, to be made anew")
+        done.append(f"{len(misfits)} vectors of the wrong length removed, to be computed again")
+        integrity.forget_model(db)
+    if spoiled := unusable_vectors(db):
+        db.execute(f"DELETE FROM vectors WHERE doc IN {_AMONG}", (db.dialect.bind_list(spoiled),))
+        done.append(f"{len(spoiled)} invalid vectors removed, to be computed again")
     done += integrity.mend(db, idle=idle)
     if _is_wrong(db):
-        done.append(f"the full text of {rebuild(db)} records made anew from their texts")
+        done.append(f"the full text of {rebuild_fulltext(db)} records rebuilt")
     return done
 
 
 def _is_wrong(db: SqliteConnection) -> bool:
     try:
-        return bool(wrong(db))
-    except apsw.CorruptError:  # derived from the texts: it is made anew
+        return bool(wrong_fulltext(db))
+    except apsw.CorruptError:  # it will be rebuilt from the texts
         return True

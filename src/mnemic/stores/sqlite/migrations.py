@@ -1,6 +1,6 @@
-"""The schema of a record in one file: that of ``schema``, a header, and full text in FTS5.
+"""Migrations of an SQLite record: the tables of ``schema``, a header, and full text in FTS5.
 
-Migrations are numbered functions. Each runs once, in one transaction with the record of its number.
+Migrations are numbered functions. Each runs once, in one transaction with the update of the version.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from mnemic.stores.sqlite.connection import SqliteConnection
 
 __all__ = ["APPLICATION_ID", "FULLTEXT", "LATEST", "MIGRATIONS"]
 
-APPLICATION_ID = 0x4D4E454D  # "MNEM": tells our files from other SQLite files
+APPLICATION_ID = 0x4D4E454D  # "MNEM": identifies Mnemic files
 
 Migration = Callable[[SqliteConnection], None]
 
 SQLITE = schema.Engine(
     "sqlite",
     {
-        # A number is never given twice: what another process still holds of an erased user is nobody else's.
+        # Numbers are never reused: a stale cache of an erased user must not match a new one.
         "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
         "integer": "INTEGER",
         "real": "REAL",
@@ -30,17 +30,17 @@ SQLITE = schema.Engine(
     clustered=" WITHOUT ROWID",
 )
 FULLTEXT = (
-    # Terms arrive analysed and prefixed by their user, separated by spaces: every other character is part of a term.
-    # detail=full: with less, the counts that scoring reads are silently wrong.
+    # Terms are analysed, prefixed by their user and separated by spaces: every other character is part of a term.
+    # detail=full: with less, FTS5 returns wrong term counts.
     """CREATE VIRTUAL TABLE fulltext USING fts5(terms, content='', contentless_delete=1, detail=full,
         tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'''")""",
     "CREATE VIRTUAL TABLE postings USING fts5vocab('fulltext', 'instance')",
 )
-"""The full text: derived from the texts, and rebuilt where it is wrong."""
+"""The full-text tables: derived from the texts, and rebuilt if they are wrong."""
 
 
 def m006_record(db: SqliteConnection) -> None:
-    """The whole record: messages, episodes, memories, links, lineage, clocks, events, vectors and full text."""
+    """The first schema."""
     db.execute("CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID")
     db.execute("INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))")
     for statement in (*schema.definitions(SQLITE), *FULLTEXT):
@@ -48,6 +48,6 @@ def m006_record(db: SqliteConnection) -> None:
 
 
 MIGRATIONS: tuple[Migration, ...] = (m006_record,)
-"""From the number ``schema.OLDEST`` on."""
+"""Migrations from number ``schema.OLDEST`` on."""
 LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
-"""The number of the last one."""
+"""The number of the last migration."""

@@ -1,4 +1,4 @@
-"""The record in one SQLite file: rows, full text and vectors, written in one transaction."""
+"""The SQLite store: rows, full text and vectors in one file, written in one transaction."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ FILE_NAME = "mnemic.db"
 
 
 def _readable(folder: str | Path) -> Path:
-    """The path as this system can read it."""
+    """The absolute path, checked for characters that the system or SQLite cannot handle."""
     path = Path(folder)
     try:
-        path = path.expanduser().absolute()  # the program may go to another folder while connections are opened
+        path = path.expanduser().absolute()  # the working directory may change
         os.fsencode(path)
         str(path).encode()  # SQLite takes paths in UTF-8
         path.stat()
-    except OSError:  # not there yet, or not ours: told when it is opened
+    except OSError:  # missing or not accessible: reported on opening
         return path
     except (ValueError, RuntimeError, UnicodeEncodeError) as error:
         raise errors.ConfigurationError(f"{str(folder)!r:.80} cannot be a folder here: {error}.") from error
@@ -40,7 +40,7 @@ def _readable(folder: str | Path) -> Path:
 
 
 def _prepare(folder: Path) -> Path:
-    """Make the folder private and invisible to git, and say where the file is."""
+    """Create the folder, private and ignored by git; returns the path of the file."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         ignore = folder / ".gitignore"
@@ -52,7 +52,7 @@ def _prepare(folder: Path) -> Path:
         ) from error
     except (PermissionError, OSError) as error:
         if not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113 - Path.is_file raises for names that are too long
-            raise errors.StoreUnavailable(f"The folder {folder} cannot be made or written: {error}.") from error
+            raise errors.StoreUnavailable(f"The folder {folder} cannot be created or written: {error}.") from error
     return folder / FILE_NAME
 
 
@@ -60,7 +60,7 @@ class SqliteStore(SqlStore[Database]):
     """A record in a folder. Safe for several threads and several processes at once.
 
     Args:
-        folder: where the file lives; made when missing, readable by its owner alone. ``None`` keeps everything in RAM.
+        folder: the folder of the file; created if missing, readable by its owner only. ``None`` keeps everything in RAM.
         durability: ``FULL`` survives power loss; ``NORMAL`` survives a killed process only, several times faster.
     """
 
@@ -72,59 +72,57 @@ class SqliteStore(SqlStore[Database]):
     def _file(folder: Path) -> Path:
         if backup.unfinished(folder):
             raise errors.StoreUnavailable(
-                f"{folder} is an unfinished copy: its backup is under way, or was interrupted. Nothing was changed. Make the "
-                "backup again, which removes what an interrupted one to the same place left."
+                f"{folder} is an unfinished copy: its backup is running, or was interrupted. Nothing was changed. Repeat the "
+                "backup, which removes the incomplete copy."
             )
         return _prepare(folder)
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record, and that it is still at its place; ``deep`` also compares the full text with
-        the texts.
-        """
+        """Check every invariant of the record and that its files are in place; ``deep`` also checks the full text."""
         report = super().verify(deep=deep)
         if moved := self._db.moved:
             return replace(
                 report, findings=(*report.findings, f"{moved}: nothing can be stored until it is opened again")
             )
-        changed = any("hash" in finding for finding in report.findings)  # then the full text is another matter
+        changed = any("hash" in finding for finding in report.findings)  # a changed text does not match its full text
         if not deep or not report.checks or changed:
             return report
         with self._db.read() as db, db:
             found = {
-                "full text that is not that of the text": integrity.wrong(db),
-                "a vector that is none": integrity.unusable(db),
+                "full text that does not match the text": integrity.wrong_fulltext(db),
+                "an invalid vector": integrity.unusable_vectors(db),
             }
         more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
         return replace(report, findings=(*report.findings, *more))
 
     def mend(self) -> tuple[str, ...]:
-        """Put right what can be without guessing; a line for each thing that was done."""
+        """Repair what is safe; returns a line for each repair."""
         idle = self._idle()
         with self._db.write() as db:
             return tuple(integrity.mend(db, idle=idle))
 
     @staticmethod
     def at(folder: Path) -> bool:
-        """Whether there is a record in a folder; an empty file is none.
+        """Whether a folder contains a record; an empty file is none.
 
         Raises:
-            StoreUnavailable: the folder may not be entered.
+            StoreUnavailable: the folder cannot be accessed.
         """
         try:
             file = (folder / FILE_NAME).stat()
         except (FileNotFoundError, NotADirectoryError, ValueError):
             return False
         except OSError as error:
-            raise errors.StoreUnavailable(f"The folder {folder} cannot be looked into: {error.strerror}.") from error
+            raise errors.StoreUnavailable(f"The folder {folder} cannot be accessed: {error.strerror}.") from error
         return stat.S_ISREG(file.st_mode) and file.st_size > 0
 
     def backup(self, folder: Path, *, progress: Callable[[int, int], None], check: bool = True) -> VerifyReport:
         """Copy the record into a new folder while it is in use, and verify the copy.
 
         Raises:
-            InvalidInput: there is something at that place.
-            StoreCorrupt: the copy does not verify and ``check`` asks for it; it is not kept.
-            StoreError: it cannot be read or written.
+            InvalidInput: the folder is not empty.
+            StoreCorrupt: the copy is damaged and ``check`` is set; it is deleted.
+            StoreError: the record cannot be read, or the copy not written.
         """
         reports: list[VerifyReport] = []
 
@@ -133,8 +131,8 @@ class SqliteStore(SqlStore[Database]):
                 reports.append(copied.verify())
             if check and not reports[0].ok:
                 raise errors.StoreCorrupt(
-                    f"The copy of {self.location} does not verify: {reports[0].findings[0]}. It was not kept; look at the "
-                    "record with mnemic doctor --deep."
+                    f"The copy of {self.location} is damaged: {reports[0].findings[0]}. It was deleted; check the record with "
+                    "mnemic doctor --deep."
                 )
 
         backup.copy(self._db, _readable(folder), FILE_NAME, verified, progress)
@@ -142,20 +140,20 @@ class SqliteStore(SqlStore[Database]):
 
     @property
     def erasure(self) -> Erasure:
-        """The side of the record that lets things go for good."""
+        """Erasure, with the purge of bytes."""
         return Erasure(self._db)
 
     def feed(self) -> Feed:
-        """The record as an outbox, for an index that is derived from it; names the record for good.
+        """The record as an outbox for a derived index. The first call gives the record its unique name.
 
         Raises:
-            StoreReadOnly: it cannot be written, and so not named.
+            StoreReadOnly: the record cannot be written, and so not named.
         """
         return Feed(self._db)
 
 
 class _Copy(SqliteStore):
-    """A copy of a record in use: what a consolidation had on its workbench then is put back when the copy is opened."""
+    """A copy of a record in use. Memories that a consolidation had claimed are released when the copy is opened."""
 
     @staticmethod
     def _file(folder: Path) -> Path:

@@ -1,5 +1,5 @@
-"""Chroma as the vector index, in a server or in the folder of the memory. Made from the record, never the only copy."""
+"""Chroma as the vector index, on a server or embedded. It is derived from the record, never the only copy."""
 
-from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex, discarded
+from mnemic.indexes.vector.chroma.index import Chroma, ChromaIndex, discard
 
-__all__ = ["Chroma", "ChromaIndex", "discarded"]
+__all__ = ["Chroma", "ChromaIndex", "discard"]

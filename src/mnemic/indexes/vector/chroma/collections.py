@@ -1,4 +1,4 @@
-"""The collections of a record in Chroma, ``short_term_memory`` and ``long_term_memory``: where they are, and what they hold."""
+"""The collections of a record in Chroma, ``short_term_memory`` and ``long_term_memory``: connection and contents."""
 
 from __future__ import annotations
 
@@ -25,61 +25,61 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 __all__ = [
-    "LOCK", "ChromaUnavailable", "Collections", "Folder", "Position", "Server", "created", "differences", "metadata_of",
-    "opened", "unreachable",
+    "LOCK", "ChromaUnavailable", "Collections", "Folder", "Position", "Server", "create_collections", "differences",
+    "metadata_of", "open_collections", "unreachable",
 ]  # fmt: skip
 
 Metadata: TypeAlias = dict[str, str | int | float | bool | None]
 
 LOCK = "owner.lock"
-"""Held by the process that has the collections of a folder open."""
+"""Lock file of the process that has the collections of a folder open."""
 CLOSED = "closed.json"
-"""The hashes of Chroma's files after a clean close, beside them."""
+"""File with the hashes of Chroma's files after a clean close."""
 TIMEOUT = 30.0
 """Seconds for one request to a server; chromadb has no limit."""
 
 TIERS = {"short_term": "short_term_memory", "long_term": "long_term_memory"}
 COSINE: dict[str, Any] = {"hnsw": {"space": "cosine"}}
 PAGE = 500
-"""Records read from the record at a time."""
+"""Entries per page."""
 ROUNDING = 2e-3
-"""By how much a number of a unit vector in Chroma may differ from the record's, which is rounded to float16."""
+"""Tolerance between a component of a unit vector in Chroma and in the record, which is rounded to float16."""
 SPARE = 1.2
-"""By how much more is asked for where results of other users are left out: a user's share differs from place to place."""
+"""Factor on k when results of other users are discarded: the share of a user varies locally."""
 RESULT_COST = 10
-"""What one more result costs, in rows that a filter would have to look at instead (measured at 100,000 rows)."""
+"""The cost of one more result, in rows scanned by a metadata filter (measured at 100,000 rows)."""
 ATTEMPTS = 3
-"""How often an entry that a search does not reach is written again; once was enough in 32 of 32 cases."""
+"""How often an unreachable entry is written again; once was enough in 32 of 32 cases."""
 SAMPLE = 100
-"""Entries that ``differences`` searches for by their own vector; of a large record one of each page."""
+"""Entries that ``differences`` searches by their own vector; in a large record one per page."""
 MISSED, FEW = 0.05, 2
-"""Share of that sample, or number, that an approximate search may miss; more is a damaged graph."""
+"""Share, or number, of the sample that an approximate search may miss; more means a damaged graph."""
 
 
 class ChromaUnavailable(StoreUnavailable):
-    """Chroma cannot be used; never raised to callers, whose search goes on without it."""
+    """Chroma cannot be used. Internal: searches fall back to exact search."""
 
 
 @contextmanager
-def _translated(what: str) -> Generator[None]:
-    """Every error of Chroma as ``ChromaUnavailable``."""
+def _translate_errors(what: str) -> Generator[None]:
+    """Raise every error of Chroma as ``ChromaUnavailable``."""
     try:
         yield
     except (MnemicError, KeyboardInterrupt, SystemExit, GeneratorExit):
         raise
-    except BaseException as error:  # its own errors, those of its HTTP client, and Rust panics, which are no Exception
+    except BaseException as error:  # includes Rust panics, which are not Exceptions
         raise ChromaUnavailable(f"{what} failed: {type(error).__name__}: {str(error)[:200]}") from error
 
 
-# Where they are
+# Connection
 
 
 class Server:
     """Collections in a Chroma server.
 
     Args:
-        client: a client that the caller has made and will close.
-        address: host, port and whether it speaks TLS, where there is no such client.
+        client: a client owned by the caller.
+        address: host, port and whether to use TLS, if there is no client.
     """
 
     embedded = False
@@ -89,7 +89,7 @@ class Server:
         self._client: Any = None
 
     def client(self) -> Any:
-        """The client, connected if it was not.
+        """The client; connects on first use.
 
         Raises:
             ChromaUnavailable: the server cannot be reached.
@@ -101,7 +101,7 @@ class Server:
         from chromadb.config import Settings
 
         host, port, secure = self._address
-        with _translated(f"Reaching the Chroma server at {host}:{port}"):
+        with _translate_errors(f"Reaching the Chroma server at {host}:{port}"):
             settings = Settings(anonymized_telemetry=False)
             self._client = chromadb.HttpClient(host, port, ssl=secure, settings=settings)
             for session in _sessions(self._client):
@@ -109,7 +109,7 @@ class Server:
         return self._client
 
     def reset(self) -> None:
-        """Disconnect; what the server holds stays."""
+        """Disconnect; collections on the server stay."""
         client, self._client = self._client, None
         if client is not None:
             sessions = _sessions(client)
@@ -124,13 +124,13 @@ class Server:
 
 
 class Folder:
-    """Collections in a folder that only this process has open.
+    """Collections in a folder used by this process only.
 
-    A damaged index can end the process that loads it. So Chroma loads only files that are as the last owner left them at a
-    clean close; after a crash, or where a byte has changed, they are removed, to be filled again from the record.
+    A damaged index can crash the process that loads it. So Chroma loads files only if their hashes match those of the last
+    clean close; after a crash or a change they are removed and rebuilt from the record.
 
     Args:
-        root: a folder for Chroma's own folder and the lock.
+        root: the folder for Chroma's own folder and the lock.
     """
 
     embedded = True
@@ -141,7 +141,7 @@ class Folder:
         self._client: Any = None
 
     def client(self) -> Any:
-        """The client of the files that are there if they are sound, else of a new and empty folder.
+        """The client of the existing files if they are intact, else of a new empty folder.
 
         Raises:
             StoreUnavailable: the folder cannot be written.
@@ -153,18 +153,18 @@ class Folder:
         from chromadb.config import Settings
 
         with _writing(self._root):
-            path = self._sound()
+            path = self._intact()
             if path is None:
                 self.reset()
-                path = self._root / f"generation-{secrets.token_hex(6)}"  # chromadb keeps clients by path
+                path = self._root / f"generation-{secrets.token_hex(6)}"  # chromadb caches clients by path
                 path.mkdir(mode=0o700)
             (path / CLOSED).unlink(missing_ok=True)
-        with _translated("Opening Chroma's folder"):
+        with _translate_errors("Opening Chroma's folder"):
             self._client = chromadb.PersistentClient(str(path), settings=Settings(anonymized_telemetry=False))
         self._path = path
         return self._client
 
-    def _sound(self) -> Path | None:
+    def _intact(self) -> Path | None:
         for note in self._root.glob(f"*/{CLOSED}"):
             with suppress(ValueError):
                 if json.loads(note.read_text(encoding="utf-8")) == _hashes(note.parent):
@@ -175,7 +175,7 @@ class Folder:
         """Close Chroma and remove all its files.
 
         Raises:
-            StoreUnavailable: some cannot be removed.
+            StoreUnavailable: a file cannot be removed.
         """
         self._disconnect()
         with _writing(self._root):
@@ -190,11 +190,11 @@ class Folder:
         if client is not None:
             _close(client)
 
-    def tidy(self) -> None:
-        """Overwrite with zeros what Chroma has reserved for graphs that it has not saved yet.
+    def zero_unsaved(self) -> None:
+        """Overwrite files of unsaved graphs with zeros.
 
-        It creates their files from memory that it has not written to, in which erased text may stand; until it has saved a
-        graph (with an ``index_metadata.pickle``) it does not read them.
+        Chroma creates these files from uninitialised memory, which may contain erased text; it does not read them before it
+        has saved the graph (with an ``index_metadata.pickle``).
         """
         with _writing(self._root):
             for name in ("data_level0.bin", "length.bin"):
@@ -203,15 +203,15 @@ class Folder:
                         path.write_bytes(bytes(path.stat().st_size))
 
     def close(self) -> None:
-        """Close Chroma and note the hashes of its files.
+        """Close Chroma and store the hashes of its files.
 
         Raises:
-            StoreUnavailable: they cannot be noted; then they are not used again.
+            StoreUnavailable: the hashes cannot be stored; then the files are not used again.
         """
         if self._client is None or self._path is None:
             return
         self._disconnect()
-        self.tidy()
+        self.zero_unsaved()
         with _writing(self._root):
             draft = self._root / f"{CLOSED}.new"
             draft.write_text(json.dumps(_hashes(self._path)), encoding="utf-8")
@@ -219,7 +219,7 @@ class Folder:
 
 
 def _hashes(folder: Path) -> dict[str, str]:
-    """The content of every file by its path, but for the note of these hashes."""
+    """The hash of every file by path, except the file of the hashes."""
     found: dict[str, str] = {}
     for path in folder.rglob("*"):
         if path.is_file() and path.name != CLOSED:
@@ -235,33 +235,33 @@ def _writing(root: Path) -> Generator[None]:
         yield
     except OSError as error:
         raise StoreUnavailable(
-            f"The folder of the Chroma index cannot be written: {error}. Searches are exact until it can; check the "
-            f"permissions and the free space of {root}."
+            f"The folder of the Chroma index cannot be written: {error}. Searches stay exact; check the permissions and the "
+            f"free space of {root}."
         ) from error
 
 
 def _close(client: Any) -> None:
-    with suppress(ChromaUnavailable), _translated("Closing Chroma"):
+    with suppress(ChromaUnavailable), _translate_errors("Closing Chroma"):
         client.close()
 
 
 def _sessions(client: Any) -> list[Any]:
-    """The HTTP connections of a client, and of the second one inside it that looks after tenants."""
+    """The HTTP sessions of a client, and of its internal admin client."""
     holders = (client, getattr(client, "_admin_client", None))
     found = (getattr(getattr(holder, "_server", None), "_session", None) for holder in holders)
     return [session for session in found if session is not None]
 
 
-# What they hold
+# Contents
 
 
 class Position(NamedTuple):
-    """How far the collections are; kept in the metadata of the short-term one, and never ahead of the contents.
+    """The position of the collections in the feed, stored in the metadata of the short-term one; never ahead of the contents.
 
     Attributes:
-        model: whose vectors they hold.
-        mark: the last event that they have.
-        filled: while they are filled for the first time, the last doc they have; None once they hold the whole record.
+        model: the embedder of their vectors.
+        mark: the last event applied.
+        filled: during the initial fill, the last doc written; None once they hold the whole record.
     """
 
     model: Model
@@ -271,12 +271,12 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Collections:
-    """The collections of a record as one moment found them. One thread writes; any may search.
+    """The collections of a record at one position. One thread writes; any may search.
 
     Attributes:
         tiers: chromadb's collections by tier.
-        position: how far they are.
-        sizes: how many vectors each user has in the record; counted once they hold the whole record.
+        position: their position in the feed.
+        sizes: the number of vectors by user in the record; counted once the collections hold the whole record.
     """
 
     tiers: Mapping[str, Any]
@@ -285,23 +285,23 @@ class Collections:
 
     @property
     def complete(self) -> bool:
-        """Whether they hold the whole record, but for what changed after their mark."""
+        """Whether they hold the whole record up to their mark."""
         return self.position.filled is None
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int, most: int) -> list[int]:
-        """The docs nearest to a unit vector, best first; those of other users may be among them.
+        """The docs nearest to a unit vector, best first; docs of other users may be among them.
 
-        Chroma has no index over metadata: a filter looks at every row, and one that lets much through costs most of all.
-        For whoever has a large share of the rows it is cheaper to ask for more and leave out the others'.
+        Chroma has no index on metadata: a filter scans every row, and is slowest if most rows match. For a user with a large
+        share of the rows it is faster to request more results and discard those of others.
 
         Args:
             user: the number of a user.
             query: shape (dimension,).
-            k: how many at least, if there are so many.
-            most: how many results Chroma gives at most.
+            k: the minimum number of results, if there are as many.
+            most: the maximum number of results that Chroma returns.
 
         Raises:
-            ChromaUnavailable: Chroma does not answer.
+            ChromaUnavailable: the search failed.
         """
         rows = sum(self.sizes.values())
         share = self.sizes.get(user, 0) / max(rows, 1)
@@ -309,7 +309,7 @@ class Collections:
         wide = math.ceil(SPARE * k / share) if 0 < share < 1 else k
         plain = share == 1 or (share > 0 and wide <= most and wide * RESULT_COST < rows)
         found: list[tuple[float, int]] = []
-        with _translated("Searching Chroma"):
+        with _translate_errors("Searching Chroma"):
             for collection in self.tiers.values():
                 answer = collection.query(
                     query_embeddings=query[None],
@@ -321,47 +321,47 @@ class Collections:
         return [doc for _, doc in sorted(found)]
 
     def put(self, entries: Sequence[Entry]) -> None:
-        """Into the collection of the tier of each; then out of the other, where a memory may have been.
+        """Write each entry to the collection of its tier, then delete it from the other one.
 
         Raises:
-            ChromaUnavailable: Chroma does not take them; some may be there.
+            ChromaUnavailable: the write failed; some entries may be written.
         """
-        with _translated("Writing into Chroma"):
+        with _translate_errors("Writing into Chroma"):
             for tier, collection in self.tiers.items():
                 _put(collection, [entry for entry in entries if entry.tier == tier])
             for tier, collection in self.tiers.items():
                 _delete(collection, [e.doc for e in entries if e.tier != tier and e.stored.kind == "memory"])
 
     def drop(self, docs: Sequence[int]) -> None:
-        """Delete them from both.
+        """Delete docs from both collections.
 
         Raises:
-            ChromaUnavailable: Chroma does not delete them; some may be gone.
+            ChromaUnavailable: the deletion failed; some docs may be deleted.
         """
-        with _translated("Deleting from Chroma"):
+        with _translate_errors("Deleting from Chroma"):
             for collection in self.tiers.values():
                 _delete(collection, docs)
 
-    def moved(self, feed: RecordFeed, position: Position) -> Collections:
-        """Note that they are further.
+    def with_position(self, feed: RecordFeed, position: Position) -> Collections:
+        """Store a new position; returns the collections at it.
 
         Raises:
-            ChromaUnavailable: it cannot be noted.
+            ChromaUnavailable: the position cannot be stored.
         """
-        with _translated("Noting the position in Chroma"):
-            self.tiers["short_term"].modify(metadata=_noted(feed, position))
+        with _translate_errors("Storing the position in Chroma"):
+            self.tiers["short_term"].modify(metadata=_position_metadata(feed, position))
         return replace(self, position=position)
 
 
-def opened(client: Any, feed: RecordFeed, model: Model) -> Collections | None:
-    """Those of a record and a model; None where there are none that can be used.
+def open_collections(client: Any, feed: RecordFeed, model: Model) -> Collections | None:
+    """The collections of a record and a model; None if there are none that can be used.
 
     Raises:
-        ChromaUnavailable: Chroma does not answer.
+        ChromaUnavailable: reading them failed.
     """
     from chromadb.errors import NotFoundError
 
-    with _translated("Reading Chroma's collections"):
+    with _translate_errors("Reading Chroma's collections"):
         try:
             tiers = {tier: client.get_collection(_name(feed, tier, model), embedding_function=None) for tier in TIERS}
         except NotFoundError:
@@ -374,38 +374,38 @@ def opened(client: Any, feed: RecordFeed, model: Model) -> Collections | None:
     return Collections(tiers=tiers, position=position, sizes=feed.sizes() if filled is None else {})
 
 
-def created(client: Any, feed: RecordFeed, position: Position) -> Collections:
-    """New and empty ones; all others of this record, of whatever model, are deleted.
+def create_collections(client: Any, feed: RecordFeed, position: Position) -> Collections:
+    """Create empty collections; all others of this record are deleted.
 
     Raises:
-        ChromaUnavailable: Chroma does not answer.
+        ChromaUnavailable: creating them failed.
     """
     tiers: dict[str, Any] = {}
-    with _translated("Creating Chroma's collections"):
+    with _translate_errors("Creating Chroma's collections"):
         for name in _names(client, feed):
             client.delete_collection(name)
-        for tier in ("long_term", "short_term"):  # the one that holds the position comes last
+        for tier in ("long_term", "short_term"):  # the one with the position comes last
             tiers[tier] = client.create_collection(
                 _name(feed, tier, position.model),
                 configuration=COSINE,
-                metadata=_noted(feed, position),
+                metadata=_position_metadata(feed, position),
                 embedding_function=None,
             )
     return Collections(tiers=tiers, position=position, sizes={})
 
 
-def _noted(feed: RecordFeed, position: Position) -> dict[str, str]:
+def _position_metadata(feed: RecordFeed, position: Position) -> dict[str, str]:
     return {"mnemic_record": feed.name, "mnemic_position": json.dumps([position.mark, position.filled])}
 
 
 def _name(feed: RecordFeed, tier: str, model: Model) -> str:
-    """Of one record and one model; a name in Chroma holds letters, digits and a few signs."""
+    """The collection name for a record, tier and model, within the characters that Chroma allows."""
     words = f"{feed.name}\0{model.name}\0{model.dimension}"
     return f"{TIERS[tier]}-{hashlib.blake2b(words.encode(), digest_size=6).hexdigest()}"
 
 
 def _names(client: Any, feed: RecordFeed) -> list[str]:
-    """Of all collections of this record."""
+    """The names of all collections of this record."""
     found: list[str] = []
     offset = 0
     while held := client.list_collections(limit=100, offset=offset):
@@ -419,7 +419,7 @@ def _names(client: Any, feed: RecordFeed) -> list[str]:
 
 
 def _put(collection: Any, entries: Sequence[Entry]) -> None:
-    """Write what is new or has another text or vector; of the others only the metadata, which leaves the graph alone."""
+    """Upsert entries with a new text or vector; of the others update the metadata only, which does not change the graph."""
     same = _unchanged(collection, entries)
     fresh = [entry for entry in entries if entry.doc not in same]
     _send(collection.update, [entry for entry in entries if entry.doc in same])
@@ -428,7 +428,7 @@ def _put(collection: Any, entries: Sequence[Entry]) -> None:
 
 
 def _unchanged(collection: Any, entries: Sequence[Entry]) -> set[int]:
-    """The docs of those that are there with this very text and vector."""
+    """The docs of entries that Chroma has with the same text and vector."""
     if not entries:
         return set()
     got = collection.get([str(entry.doc) for entry in entries], include=["embeddings", "documents"])
@@ -437,12 +437,12 @@ def _unchanged(collection: Any, entries: Sequence[Entry]) -> set[int]:
     return {
         int(id_)
         for id_, text, vector in held
-        if text == by_doc[int(id_)].stored.value.content and _alike(vector, by_doc[int(id_)].vector)
+        if text == by_doc[int(id_)].stored.value.content and _same_vector(vector, by_doc[int(id_)].vector)
     }
 
 
 def _send(send: Callable[..., object], entries: Sequence[Entry], *, contents: bool = False, whole: bool = True) -> None:
-    """Metadata, or all contents; where Chroma refuses a value of one entry, that one with its user and vector only."""
+    """Send metadata or all contents; if Chroma rejects a value, send that entry with its user and vector only."""
     import numpy as np
     from chromadb.errors import InvalidArgumentError
 
@@ -470,10 +470,10 @@ def _delete(collection: Any, docs: Sequence[int]) -> None:
 
 
 def _link(collection: Any, entries: Sequence[Entry]) -> None:
-    """Write those again that their own vector does not reach: Chroma's graph now and then has no link to a new entry.
+    """Write unreachable entries again: Chroma's graph sometimes has no link to a new entry.
 
-    Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others. Linking one can cost
-    another its links, so all are looked at again.
+    Chroma's issue 7758; seen with 1.5.9, in one of eight small collections for a text unlike all others. Linking one entry may
+    unlink another, so all are checked again.
     """
     for _ in range(ATTEMPTS):
         for entry in (lost := unreachable(collection, entries)):
@@ -483,7 +483,7 @@ def _link(collection: Any, entries: Sequence[Entry]) -> None:
 
 
 def unreachable(collection: Any, entries: Sequence[Entry]) -> Sequence[Entry]:
-    """Those that a search for their own vector does not find; zeros, of a text without a word, are near to nothing."""
+    """Entries that a search for their own vector does not find; zero vectors (texts without words) are skipped."""
     import numpy as np
 
     entries = [entry for entry in entries if entry.vector.any()]
@@ -494,19 +494,19 @@ def unreachable(collection: Any, entries: Sequence[Entry]) -> Sequence[Entry]:
     return [e for e, near in zip(entries, found["distances"], strict=True) if min(near, default=2.0) > ROUNDING]
 
 
-def _alike(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
-    """Whether a vector in Chroma is the record's, but for its length and rounding."""
+def _same_vector(held: NDArray[np.float32], vector: NDArray[np.float32]) -> bool:
+    """Whether a vector in Chroma equals that of the record, up to length and rounding."""
     import numpy as np
 
     units = [one / max(float(np.linalg.norm(one)), 1e-9) for one in (held, vector)]
     return len(held) == len(vector) and bool(np.abs(units[0] - units[1]).max() <= ROUNDING)
 
 
-# Comparison with the record
+# Comparison
 
 
 def differences(feed: RecordFeed, collections: Collections) -> list[str]:
-    """What differs from the record, each kind in a sentence; what changed after the mark is left out.
+    """Differences from the record, one line per kind; changes after the mark are ignored.
 
     Raises:
         ChromaUnavailable: Chroma cannot read its own entries.
@@ -528,18 +528,18 @@ def differences(feed: RecordFeed, collections: Collections) -> list[str]:
         after = docs[-1]
         wrong["missing in Chroma"] |= {*docs} - right
     changed = feed.changes(collections.position.mark.sequence, 2**31)
-    if changed.anew:
+    if changed.reembedded:
         return []
-    found = [_sentence(what, sorted(docs.difference(changed.docs))) for what, docs in wrong.items()]
+    found = [_finding(what, sorted(docs.difference(changed.docs))) for what, docs in wrong.items()]
     for tier, collection in collections.tiers.items():
         found.append(_damage(collection, [entry for entry in samples[tier] if entry.doc not in {*changed.docs}]))
     return [sentence for sentence in found if sentence]
 
 
 def _pages(collection: Any) -> Generator[dict[int, tuple[object, NDArray[np.float32]]]]:
-    """The user and the vector of every entry, by its doc."""
+    """User and vector of every entry by doc, in pages."""
     offset = 0
-    with _translated("Reading from Chroma"):
+    with _translate_errors("Reading from Chroma"):
         while (got := collection.get(limit=PAGE, offset=offset, include=["embeddings", "metadatas"]))["ids"]:
             users = [metadata["user"] for metadata in got["metadatas"]]
             held = zip(got["ids"], users, got["embeddings"], strict=True)
@@ -548,17 +548,17 @@ def _pages(collection: Any) -> Generator[dict[int, tuple[object, NDArray[np.floa
 
 
 def _difference(entry: Entry | None, user: object, vector: NDArray[np.float32]) -> str:
-    """What is wrong with an entry of Chroma, beside that of the record; "" where nothing is."""
+    """The difference between an entry in Chroma and in the record; "" if there is none."""
     if entry is None:
         return "in Chroma, not in the record"
     if user != entry.user:
         return "filed under another user in Chroma"
-    return "" if _alike(vector, entry.vector) else "another vector in Chroma than in the record"
+    return "" if _same_vector(vector, entry.vector) else "another vector in Chroma than in the record"
 
 
 def _damage(collection: Any, entries: Sequence[Entry]) -> str:
-    """Says that a graph is damaged: it gives answers, but wrong ones. The few that any may miss are linked again."""
-    with _translated("Searching Chroma"):
+    """A finding if the graph is damaged, that is, returns wrong results; a few unreachable entries are linked again."""
+    with _translate_errors("Searching Chroma"):
         lost = unreachable(collection, entries)
         if len(lost) > max(FEW, MISSED * len(entries)):
             return f"Chroma does not find {len(lost)} of {len(entries)} entries by their own vector"
@@ -566,7 +566,7 @@ def _damage(collection: Any, entries: Sequence[Entry]) -> str:
     return ""
 
 
-def _sentence(what: str, docs: Sequence[int]) -> str:
+def _finding(what: str, docs: Sequence[int]) -> str:
     shown = ", ".join(map(str, docs[:5])) + (" ..." if len(docs) > 5 else "")
     return f"{what}: {len(docs)} (number {shown})" if docs else ""
 
@@ -575,9 +575,9 @@ def _sentence(what: str, docs: Sequence[int]) -> str:
 
 
 def metadata_of(entry: Entry) -> Metadata:
-    """What is known of a record, as flat values that other Chroma tools read; what is not known is None: no such key.
+    """The metadata of a record as flat values for other Chroma tools; None means no such key.
 
-    ``user`` is the number of the user in the record: names stay there.
+    ``user`` is the number of the user in the record: names are not sent.
     """
     record = entry.stored.value
     values: Metadata = {
@@ -610,14 +610,14 @@ def _metadata_of_memory(record: MemoryRecord) -> Metadata:
         "importance_score": record.importance,
         "tags": json.dumps(record.tags, ensure_ascii=False),
         "keywords": json.dumps(record.keywords, ensure_ascii=False),
-        "emotional_context": None if record.emotion is None else _feeling(record.emotion),
+        "emotional_context": None if record.emotion is None else _quadrant(record.emotion),
         "created_at": _moment(record.created_at),
         "expired_at": _moment(record.expired_at),
         "version": record.version,
     }
 
 
-def _feeling(emotion: Emotion) -> str:
+def _quadrant(emotion: Emotion) -> str:
     return to_json({"valence": emotion.valence, "arousal": emotion.arousal, "confidence": emotion.confidence})
 
 

@@ -1,4 +1,4 @@
-"""Chroma as the vector index of a memory, in a server or in the folder of the record."""
+"""Chroma as the vector index of a memory, on a server or in the folder of the record."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Chroma", "ChromaIndex", "discarded"]
+__all__ = ["Chroma", "ChromaIndex", "discard"]
 
 FOLDER = "chroma"
-"""In the folder of the record."""
+"""The folder of the index in the folder of the record."""
 OWNER, FEEDER = f"{FOLDER}/{LOCK.removesuffix('.lock')}", f"{FOLDER}/feeder"
-"""The right to have the folder open; the right to write into a server."""
+"""Lock names: to open the folder; to write to a server."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,14 +35,14 @@ class Chroma:
 
     Attributes:
         url: a Chroma server, such as ``"http://localhost:8000"``; ``None`` keeps the index in the folder of the memory.
-        client: a chromadb client that is ready, such as ``chromadb.CloudClient(...)``, in the place of a server.
-        exact_below: users with at most so many records are searched exactly, without Chroma, which is faster up to some 50,000;
-            0 asks Chroma from the first record on.
-        batch: at most so many records are sent at once, 1 to 5,000.
-        most_results: at most so many results are asked for, 10 or more.
+        client: a chromadb client, such as ``chromadb.CloudClient(...)``, instead of a URL.
+        exact_below: users with at most this many records are searched exactly, without Chroma, which is faster up to some
+            50,000; 0 uses Chroma from the first record on.
+        batch: the maximum number of records per request, 1 to 5,000.
+        most_results: the maximum number of results per query, 10 or more.
 
     Raises:
-        ConfigurationError: a value cannot be used.
+        ConfigurationError: a value is invalid.
         MissingExtra: chromadb is not installed.
     """
 
@@ -68,12 +68,12 @@ class Chroma:
 
     @property
     def embedded(self) -> bool:
-        """Whether the index lives in the folder of the memory."""
+        """Whether the index is in the folder of the memory."""
         return self.url is None and self.client is None
 
     @property
     def server(self) -> tuple[str, int, bool]:
-        """Host, port and whether it speaks TLS."""
+        """Host, port and whether to use TLS."""
         parts = _parts(self.url or "")
         secure = parts.scheme == "https"
         return parts.hostname or "", parts.port or (443 if secure else 8000), secure
@@ -87,12 +87,12 @@ def _parts(url: object) -> SplitResult:
         parts, usable = None, False
     if parts is None or not usable:
         raise ConfigurationError(
-            f'{url!r:.60} is not the address of a Chroma server. Use "http://host:port" or "https://host".'
+            f'{url!r:.60} is not the URL of a Chroma server. Use "http://host:port" or "https://host".'
         )
     if parts.username or parts.password or parts.query or parts.path not in ("", "/"):
         raise ConfigurationError(
-            "The address of a Chroma server is only its host and port. For keys, tenants and paths give a client that is "
-            "ready: vectors=chromadb.HttpClient(...)."
+            "The URL of a Chroma server has only host and port. For keys, tenants and paths pass a client: "
+            "vectors=chromadb.HttpClient(...)."
         )
     return parts
 
@@ -101,14 +101,14 @@ def _check_client(client: object) -> None:
     if not all(callable(getattr(client, name, None)) for name in ("heartbeat", "create_collection", "get_collection")):
         raise ConfigurationError(f"client must be a chromadb client, not {type(client).__name__}.")
     if inspect.iscoroutinefunction(getattr(client, "heartbeat", None)):
-        raise ConfigurationError("An asynchronous chromadb client cannot be used: give a chromadb.HttpClient.")
+        raise ConfigurationError("An asynchronous chromadb client cannot be used: pass a chromadb.HttpClient.")
 
 
 class ChromaIndex:
-    """See ``VectorIndex``. Thread-safe; a forked child has an outbox of its own.
+    """See ``VectorIndex``. Thread-safe; a forked child opens its own outbox.
 
     Args:
-        settings: where Chroma is.
+        settings: the settings of Chroma.
     """
 
     def __init__(self, settings: Chroma) -> None:
@@ -119,30 +119,30 @@ class ChromaIndex:
 
     @property
     def exact_below(self) -> int:
-        """Up to how many records of a user are searched without the index."""
+        """Users with at most this many records are searched without the index."""
         return self._settings.exact_below
 
     def open(self, feed: RecordFeed) -> None:
-        """Follow a record; what has to be loaded is loaded by a thread.
+        """Follow a record; a thread loads the index.
 
         Raises:
-            ConfigurationError: the record is in RAM, or on a server and the index has no place of its own.
+            ConfigurationError: the record is in RAM, or on a server while the index needs a folder.
         """
         embedded = self._settings.embedded
-        feed.turn(OWNER if embedded else FEEDER)  # refuses a record in RAM
+        feed.lock(OWNER if embedded else FEEDER)  # raises for a record in RAM
         if embedded and feed.folder is None:
             raise ConfigurationError(
-                "Chroma inside this process keeps its index in the folder of the record, and a record on a server has none. "
-                'Run a Chroma server and give its address, vectors="http://localhost:8000", or a client that is ready; '
-                "or leave vectors= out: PostgreSQL has an index of its own."
+                "Embedded Chroma keeps its index in the folder of the record, and a record on a server has none. "
+                'Run a Chroma server and pass its URL, vectors="http://localhost:8000", or a client; or leave vectors= out: '
+                "PostgreSQL has its own index."
             )
         self._feed, self._outboxes = feed, PerProcess(lambda: self._new_outbox(feed))
         outbox = self._outboxes.get()
         feed.listen(self.wake)
         if embedded and not outbox.owner:
             self._warn(
-                f"Another memory has the Chroma index in {feed.folder}; this one searches exactly, and takes it over "
-                "when that one is closed. To share an index, run a server: chroma run --path ./chroma-server, and open "
+                f"Another process uses the Chroma index in {feed.folder}; this one searches exactly, and takes the index over "
+                "when the other closes it. To share an index, run a server: chroma run --path ./chroma-server, and open "
                 'each memory with vectors="http://localhost:8000".'
             )
 
@@ -150,9 +150,9 @@ class ChromaIndex:
         settings = self._settings
         if settings.embedded:
             assert feed.folder is not None
-            return Outbox(feed, Folder(feed.folder / FOLDER), feed.turn(OWNER), settings.batch)
+            return Outbox(feed, Folder(feed.folder / FOLDER), feed.lock(OWNER), settings.batch)
         place = Server(settings.client, settings.server if settings.client is None else None)
-        return Outbox(feed, place, feed.turn(FEEDER), settings.batch)
+        return Outbox(feed, place, feed.lock(FEEDER), settings.batch)
 
     def _outbox(self) -> Outbox | None:
         return None if self._closed or self._outboxes is None else self._outboxes.get()
@@ -163,33 +163,33 @@ class ChromaIndex:
             warnings.warn(text, RuntimeWarning, stacklevel=6)
 
     def _collections(self) -> Collections | None:
-        """What can be asked now."""
+        """The collections, if they can be searched now."""
         outbox = self._outbox()
         if outbox is None:
             return None
         collections, trouble = outbox.collections, outbox.trouble
         if collections is None and trouble is not None:
-            self._warn(f"Chroma cannot be used for now, searches are exact without it: {trouble}")
+            self._warn(f"Chroma is unavailable, searches are exact until it returns: {trouble}")
         return collections if collections is not None and collections.complete else None
 
     def serves(self, model: str | None) -> bool:
-        """Whether it holds the whole record, in vectors of this model."""
+        """Whether it holds the whole record, with vectors of this model."""
         collections = self._collections()
         return collections is not None and collections.position.model.name == model
 
     def nearest(self, user: int, query: NDArray[np.float32], k: int) -> list[int] | None:
-        """The docs of the nearest entries; None when Chroma cannot say."""
+        """The docs of the nearest entries; None if Chroma is unavailable."""
         outbox, collections = self._outbox(), self._collections()
         if outbox is None or collections is None or len(query) != collections.position.model.dimension:
             return None
         try:
             return collections.nearest(user, query, k, self._settings.most_results)
         except ChromaUnavailable as error:
-            outbox.doubt(collections, error)
+            outbox.report_failure(collections, error)
             return None
 
     def waiting(self, user: int) -> Sequence[int] | None:
-        """Docs that changed after the last event that Chroma has."""
+        """Docs that changed after the last event applied to Chroma."""
         collections = self._collections()
         if collections is None or self._feed is None:
             return None
@@ -199,25 +199,25 @@ class ChromaIndex:
         return found
 
     def wake(self) -> None:
-        """Something was written."""
+        """Notify the outbox of a write."""
         outbox = self._outbox()
         if outbox is not None:
             outbox.wake()
 
     def drain(self, seconds: float | None = None) -> bool:
-        """Send everything to Chroma now."""
+        """Send all pending changes to Chroma now."""
         outbox = self._outbox()
         return outbox is not None and outbox.drain(seconds)
 
     def erase(self) -> bool:
-        """In a folder by removing it as a whole, to be filled again; on a server by deleting."""
+        """Erase: a folder is removed and filled again; on a server entries are deleted."""
         outbox = self._outbox()
         if outbox is None or self._feed is None or not outbox.erase():
             return False
-        return self._settings.embedded or discarded(self._feed.folder)
+        return self._settings.embedded or discard(self._feed.folder)
 
     def findings(self) -> Sequence[str]:
-        """What differs from the record."""
+        """Differences from the record."""
         outbox = self._outbox()
         if outbox is None:
             return ()
@@ -225,19 +225,19 @@ class ChromaIndex:
         return outbox.findings()
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Close the outbox."""
         self._closed = True
-        outbox = None if self._outboxes is None else self._outboxes.take()
+        outbox = None if self._outboxes is None else self._outboxes.pop()
         if outbox is not None:
             outbox.close()
 
 
-def discarded(record: Path | None) -> bool:
-    """Remove the index beside a record that nobody has open, left by an earlier handle; whether there is none any more."""
+def discard(record: Path | None) -> bool:
+    """Remove an unused embedded index of a record, unless another process has it open; returns whether none is left."""
     if record is None or not (record / FOLDER).is_dir():
         return True
     lock = FileLock(record / FOLDER / LOCK)
-    if not lock.take():
+    if not lock.acquire():
         return False
     try:
         Folder(record / FOLDER).reset()

@@ -1,7 +1,7 @@
-"""The changes of a record that Chroma does not have yet, and the thread that sends them.
+"""Sends changes of a record to Chroma in a background thread.
 
-Each change is sent at least once; twice changes nothing. The position moves only after the contents: a process that is killed
-between the two sends the same page again.
+Delivery is at least once, and idempotent. The position is stored after the contents: a process killed in between sends the
+same page again.
 """
 
 from __future__ import annotations
@@ -23,85 +23,85 @@ from mnemic.indexes.vector.chroma.collections import (
     Folder,
     Position,
     Server,
-    created,
+    create_collections,
     differences,
-    opened,
+    open_collections,
 )
-from mnemic.protocols import Model, RecordFeed, Turn
+from mnemic.protocols import Lock, Model, RecordFeed
 
 __all__ = ["Outbox"]
 
 BEGIN = 1.0
-"""Seconds before Chroma is loaded, unless somebody waits for it: a short script need not load it at all."""
-GATHER = 0.3
-"""Seconds between a write and sending it: what is written in one go is sent together."""
+"""Seconds before Chroma is loaded, unless a caller waits for it: a short script need not load it at all."""
+BATCH_DELAY = 0.3
+"""Seconds between a write and sending it, to batch writes."""
 POLL = 2.0
-"""Seconds after which the record is looked at without a call of ``wake``: other processes write too."""
-SUCCEED = 5.0
-"""Seconds between attempts to succeed an owner that has ended."""
+"""Seconds between checks of the record without a call of ``wake``: other processes write too."""
+TAKEOVER = 5.0
+"""Seconds between attempts to take over from an owner that has ended."""
 RETRY, LONGEST = 2.0, 60.0
-"""Seconds before the next attempt after a failure, doubled each time up to a longest."""
+"""Seconds before the next attempt after a failure, doubled each time, and their maximum."""
 CLOSING = 5.0
-"""Seconds that closing gives to what is not sent yet."""
-LEAVING = 10.0
-"""Seconds for the page under way to end, after that."""
+"""Seconds for sending pending changes on close."""
+LAST_PAGE = 10.0
+"""Seconds after that for the current page to end."""
 
 T = TypeVar("T")
 
 
 class Outbox:
-    """Sends a record to Chroma while this handle is the one of all that may; a daemon thread until it is closed.
+    """A daemon thread that sends a record to Chroma while this handle holds the lock on the index.
 
-    Thread-safe. Of a server that another handle feeds it only reads how far the collections are.
+    Thread-safe. If another handle feeds the server, it only reads the position of the collections.
 
     Args:
         feed: the record.
-        place: where the collections are.
-        turn: the right to write them.
-        page: records or events sent at a time: an interruption waits for one page at most.
+        place: the connection to Chroma.
+        index_lock: the lock for writing the collections.
+        page: records or events sent at a time; closing waits for one page at most.
     """
 
-    def __init__(self, feed: RecordFeed, place: Server | Folder, turn: Turn, page: int) -> None:
-        self._feed, self._place, self._turn, self._page = feed, place, turn, page
+    def __init__(self, feed: RecordFeed, place: Server | Folder, index_lock: Lock, page: int) -> None:
+        self._feed, self._place, self._lock_on_index, self._page = feed, place, index_lock, page
         self._lock = threading.Lock()
         self._woken, self._closing = threading.Event(), threading.Event()
-        self._deadline, self._closed, self._doubted = math.inf, False, False
+        self._deadline, self._closed, self._failed = math.inf, False, False
         self._pid = os.getpid()
         self.collections: Collections | None = None
         self.trouble: str | None = None
-        self.owner = turn.take()
+        self.owner = index_lock.acquire()
         self._thread = threading.Thread(target=self._run, name="mnemic-chroma", daemon=True)
         atexit.register(self.close)
         self._thread.start()
 
     def wake(self) -> None:
-        """Something was written."""
+        """Notify the thread of a write."""
         self._woken.set()
 
-    def doubt(self, collections: Collections, error: ChromaUnavailable) -> None:
-        """A search failed: a folder is filled again, a server is reached again."""
-        if collections is self.collections:  # and not those of a client that was closed meanwhile
-            self._doubted, self.collections, self.trouble = True, None, str(error)
+    def report_failure(self, collections: Collections, error: ChromaUnavailable) -> None:
+        """Handle a failed search: a folder is filled again, a server is connected again."""
+        if collections is self.collections:  # not those of a client closed in the meantime
+            self._failed, self.collections, self.trouble = True, None, str(error)
             self.wake()
 
     def drain(self, seconds: float | None = None) -> bool:
-        """Send everything that was written before; whether nothing is left for this process to send."""
+        """Send all pending changes; returns whether this process has none left."""
         return self._catch_up(math.inf if seconds is None else time.monotonic() + seconds)
 
     def erase(self) -> bool:
-        """Leave nothing of erased records; False where another handle has the index, or Chroma cannot be used."""
-        done = self._alone(self._erase)
+        """Remove erased records; False if another handle owns the index, or Chroma is unavailable."""
+        done = self._exclusive(self._erase)
         self.wake()
         return done is True
 
     def findings(self) -> list[str]:
-        """What differs from the record; if anything does, the collections are filled again."""
-        found = self._alone(self._differences)
+        """Differences from the record; if there are any, the collections are filled again."""
+        found = self._exclusive(self._differences)
         self.wake()
         return ([] if self.trouble is None else [self.trouble]) if found is None else found
 
     def close(self) -> None:
-        """Send what is left, for a few seconds, and let go."""
+        """Send pending changes for a few seconds, then close the connection and release the lock."""
         if os.getpid() != self._pid or self._closing.is_set():  # a forked child closes its own
             return
         complete = self.collections is not None and self.collections.complete
@@ -109,17 +109,17 @@ class Outbox:
         self._closing.set()
         self.wake()
         atexit.unregister(self.close)
-        self._thread.join(CLOSING + LEAVING)
-        if self._lock.acquire(timeout=LEAVING if not self._thread.is_alive() else 0):
+        self._thread.join(CLOSING + LAST_PAGE)
+        if self._lock.acquire(timeout=LAST_PAGE if not self._thread.is_alive() else 0):
             try:
                 self._closed, self.collections = True, None
                 with suppress(StoreError):
                     self._place.close()
-                self._turn.release()
+                self._lock_on_index.release()
             finally:
                 self._lock.release()
 
-    # The thread
+    # Thread
 
     def _run(self) -> None:
         failures = 0
@@ -128,15 +128,15 @@ class Outbox:
             self._woken.clear()
             done = self._catch_up()
             failures = 0 if done else failures + 1
-            pause = (POLL if self.owner else SUCCEED) if done else min(RETRY * 2 ** (failures - 1), LONGEST)
+            pause = (POLL if self.owner else TAKEOVER) if done else min(RETRY * 2 ** (failures - 1), LONGEST)
             if self._woken.wait(pause):
-                self._closing.wait(GATHER)
+                self._closing.wait(BATCH_DELAY)
         self._catch_up()
 
     def _catch_up(self, until: float = math.inf) -> bool:
-        """Whether everything is sent; False when Chroma or the record fails, and when time is over."""
+        """Send pages until none is left; False if Chroma or the record fails, or time runs out."""
         while (left := min(until, self._deadline) - time.monotonic()) > 0:
-            more = self._alone(self._step, min(left, threading.TIMEOUT_MAX))
+            more = self._exclusive(self._step, min(left, threading.TIMEOUT_MAX))
             if more is None:
                 return False
             if not more:
@@ -144,8 +144,8 @@ class Outbox:
                 return True
         return False
 
-    def _alone(self, work: Callable[[], T], seconds: float = -1) -> T | None:
-        """Work that one thread does at a time; None when it fails, is not begun in time, or this is closed."""
+    def _exclusive(self, work: Callable[[], T], seconds: float = -1) -> T | None:
+        """Run work under the lock; None if it fails, the lock is not acquired in time, or this is closed."""
         if not self._lock.acquire(timeout=seconds):
             return None
         try:
@@ -154,7 +154,7 @@ class Outbox:
             self._fail(error)
         except StoreClosed:
             self._closed = True
-        except StoreError:  # of the record or of the folder: again later
+        except StoreError:  # of the record or the folder: retried later
             pass
         finally:
             self._lock.release()
@@ -166,22 +166,22 @@ class Outbox:
             self._reset()
 
     def _reset(self) -> None:
-        self.collections, self._doubted = None, False  # first, so that no search asks a client that is closed
+        self.collections, self._failed = None, False  # first, so that no search uses a closed client
         self._place.reset()
 
     def _step(self) -> bool:
-        """Send the next page; False when there is nothing left to send."""
-        if self._doubted:
+        """Send the next page; False if there is none."""
+        if self._failed:
             self._reset()
-        if self.owner and not self._turn.held:
+        if self.owner and not self._lock_on_index.held:
             self.owner, self.collections = False, None
-        if not self.owner and self._turn.take():
-            self.owner, self.collections = True, None  # read how far the owner before came
+        if not self.owner and self._lock_on_index.acquire():
+            self.owner, self.collections = True, None  # read the position of the previous owner
         model = self._feed.model()
         if model is None or (not self.owner and self._place.embedded):
             return False
         if not self.owner or self.collections is None:
-            self.collections = opened(self._place.client(), self._feed, model)
+            self.collections = open_collections(self._place.client(), self._feed, model)
         return self.owner and self._advance(model)
 
     def _advance(self, model: Model) -> bool:
@@ -194,17 +194,17 @@ class Outbox:
         return self._follow(collections) if collections.complete else self._fill(collections)
 
     def _begin(self, model: Model) -> None:
-        """Start with empty collections, from the first record, and follow what happens from now on."""
+        """Create empty collections, to be filled from the first record, with the mark at the current event."""
         position = Position(model=model, mark=self._feed.last(), filled=0)
         self._reset()
-        self.collections = created(self._place.client(), self._feed, position)
+        self.collections = create_collections(self._place.client(), self._feed, position)
 
     def _fill(self, collections: Collections) -> bool:
         position = collections.position
         docs = self._feed.docs(position.filled or 0, self._page)
         found = self._feed.entries(docs)
         if docs and found.model != position.model:
-            return True  # the next step begins again
+            return True  # the next step starts again
         collections.put(found.entries)
         self._move(collections, position._replace(filled=docs[-1] if docs else None))
         return True
@@ -217,28 +217,28 @@ class Outbox:
         found = self._feed.entries(changed.docs)
         if found.model != position.model:
             return True
-        if changed.anew or (found.gone and self._place.embedded):  # deleting would leave the bytes in the files
+        if changed.reembedded or (found.gone and self._place.embedded):  # a deletion would leave the bytes in the files
             self._begin(position.model)
             return True
-        collections.drop([*found.gone, *found.bare])
+        collections.drop([*found.gone, *found.without_vector])
         collections.put(found.entries)
         self._move(collections, position._replace(mark=changed.until))
         return True
 
     def _move(self, collections: Collections, position: Position) -> None:
         if isinstance(self._place, Folder):
-            self._place.tidy()
-        moved = collections.moved(self._feed, position)
+            self._place.zero_unsaved()
+        moved = collections.with_position(self._feed, position)
         self.collections = replace(moved, sizes=self._feed.sizes()) if moved.complete else moved
 
     def _erase(self) -> bool:
-        """A folder is removed as a whole, and filled again by the thread; of a server entries are deleted."""
+        """Remove a folder, which the thread fills again; on a server delete the entries."""
         model = self._feed.model() if self.owner else None
         if self.owner and self._place.embedded:
             self._reset()
         elif model is not None:
-            collections = opened(self._place.client(), self._feed, model)
-            if collections is None:  # there may be some of another model
+            collections = open_collections(self._place.client(), self._feed, model)
+            if collections is None:  # there may be collections of another model
                 self._begin(model)
                 return True
             gone = self._feed.gone(collections.position.mark.sequence)
