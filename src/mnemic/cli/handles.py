@@ -56,7 +56,7 @@ def bytes_of_record(folder: str) -> int | None:
         return None
     except OSError as error:
         raise StoreUnavailable(
-            f"The folder {folder} cannot be looked into: {error.strerror or error}. Check its permissions, or name "
+            f"The folder {folder} cannot be accessed: {error.strerror or error}. Check its permissions, or name "
             "another one with --dir or MNEMIC_DIR."
         ) from error
 

@@ -70,8 +70,8 @@ def test_an_empty_file_is_no_record_and_stays_one(mnemic, folder, tmp_path):
     assert mnemic("restore-backup", folder, "--dir", tmp_path / "back").code == 2
     assert [(path.name, path.stat().st_size) for path in folder.iterdir()] == [("mnemic.db", 0)]
     (folder / "mnemic.db-wal").write_bytes(b"log")
-    assert "its log mnemic.db-wal is there" in mnemic("doctor", "--json").json["findings"][0]
-    assert "its log mnemic.db-wal is there" in mnemic("list").err
+    assert "its log mnemic.db-wal exists" in mnemic("doctor", "--json").json["findings"][0]
+    assert "its log mnemic.db-wal exists" in mnemic("list").err
 
 
 def test_a_folder_that_may_not_be_entered(filled, folder, monkeypatch):
@@ -85,11 +85,11 @@ def test_a_folder_that_may_not_be_entered(filled, folder, monkeypatch):
     monkeypatch.setattr(Path, "stat", closed)
     answer = filled("doctor", "--json")
     assert answer.code == 1
-    assert answer.json["findings"][0].startswith(f"The folder {folder} cannot be looked into: Permission denied.")
+    assert answer.json["findings"][0].startswith(f"The folder {folder} cannot be accessed: Permission denied.")
     for words in (("list",), ("users",), ("restore-backup", folder, "--dir", folder / "new")):
         run = filled(*words)
         assert run.code == 2
-        assert f"The folder {folder} cannot be looked into: Permission denied." in run.err
+        assert f"The folder {folder} cannot be accessed: Permission denied." in run.err
 
 
 def test_a_file_that_is_no_record(mnemic, folder):

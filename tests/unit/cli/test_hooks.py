@@ -36,7 +36,7 @@ def atlas(tmp_path: Path, monkeypatch) -> Path:
     """A folder that is a project by its AGENTS.md, where the agent works."""
     root = tmp_path / "atlas"
     root.mkdir()
-    (root / "AGENTS.md").write_text("# The Atlas\n\nMaps of everything.\n")
+    (root / "AGENTS.md").write_text("---\nname: The Atlas\ndescription: Maps of everything.\n---\n")
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     return root
