@@ -48,6 +48,10 @@ def recall_in_a_mood(memory: Memory) -> None:
     assert memory.emotion(best(high)).valence > 0
     assert best(low) != best(high)
 
+    # A context for a prompt takes one as well, and so does every adapter; a function is asked at each call.
+    context = memory.get_memory_context("How was the exam?", max_tokens=60, mood=lambda: low)
+    assert memory.emotion(context.hits[0].text).valence < 0
+
     # A mood may be made by hand: as unpleasant as it gets, stirred, and certain.
     dread = Emotion(valence=-0.9, arousal=0.6, confidence=1.0)
     assert memory.emotion(best(dread)).valence < 0
