@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, StoreError
-from mnemic.knowledge.candidates import described
+from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.lifecycle.importance import importances
@@ -390,7 +390,7 @@ READ = "the language model reads it so"
 
 
 def _reworded(runtime: Runtime, record: MemoryRecord) -> Revise:
-    record = described(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
+    record = with_description(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
     record = with_emotion(record, index.vector, runtime.indexer.embedder.id)
     return Revise(record=record, indexing=index)

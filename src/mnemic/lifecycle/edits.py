@@ -10,7 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
-from mnemic.knowledge.candidates import redescribed
+from mnemic.knowledge.candidates import with_new_description
 from mnemic.lifecycle.revision import follow
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
@@ -87,7 +87,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     embedder = runtime.indexer.embedder
     if reworded:
-        record = redescribed(record, held)
+        record = with_new_description(record, held)
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if reworded:
         record = with_emotion(record, indexing.vector, embedder.id)

@@ -114,7 +114,7 @@ def told_again(
     changes: list[AddEpisode] = []
     for held, messages in left:
         assert isinstance(held, Episode)
-        (told,) = episodes.episodes(consultant, [messages], (held.project, held.session), against=against)
+        (told,) = episodes.draft_episodes(consultant, [messages], (held.project, held.session), against=against)
         record = replace(told.episode, id=held.id, version=held.version + 1, created_at=held.created_at)
         still = tuple(id_ for id_ in held.message_ids if id_ not in gone)
         if len(still) > len(messages) or held.source_ids:

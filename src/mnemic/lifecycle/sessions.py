@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from mnemic.errors import NotFound
-from mnemic.knowledge.selection import SILENT
+from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
@@ -102,7 +102,7 @@ def _record(
     runtime: Runtime, scope: Scope, messages: Sequence[Message], topics: Sequence[str], moment: datetime
 ) -> MemoryRecord:
     said = [m.sent_at for m in messages if m.sent_at]
-    sources = [m for m in messages if m.role not in SILENT] or messages  # of tools it tells the names alone
+    sources = [m for m in messages if m.role not in SILENT_ROLES] or messages  # of tools it tells the names alone
     tools = _tools(messages)
     began = min(said)
     day = f"{began.day} {began:%B} {began.year}"
