@@ -24,7 +24,15 @@ from benchmarks import reporting
 from benchmarks.conversations import load as load_conversations
 from benchmarks.vectors import default_embedder
 from mnemic import Message
-from mnemic.knowledge.segmentation import WEIGHTS, Signs, Weights, begins_episode, boundaries, cut, signs
+from mnemic.knowledge.segmentation import (
+    WEIGHTS,
+    BoundaryFeatures,
+    Weights,
+    begins_episode,
+    boundaries,
+    boundary_features,
+    cut,
+)
 from mnemic.text.render import searchable
 
 DEFINITIONS = {
@@ -58,7 +66,7 @@ class Dialogue:
     messages: tuple[Message, ...]
     vectors: np.ndarray
     starts: tuple[int, ...]
-    signs: Signs
+    boundary_features: BoundaryFeatures
 
 
 def load(path: Path, embedder: Any) -> list[Dialogue]:
@@ -69,7 +77,7 @@ def load(path: Path, embedder: Any) -> list[Dialogue]:
         messages = tuple(Message(role=roles[n % 2], content=text) for n, text in enumerate(entry["utterances"]))
         vectors = embedder.embed([searchable(m) for m in messages])
         starts = tuple(int(n) for n in np.cumsum([0, *entry["segments"]])[:-1])
-        found.append(Dialogue(messages, vectors, starts, signs(messages, vectors)))
+        found.append(Dialogue(messages, vectors, starts, boundary_features(messages, vectors)))
     return found
 
 
@@ -153,7 +161,7 @@ def mean_pk(files: Mapping[str, Sequence[Dialogue]], method: Method) -> float:
 def fitted(files: Mapping[str, Sequence[Dialogue]]) -> Weights:
     """Weights by coordinate search on Pk from a neutral start; then the causal price alone."""
     weights = NEUTRAL
-    best = mean_pk(files, lambda d: cut(d.signs, weights))
+    best = mean_pk(files, lambda d: cut(d.boundary_features, weights))
     for step in STEPS:
         for _ in range(ROUNDS):
             before = best
@@ -172,7 +180,7 @@ def _climbed(
     for move in (step, -step):
         while True:
             tried = replace(weights, **{name: round(getattr(weights, name) + move, 3)})
-            found = mean_pk(files, lambda d, w=tried: cut(d.signs, w))
+            found = mean_pk(files, lambda d, w=tried: cut(d.boundary_features, w))
             if found >= best - BETTER:
                 break
             weights, best = tried, found
@@ -188,7 +196,7 @@ def cross_validated(files: Mapping[str, Sequence[Dialogue]], folds: int) -> tupl
         found.append(weights)
         for name, dialogues in files.items():
             out = dialogues[fold::folds]
-            held[name]["global"].append(scored(out, lambda d, w=weights: cut(d.signs, w)))
+            held[name]["global"].append(scored(out, lambda d, w=weights: cut(d.boundary_features, w)))
             held[name]["causal"].append(scored(out, causal(weights)))
     return {
         name: {form: summary(np.concatenate(parts)) for form, parts in forms.items()} for name, forms in held.items()

@@ -87,7 +87,7 @@ class Handle:
         """The current conversation of this handle: messages, tools, preferences, and ids that contexts delivered."""
         from mnemic.lifecycle import sessions
 
-        return sessions.look(self._runtime, self._scope, self._zone)
+        return sessions.session_view(self._runtime, self._scope, self._zone)
 
     def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
         """Process waiting messages into episodes, and into memories of what was not known before.

@@ -462,7 +462,7 @@ class TestWordsOfOthers:
         memory.remember("My bank is Sunny Bank.", id="r")
         refused = memory.update("r", content="My bank is Evil Bank.", source="tool_external")
         assert (refused.outcome, memory.get("r").content) == ("rejected", "My bank is Sunny Bank.")
-        assert "not trusted" in refused.reason
+        assert "untrusted" in refused.reason
         memory.remember("The page says: closed on Mondays.", id="page", source="tool_external")
         assert memory.update("page", content="The page says: closed on Sundays.", source="document").outcome == "stored"
         assert (memory.get("page").source, memory.get("page").trust) == ("document", 0.3)
@@ -532,7 +532,7 @@ class TestSayingAgain:
 
     def test_in_a_new_version(self, memory, said):
         memory.remember("My bank is Sunny Bank.", id="own")
-        assert "not trusted" in memory.update("own", content=said).reason
+        assert "untrusted" in memory.update("own", content=said).reason
         assert memory.get("own").content == "My bank is Sunny Bank."
         assert memory.update("own", tags=["bank"]).outcome == "stored"
 

@@ -1,1 +1,1 @@
-"""What is made of messages: pure functions, without a model."""
+"""Knowledge: messages to episodes, memories, links and supersessions."""

@@ -1,4 +1,4 @@
-"""Candidates for memories: what persons said that is worth one, and what a language model states beyond it."""
+"""Candidate memories: sentences worth noting, and statements of a language model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.knowledge.episodes import Told, least_trusted, title
+from mnemic.knowledge.episodes import EpisodeDraft, least_trusted, title
 from mnemic.knowledge.metadata import describe
 from mnemic.knowledge.selection import Statement, statements, worth
 from mnemic.knowledge.snapshot import Snapshot
@@ -27,36 +27,36 @@ from mnemic.types import MemoryRecord, Message, Source
 if TYPE_CHECKING:
     from mnemic.llm import extraction
 
-__all__ = ["Batch", "Candidate", "candidates", "described", "redescribed"]
+__all__ = ["Batch", "Candidate", "candidates", "with_description", "with_new_description"]
 
 Vector = NDArray[np.float32]
-Part = tuple[Sequence[Message], Told, Vector | None]
-"""Messages to learn from, their episode, and the vector of the episode."""
+EpisodePart = tuple[Sequence[Message], EpisodeDraft, Vector | None]
+"""Messages, their episode, and the vector of the episode."""
 
-COVERED = 0.3
-"""Share of the words of a sentence that a statement made from it has where it says the same."""
+MIN_COVERAGE = 0.3
+"""Least share of a sentence's words in a statement that covers it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A memory that may be stored.
 
-    ``worth`` is the probability that a person would note it, ``verdict`` what the language model holds it to be, with the id
-    it concerns; ``described`` says whether the model gave keywords with it.
+    ``worth`` is the probability that a person would note it, ``verdict`` the language model's judgement with the id it
+    concerns; ``has_description`` tells whether the model gave keywords.
     """
 
     record: MemoryRecord
     worth: float
     verdict: tuple[Literal["update", "contradiction"], str] | None = None
-    described: bool = False
+    has_description: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The candidates of a step of processing.
+    """The candidates of one processing step.
 
-    ``twins`` are the ids of believed memories with the same words; ``known`` counts candidates that an earlier run stored;
-    ``unrefined`` are the places of the episodes that the language model left to the rules.
+    ``twins`` are ids of believed memories with the same words; ``known`` counts candidates that an earlier run stored;
+    ``unrefined`` are positions of episodes that the language model left to the rules.
     """
 
     new: Sequence[Candidate]
@@ -65,26 +65,28 @@ class Batch:
     unrefined: frozenset[int] = frozenset()
 
 
-def candidates(runtime: Runtime, consultant: Consultant, user: str, episodes: Sequence[Part], known: Snapshot) -> Batch:
-    """The candidates of episodes; those that an earlier run stored are left out.
+def candidates(
+    runtime: Runtime, consultant: Consultant, user: str, episodes: Sequence[EpisodePart], known: Snapshot
+) -> Batch:
+    """The candidates of episodes, except those that an earlier run stored.
 
     Args:
-        runtime: the record and its settings.
-        consultant: the language model, if there is one.
-        user: whose they are.
-        episodes: what to learn from.
-        known: what is known.
+        runtime: the store and settings.
+        consultant: the language model, if any.
+        user: the owner.
+        episodes: the episodes with their messages.
+        known: the known memories.
     """
     said = [message for messages, *_ in episodes for message in messages]
     project = episodes[0][1].episode.project if episodes else None
-    chosen = [Candidate(_chosen(statement, project), statement.worth) for statement in statements(said)]
+    selected = [Candidate(_from_statement(statement, project), statement.worth) for statement in statements(said)]
     unrefined: frozenset[int] = frozenset()
-    stated: list[Candidate] = []
+    from_model: list[Candidate] = []
     if consultant.available:
-        stated, unrefined = _stated(runtime, consultant, episodes, known)
-        chosen = [one for one in chosen if not any(_covers(other.record, one.record) for other in stated)]
+        from_model, unrefined = _model_candidates(runtime, consultant, episodes, known)
+        selected = [one for one in selected if not any(_covers(other.record, one.record) for other in from_model)]
     found: dict[tuple[str, datetime | None], Candidate] = {}
-    for one in (*stated, *chosen):
+    for one in (*from_model, *selected):
         found.setdefault((one.record.spoken, one.record.said_at), one)
     twins = runtime.store.knowledge.duplicates(user, project, [spoken for spoken, _ in found])
     held = runtime.store.docs_of(user, [one.record.id for one in found.values()])
@@ -92,17 +94,17 @@ def candidates(runtime: Runtime, consultant: Consultant, user: str, episodes: Se
     return Batch(new, twins, len(found) - len(new), unrefined)
 
 
-def _covers(stated: MemoryRecord, chosen: MemoryRecord) -> bool:
-    """Whether a statement of the language model says what a sentence says: its names and numbers, and some of its words."""
-    if not set(chosen.source_ids) & set(stated.source_ids):
+def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:
+    """Whether a statement of the model covers a sentence: its names, its numbers and some of its words."""
+    if not set(selected.source_ids) & set(from_model.source_ids):
         return False
-    said, terms = set(content_terms(stated.spoken)), set(content_terms(chosen.content))
-    named = {term for name in names(chosen.content) for term in content_terms(name)}
+    stated, terms = set(content_terms(from_model.spoken)), set(content_terms(selected.content))
+    named = {term for name in names(selected.content) for term in content_terms(name)}
     values = named | {term for term in terms if any(map(str.isdigit, term))}
-    return values <= said and len(terms & said) >= COVERED * len(terms)
+    return values <= stated and len(terms & stated) >= MIN_COVERAGE * len(terms)
 
 
-def _chosen(statement: Statement, project: str | None) -> MemoryRecord:
+def _from_statement(statement: Statement, project: str | None) -> MemoryRecord:
     return _record(
         project,
         statement.text,
@@ -123,17 +125,17 @@ def _record(
     trust: float,
     speaker: str | None = None,
 ) -> MemoryRecord:
-    """A memory made from messages; its salience is judged when it is known how new it is."""
+    """A memory derived from messages; its salience is set later, with its novelty."""
     moment = now().astimezone(said_at.tzinfo)
     record = MemoryRecord(
         id=_id(project, text, message_ids), content=text, speaker=speaker, source_ids=message_ids, project=project,
         source=source, trust=trust, said_at=said_at, created_at=moment, updated_at=moment,
     )  # fmt: skip
-    return described(record, typed=False)
+    return with_description(record, typed=False)
 
 
 def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
-    """The same statement from the same messages always has the same id, so that a repeated run stores nothing twice."""
+    """A deterministic id of a statement and its messages, so that a repeated run stores nothing twice."""
     named = "\0".join((project or "", text, *sources))
     return f"mem_{hashlib.blake2b(named.encode(), digest_size=12).hexdigest()}"
 
@@ -141,23 +143,23 @@ def _id(project: str | None, text: str, sources: Sequence[str]) -> str:
 # With a language model
 
 
-def _stated(
-    runtime: Runtime, consultant: Consultant, episodes: Sequence[Part], known: Snapshot
+def _model_candidates(
+    runtime: Runtime, consultant: Consultant, episodes: Sequence[EpisodePart], known: Snapshot
 ) -> tuple[list[Candidate], frozenset[int]]:
-    """What the language model states of episodes beyond what it would have predicted, and the episodes it left to the rules."""
+    """The model's statements beyond its prediction, and positions of episodes it left to the rules."""
     places, parts = _by_trust(episodes)
-    answers = _answers(runtime, consultant, parts, known)
+    answers = _extract(runtime, consultant, parts, known)
     left = frozenset(place for place, answer in zip(places, answers, strict=True) if answer is None)
     return [one for answer in answers for one in answer or ()], left
 
 
-def _by_trust(episodes: Sequence[Part]) -> tuple[list[int], list[Part]]:
-    """Each episode in one part, or in two where it is trusted only in part: a model that reads both may mix them.
+def _by_trust(episodes: Sequence[EpisodePart]) -> tuple[list[int], list[EpisodePart]]:
+    """Split episodes by trust: a model that reads trusted and untrusted messages together may mix them.
 
     Returns:
-        For each part the place of its episode, and the parts.
+        For each part the position of its episode, and the parts.
     """
-    found: list[tuple[int, Part]] = []
+    found: list[tuple[int, EpisodePart]] = []
     for place, (messages, one, vector) in enumerate(episodes):
         for trusted in (True, False):
             part = [message for message in messages if is_trusted(message.trust) is trusted]
@@ -166,34 +168,37 @@ def _by_trust(episodes: Sequence[Part]) -> tuple[list[int], list[Part]]:
     return [place for place, _ in found], [part for _, part in found]
 
 
-def _title(messages: Sequence[Message], told: Told) -> str:
-    """What a part of an episode is about; of its trusted part, by that part alone."""
-    trusted = is_trusted(told.episode.trust) or not is_trusted(messages[0].trust)
-    return told.episode.title if trusted else title(messages)
+def _title(messages: Sequence[Message], draft: EpisodeDraft) -> str:
+    """The title of a part; the title of a mixed episode is not used for its trusted part."""
+    trusted = is_trusted(draft.episode.trust) or not is_trusted(messages[0].trust)
+    return draft.episode.title if trusted else title(messages)
 
 
-def _answers(
-    runtime: Runtime, consultant: Consultant, parts: Sequence[Part], known: Snapshot
+def _extract(
+    runtime: Runtime, consultant: Consultant, parts: Sequence[EpisodePart], known: Snapshot
 ) -> list[list[Candidate] | None]:
-    """What the language model states of each part; None where it gave no answer."""
+    """The model's statements for each part; None without an answer."""
     found: list[list[Candidate] | None] = [None] * len(parts)
     from mnemic.llm import extraction
 
     said = [messages[-extraction.MOST_MESSAGES :] for messages, *_ in parts]
     trusts = [is_trusted(messages[0].trust) if messages else None for messages in said]
-    asked = [
+    prompt_groups = [
         [places[i] for i in group]
         for places in ([p for p, trust in enumerate(trusts) if trust == trusted] for trusted in (True, False))
         for group in episode_batches([len(said[place]) for place in places], extraction.MOST_EPISODES)
     ]
-    around = [_around(runtime, [parts[p] for p in group], known, trusts[group[0]] is True) for group in asked]
+    known_records = [
+        _known_memories(runtime, [parts[p] for p in group], known, trusted=trusts[group[0]] is True)
+        for group in prompt_groups
+    ]
     answers = consultant.ask_all(
         [
             lambda g=group, k=records: extraction.task([(_title(said[p], parts[p][1]), said[p]) for p in g], k)
-            for group, records in zip(asked, around, strict=True)
+            for group, records in zip(prompt_groups, known_records, strict=True)
         ]
     )
-    for group, records, answer in zip(asked, around, answers, strict=True):
+    for group, records, answer in zip(prompt_groups, known_records, answers, strict=True):
         if answer is None:
             continue
         consultant.failed += len(answer.unread)
@@ -204,12 +209,16 @@ def _answers(
     return found
 
 
-def _around(runtime: Runtime, parts: Sequence[Part], known: Snapshot, trusted: bool) -> list[MemoryRecord]:  # noqa: FBT001
-    """What is known about episodes that are asked about together: of each the nearest first, each memory once."""
+def _known_memories(
+    runtime: Runtime, parts: Sequence[EpisodePart], known: Snapshot, *, trusted: bool
+) -> list[MemoryRecord]:
+    """Known memories for the episodes of one prompt, interleaved by rank, each once."""
     from mnemic.llm import extraction
 
-    near = [known.near(vector, runtime.settings.processing.max_statements_for_prediction)[0] for *_, vector in parts]
-    ranked = (record for rank in zip_longest(*near) for record in rank if record is not None)
+    nearest = [
+        known.nearest(vector, runtime.settings.processing.max_statements_for_prediction)[0] for *_, vector in parts
+    ]
+    ranked = (record for rank in zip_longest(*nearest) for record in rank if record is not None)
     held = {r.id: r for r in ranked if r.expired_at is None and (is_trusted(r.trust) or not trusted)}
     return list(held.values())[: extraction.MOST_KNOWN]
 
@@ -230,18 +239,18 @@ def _from_model(
     verdict = None
     if found.change != "new" and found.known is not None:
         verdict = (found.change, known[found.known].id)
-    return Candidate(record, worth(found.text), verdict, described=bool(found.keywords))
+    return Candidate(record, worth(found.text), verdict, has_description=bool(found.keywords))
 
 
 # Description
 
 
-def described(record: MemoryRecord, *, typed: bool = True) -> MemoryRecord:
-    """A memory with its summary, keywords, tags, category, files and entities, by rule; what is given stays.
+def with_description(record: MemoryRecord, *, typed: bool = True) -> MemoryRecord:
+    """Fill in summary, keywords, tags, category, files and entities by rule; set fields are kept.
 
     Args:
         record: the memory.
-        typed: whether its type is given as well.
+        typed: whether its type is set too.
     """
     found = describe(record.content, type=record.type if typed else None)
     return replace(
@@ -253,18 +262,20 @@ def described(record: MemoryRecord, *, typed: bool = True) -> MemoryRecord:
     )  # fmt: skip
 
 
-_BLANK: dict[str, Any] = {
+_EMPTY_DESCRIPTION: dict[str, Any] = {
     "summary": None, "keywords": (), "tags": (), "category": None, "confidence": 1.0, "related_files": (),
     "related_entities": (),
 }  # fmt: skip
 
 
-def redescribed(record: MemoryRecord, held: MemoryRecord) -> MemoryRecord:
-    """A memory with new words, without the description of those it had; what was given stays.
+def with_new_description(record: MemoryRecord, held: MemoryRecord) -> MemoryRecord:
+    """Renew the description of a memory with new content; fields set by a caller are kept.
 
-    A tag of a language model cannot be distinguished from a given one, and stays too.
+    Tags of a language model cannot be distinguished from those of a caller and are kept too.
     """
-    ruled = described(replace(held, **_BLANK))
-    made = {n for n in _BLANK if getattr(held, n) == getattr(ruled, n) == getattr(record, n)}
-    blank = replace(record, **{n: none for n, none in _BLANK.items() if n in made | {"summary", "keywords"}})
-    return described(blank) if held.summary or held.keywords else blank
+    ruled = with_description(replace(held, **_EMPTY_DESCRIPTION))
+    made = {n for n in _EMPTY_DESCRIPTION if getattr(held, n) == getattr(ruled, n) == getattr(record, n)}
+    blank = replace(
+        record, **{n: none for n, none in _EMPTY_DESCRIPTION.items() if n in made | {"summary", "keywords"}}
+    )
+    return with_description(blank) if held.summary or held.keywords else blank

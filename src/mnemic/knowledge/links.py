@@ -1,4 +1,4 @@
-"""Links from a new memory to known ones that it has to do with. No link is better than a wrong one."""
+"""Rules that propose links from a new memory to known ones; precision comes first."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from mnemic.text.differences import NEGATIONS, differs
 from mnemic.text.terms import content_terms
 from mnemic.types import LinkType, MemoryRecord
 
-__all__ = ["Proposed", "contradicts", "propose_links"]
+__all__ = ["ProposedLink", "contradicts", "propose_links"]
 
 EXTENDS_FROM = 0.6
-"""Cosine from which two statements may be about the same subject; measured with the default embedder."""
+"""Least cosine of statements about the same subject; measured with the default embedder."""
 RELATED_FROM = 0.35
-"""Cosine below which a decision and a change, or two opposite statements, are about different things."""
+"""Least cosine of a decision and its change, or of two opposite statements."""
 SURELY_FROM = 0.5
-"""Cosine from which one word that a decision and a change share beside a name is enough."""
+"""Cosine from which a decision and a change need to share only one word beside a name."""
 RESTATES_FROM = 0.75
-"""Cosine from which two statements say much the same, even when they share no name."""
+"""Cosine above which two statements are restatements, even without a common name."""
 LONGEST = 2_000
-"""Characters of a memory that are compared."""
+"""Characters compared of a memory."""
 
 _BASE: dict[LinkType, float] = {"contradicts": 0.6, "implements": 0.45, "references": 0.35, "extends": 0.3}
-_LAYS_DOWN = frozenset(("architecture_decision", "constraint"))
-_DONE = frozenset(
+_DECISIONS = frozenset(("architecture_decision", "constraint"))
+_CHANGE_VERBS = frozenset(
     """implemented added introduced fixed migrated moved switched replaced refactored configured enabled disabled built wrote
     created deployed shipped finished removed dropped upgraded installed merged""".split()
 )
 _GENERIC = frozenset(
     content_terms("decide decided use using must should need want run runs works live lives make choose")
 )
-_POLAR = frozenset(content_terms(" ".join(sorted(NEGATIONS)) + " likes love enjoy really still anymore"))
-"""Words by which one statement denies another, and their opposites; left out when the rest is compared."""
+_POLARITY_WORDS = frozenset(content_terms(" ".join(sorted(NEGATIONS)) + " likes love enjoy really still anymore"))
+"""Words that negate a statement, and their opposites; ignored when the rest is compared."""
 _URL = re.compile(r"https?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
 _OPENING = re.compile(r"(?:the |our |a |an )?[`\"'(]*(?P<name>[\w./-]*\w)", re.IGNORECASE)
 _AMOUNT = re.compile(
@@ -45,12 +45,12 @@ _AMOUNT = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposed:
-    """A link worth making.
+class ProposedLink:
+    """A proposed link.
 
     Attributes:
-        target: the id of the memory it leads to.
-        type: what the new memory does to the target.
+        target: id of the memory it points to.
+        type: relation of the new memory to the target.
         strength: 0 to 1, from the evidence.
         reason: the evidence in a few words.
     """
@@ -63,7 +63,7 @@ class Proposed:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """What the rules look at in one memory, in lower case."""
+    """Features of one memory, in lower case."""
 
     record: MemoryRecord
     text: str
@@ -72,7 +72,7 @@ class _Side:
 
     @property
     def about(self) -> str | None:
-        """The file or identifier of code that it begins with."""
+        """The file or code identifier at its beginning."""
         opening = _OPENING.match(self.text)
         name = opening["name"].casefold() if opening else ""
         files = {file.casefold() for file in self.record.related_files}
@@ -81,7 +81,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A new memory, an older one, the names they share, and their cosine (None when it is not known)."""
+    """A new memory, an older one, their common names, and their cosine if known."""
 
     new: _Side
     old: _Side
@@ -89,7 +89,7 @@ class _Pair:
     cosine: float | None
 
     def near(self, least: float) -> bool:
-        """The cosine reaches ``least``, or is not known."""
+        """Whether the cosine reaches ``least`` or is unknown."""
         return self.cosine is None or self.cosine >= least
 
 
@@ -99,25 +99,25 @@ def _side(record: MemoryRecord) -> _Side:
     return _Side(record, text, frozenset(content_terms(text)), names)
 
 
-def _later(new: MemoryRecord, old: MemoryRecord) -> bool:
+def _is_later(new: MemoryRecord, old: MemoryRecord) -> bool:
     return (new.valid_at or new.created_at) >= (old.valid_at or old.created_at)
 
 
 def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
-    """Whether of two memories one denies the other, both of what lasts and at one time.
+    """Whether two lasting statements about the same time contradict each other.
 
-    Either they say the same but for a negation, or they give one amount two numbers ("The rent is 900 euros").
+    Either they differ only in a negation, or they give one amount two numbers ("The rent is 900 euros").
     """
     types = {first.type, second.type}
     if "emotional" in types or types == {"episodic"}:
-        return False  # of a moment: two of them may well say opposite things
+        return False  # momentary statements may well be opposite
     for one, other in ((first, second), (second, first)):
         if one.invalid_at and other.valid_at and one.invalid_at <= other.valid_at:
             return False
     texts = first.content[:LONGEST].strip(), second.content[:LONGEST].strip()
     match differs(*texts):
         case "polarity":
-            one, other = (frozenset(content_terms(text)) - _POLAR for text in texts)
+            one, other = (frozenset(content_terms(text)) - _POLARITY_WORDS for text in texts)
             return bool(one) and one == other
         case "number":
             amounts = [match[1].casefold() for text in texts if (match := _AMOUNT.fullmatch(text))]
@@ -127,16 +127,20 @@ def contradicts(first: MemoryRecord, second: MemoryRecord) -> bool:
 
 
 def _implements(pair: _Pair) -> bool:
-    """A change that is done, of the thing for which the older one decides or demands it."""
+    """Whether the new memory reports a change that the older one decides or demands."""
     new, old = pair.new, pair.old
-    if not pair.names or old.record.category not in _LAYS_DOWN or _DONE.isdisjoint(new.text.lower().split()[:3]):
+    if (
+        not pair.names
+        or old.record.category not in _DECISIONS
+        or _CHANGE_VERBS.isdisjoint(new.text.lower().split()[:3])
+    ):
         return False
     further = (new.terms & old.terms) - frozenset(content_terms(" ".join(pair.names))) - _GENERIC
     return len(further) >= (1 if pair.cosine and pair.cosine >= SURELY_FROM else 2) and pair.near(RELATED_FROM)
 
 
 def _extends(pair: _Pair) -> bool:
-    """It says what the older one says of the same name, changes nothing of it, and adds two things or more."""
+    """Whether it repeats the older one about the same name without change, and adds at least two terms."""
     new, old = pair.new, pair.old
     if not pair.names or not old.names <= new.names or old.terms - new.terms - _GENERIC:
         return False
@@ -145,9 +149,9 @@ def _extends(pair: _Pair) -> bool:
 
 
 def _references(pair: _Pair) -> bool:
-    """It names the file, identifier or address that the older one is about, and is about something else itself."""
+    """Whether it names the file, identifier or URL that the older one is about, while being about something else."""
     if pair.cosine is not None and pair.cosine > RESTATES_FROM:
-        return False  # it says much the same
+        return False  # a restatement
     about = pair.old.about
     if about and about in pair.new.names and pair.new.about != about:
         return True
@@ -155,10 +159,10 @@ def _references(pair: _Pair) -> bool:
 
 
 def _kind(pair: _Pair) -> LinkType | None:
-    """The first that holds."""
+    """The first link type that applies."""
     if pair.near(RELATED_FROM) and contradicts(pair.new.record, pair.old.record):
         return "contradicts"
-    if _later(pair.new.record, pair.old.record):
+    if _is_later(pair.new.record, pair.old.record):
         if _implements(pair):
             return "implements"
         if _extends(pair):
@@ -166,7 +170,7 @@ def _kind(pair: _Pair) -> LinkType | None:
     return "references" if _references(pair) else None
 
 
-def _proposed(pair: _Pair, type: LinkType) -> Proposed:
+def _propose(pair: _Pair, type: LinkType) -> ProposedLink:
     shared = sorted(pair.names) or sorted(pair.new.terms & pair.old.terms)
     parts = ["one denies the other"] if type == "contradicts" else []
     if shared:
@@ -174,7 +178,7 @@ def _proposed(pair: _Pair, type: LinkType) -> Proposed:
     if pair.cosine is not None:
         parts.append(f"cosine {pair.cosine:.2f}".replace("0.", ".", 1))
     support = 0.25 * max(pair.cosine or 0.0, 0.0) + 0.05 * min(len(pair.names), 4)
-    return Proposed(
+    return ProposedLink(
         target=pair.old.record.id,
         type=type,
         strength=round(min(_BASE[type] + support, 1.0), 3),
@@ -188,35 +192,34 @@ def propose_links(
     cosines: NDArray[np.float64] | None,
     *,
     most: int = 5,
-) -> list[Proposed]:
-    """The links a new memory should have to known ones that were found for it.
+) -> list[ProposedLink]:
+    """Propose links of a new memory to known ones.
 
-    Another memory counts when it is live and at the same level. It gets at most one link: the first of these that holds.
+    Only live memories at the same level count. Each gets at most one link, the first of these that applies.
 
-    - ``contradicts``: the same words but for a negation, or two numbers of one amount; neither is of a moment only.
-    - ``implements``: the record tells of a change that is done, the other, earlier, decides or demands it of the same thing.
-    - ``extends``: later, it says all of the other again, of the same name, and two things more; cosine at least .6.
+    - ``contradicts``: they differ only in a negation, or give one amount two numbers; neither is momentary.
+    - ``implements``: the record reports a change that the earlier memory decides or demands.
+    - ``extends``: it is later, repeats the other about the same name, and adds two terms; cosine at least .6.
     - ``references``: it names the file, identifier or URL that the other is about, and is about something else.
 
     Args:
         record: the new memory, described.
-        others: memories that may have to do with it, described.
+        others: memories that may be related, described.
         cosines: with each of them, shape (len(others),), or None.
-        most: how many links at most.
+        most: most links.
 
     Returns:
-        The links, strongest first, equal ones by id. Asked the other way round, ``contradicts`` comes back; the
-        others lead one way, unless two memories name each other.
+        The links, strongest first, ties by id. Only ``contradicts`` is symmetric.
     """
     new = _side(record)
-    found: list[Proposed] = []
+    found: list[ProposedLink] = []
     known = [None] * len(others) if cosines is None else cosines.tolist()
     for other, cosine in zip(others, known, strict=True):
-        gone = other.status == "archived" or other.expired_at is not None
-        if gone or other.id == record.id or other.project != record.project or other.content == record.content:
+        expired = other.status == "archived" or other.expired_at is not None
+        if expired or other.id == record.id or other.project != record.project or other.content == record.content:
             continue
         old = _side(other)
         pair = _Pair(new, old, new.names & old.names, cosine)
         if kind := _kind(pair):
-            found.append(_proposed(pair, kind))
+            found.append(_propose(pair, kind))
     return sorted(found, key=lambda link: (-link.strength, link.target))[: max(most, 0)]

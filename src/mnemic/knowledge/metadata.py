@@ -1,7 +1,7 @@
-"""What describes a memory, read from its text alone: what kind of thing it is, what it is about and what it names.
+"""Metadata of a memory by rule, from its text alone: type, category, keywords, tags, files and entities.
 
-The rules know English. Of a text in another language they say ``semantic`` and no category, unless a word or an identifier
-gives it away; keywords, files, names and confidence are found in every language.
+The rules are for English. In other languages the type is ``semantic`` without a category, unless a word or an
+identifier indicates one; keywords, files, names and confidence work in every language.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from mnemic.types import MemoryType
 __all__ = ["CATEGORIES", "Description", "describe"]
 
 SHORT = 200
-"""Characters of a text that is its own summary."""
+"""Texts up to this length need no summary."""
 SUMMARY = 320
 """Characters of the longest summary."""
 KEYWORDS, TAGS, NAMED = 5, 3, 20
-READ = 20_000
-"""Characters of a text that are looked at."""
-DECIDES = 4_000
-"""Characters that decide on type and category: a statement says what it is at its beginning."""
+READ_CHARS = 20_000
+"""Characters read of a text."""
+HEAD_CHARS = 4_000
+"""Characters that decide type and category."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Description:
-    """What a text yields beside itself.
+    """The metadata of a text.
 
     Attributes:
-        summary: one or two of its sentences; None when the text is short enough to be its own.
+        summary: one or two of its sentences; None for a short text.
         keywords: up to five keyphrases, best first.
-        tags: up to three lower-case words for what it is about, the general before the particular.
-        type: what kind of memory it is.
+        tags: up to three lower-case topics, general ones first.
+        type: the kind of memory.
         category: one of ``CATEGORIES`` or None.
-        confidence: how plainly it is stated, 0 to 1: .9, less for each hedge (maybe, I think), .3 for a question.
+        confidence: certainty of the wording, 0 to 1: .9, less for each hedge (maybe, I think), .3 for a question.
         related_files: paths, file names and modules it names, at most 20.
         related_entities: people, places, products, hosts and identifiers it names, at most 20.
     """
@@ -58,36 +58,36 @@ class Description:
 
 
 def describe(text: str, *, type: MemoryType | None = None) -> Description:
-    """What a text is about, what it names and what kind of thing it is.
+    """Describe a text by rule.
 
-    Deterministic, without a model, and never raising: of a text in which nothing is found the fields are empty.
+    Deterministic and never raises; fields without a finding are empty.
 
     Args:
         text: any text in any language; its first 20,000 characters count.
-        type: its type where that is known already.
+        type: its type, if known.
 
     Returns:
         The description.
     """
-    head = text[:DECIDES].strip()
+    head = text[:HEAD_CHARS].strip()
     topics = _topics(head)
     kind = type or _type(head)
     phrases = keyphrases(text, most=KEYWORDS)
-    files = _files(text[:READ])
+    files = _files(text[:READ_CHARS])
     return Description(
         summary=_summary(text),
         keywords=tuple(phrases),
         tags=_tags(topics, phrases),
         type=kind,
         category=_category(head, kind, topics),
-        confidence=_confidence(text[:READ]),
+        confidence=_confidence(text[:READ_CHARS]),
         related_files=files,
-        related_entities=_entities(text[:READ], files),
+        related_entities=_entities(text[:READ_CHARS], files),
     )
 
 
-# Topics: of everyday life, of work, of software. The words of software that everyday speech has too stand behind the bar;
-# one of them alone tells nothing.
+# Topics of everyday life, work and software. Software terms behind the bar are also everyday words; one alone proves
+# nothing.
 _LIFE = {
     "family": "mother father mom mum dad parent wife husband partner son daughter sister brother cousin grandmother grandpa "
     "aunt uncle kid child baby friend married wedding birthday",
@@ -122,7 +122,7 @@ _Topics = Counter[str]
 
 
 def _stems(*tables: dict[str, str], part: int | None = None) -> dict[str, str]:
-    """Term to topic; of the words before the bar (0), behind it (1), or all."""
+    """Map terms to topics; words before the bar (0), behind it (1), or all."""
     return {
         term: topic
         for table in tables
@@ -131,23 +131,29 @@ def _stems(*tables: dict[str, str], part: int | None = None) -> dict[str, str]:
     }
 
 
-_EVERYDAY, _TRADE, _SHARED = _stems(_LIFE, _WORK), _stems(_SOFTWARE, part=0), _stems(_SOFTWARE, part=1)
+_EVERYDAY_TERMS, _SOFTWARE_TERMS, _AMBIGUOUS_TERMS = (
+    _stems(_LIFE, _WORK),
+    _stems(_SOFTWARE, part=0),
+    _stems(_SOFTWARE, part=1),
+)
 _CODE = re.compile(r"\b[A-Za-z]\w*_\w+\b|`[^`\n]+`|\w\(\)|(?<!\S)--[a-z]|\w\.(?:py|js|ts|go|rs|md|toml|ya?ml|json)\b|"
     r"\bv?\d+\.\d+\.\d+\b|\b\d+ ?(?:ms|[MG]i?B)\b|\b(?!Mc|Mac|De|Le)[A-Z][a-z]+[A-Z]\w+")  # fmt: skip
 
 
 def _topics(text: str) -> _Topics:
-    """The topics of a text, and how often it speaks of each: of software where it speaks of software, else of the others."""
+    """Counts of topics in a text: software topics if it is about software, else the others."""
     terms = content_terms(text)
-    weight = 2 * bool(_CODE.search(text)) + sum(2 * (term in _TRADE) + (term in _SHARED) for term in terms)
-    table = {**_TRADE, **_SHARED} if weight > 1 else _EVERYDAY
+    weight = 2 * bool(_CODE.search(text)) + sum(
+        2 * (term in _SOFTWARE_TERMS) + (term in _AMBIGUOUS_TERMS) for term in terms
+    )
+    table = {**_SOFTWARE_TERMS, **_AMBIGUOUS_TERMS} if weight > 1 else _EVERYDAY_TERMS
     found = Counter(table[term] for term in terms if term in table)
     found["software"] = weight > 1
     return found
 
 
 def _singular(word: str) -> str:
-    """A lower-case English noun without its plural; what is written otherwise is a name and left alone."""
+    """The singular of a lower-case English noun; other words are names and unchanged."""
     if (
         not word.isascii()
         or not word.islower()
@@ -172,7 +178,7 @@ def _tags(topics: _Topics, phrases: Sequence[str]) -> tuple[str, ...]:
 
 # The type.
 
-_FELT = (
+_FEELINGS = (
     "afraid amazed angry annoyed anxious ashamed bored calm crushed delighted depressed devastated disappointed "
     "embarrassed excited exhausted frustrated furious glad grateful guilty happy heartbroken homesick hopeful hurt jealous "
     "lonely lost miserable nervous overjoyed overwhelmed proud relieved sad scared shocked stressed terrified thankful "
@@ -180,7 +186,7 @@ _FELT = (
 )
 _EMOTIONAL = re.compile(
     rf"\b(?:am|is|are|was|were|be|been|feels?|felt|feeling|gets?|got|became|makes? me|made me|\w['\u2019](?:m|re|s)) "
-    rf"(?:(?!not\b)\w+ ){{0,2}}?(?:{_FELT.replace(' ', '|')})\b"
+    rf"(?:(?!not\b)\w+ ){{0,2}}?(?:{_FEELINGS.replace(' ', '|')})\b"
     r"|\b(?:i|he|she|we|they) (?:\w+ )?(?:feels?|felt) (?!like\b|that\b)"
     r"|\b(?:in tears|cr(?:ied|ying)|panic attack|miss(?:es|ed)? (?:my|his|her|him|their|you|home)|dread|regret)\b",
     re.IGNORECASE,
@@ -204,14 +210,14 @@ _DATED = re.compile(
     rf"\d{{1,2}} may|(?:{_MONTH}) \d{{1,4}}|in (?:19|20)\d\d|(?:19|20)\d\d-\d\d-\d\d)\b",
     re.IGNORECASE,
 )
-_SETTLED = frozenset(
+_NON_EVENT_VERBS = frozenset(
     "decided chose chosen agreed settled turns turned lesson learned realised realized born named called grew studied won "
     "moved set based limited allowed".split()
 )
-_NO_EVENT = frozenset(
+_PARTICIPLE_CONTEXT = frozenset(
     "is are am be been being get may can must should a an the my your his her its our their no".split()
 )
-"""After these a form of the past is a participle."""
+"""Words after which a past form is a participle."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019]t)?")
 
 
@@ -220,26 +226,28 @@ def _words(text: str) -> list[str]:
 
 
 def _type(text: str) -> MemoryType:
-    """The type of a statement, by the first that fits.
+    """The type of a statement, by the first rule that fits.
 
-    ``emotional``: a feeling is told of somebody. ``procedural``: it tells how, or gives a rule to follow. ``episodic``: it
-    tells of one event, in the past tense or on a date, and of no habit. ``semantic``: everything else.
+    ``emotional``: it reports a feeling. ``procedural``: an instruction or a rule. ``episodic``: one event, in the past
+    tense or on a date, and no habit. ``semantic``: everything else.
     """
     if _EMOTIONAL.search(text):
         return "emotional"
-    if _instructs(text):
+    if _is_instruction(text):
         return "procedural"
     if _HABIT.search(text):
         return "semantic"
     if _DATED.search(text):
         return "episodic"
     words = _words(text)
-    past = any(is_past(word) and before not in _NO_EVENT for before, word in zip(("", *words), words, strict=False))
-    return "episodic" if past and _SETTLED.isdisjoint(words) else "semantic"
+    past = any(
+        is_past(word) and before not in _PARTICIPLE_CONTEXT for before, word in zip(("", *words), words, strict=False)
+    )
+    return "episodic" if past and _NON_EVENT_VERBS.isdisjoint(words) else "semantic"
 
 
-def _instructs(text: str) -> bool:
-    """Whether it begins with always or never, with a command, or with a condition and a command."""
+def _is_instruction(text: str) -> bool:
+    """Whether it starts with always or never, a command, or a condition and a command."""
     rule = _RULE.match(text)
     if not rule:
         return False
@@ -267,8 +275,8 @@ _CUES = {
     "code_pattern": "pattern, convention, inherits, subclass, decorator, wrap, named, naming, prefix, suffix, return, "
     "returned, every, each, all our, next to, functions that",
 }
-"""What tells of each kind of statement on software, tried in this order."""
-_MENDED = frozenset("fix fixed fixes fixing patched resolved solved corrected removed gone caused came".split())
+"""Cues of each category of software statements, tried in this order."""
+_FIX_WORDS = frozenset("fix fixed fixes fixing patched resolved solved corrected removed gone caused came".split())
 _PREFERS = re.compile(
     r"\b(?:prefer|favou?rite|dislike|(?:fan|fond) of|keen on|any day|can(?:['\u2019]|no)t stand|rather (?:have|get|not))|"
     r"\b(?:i|he|she|they|we|you|[A-Z]\w+) (?:\w+ly |also |always |still |do(?:es)?(?:n['\u2019]t| not) )*"
@@ -280,19 +288,19 @@ _IS_A = re.compile(
     r"worker|job|database|plugin|queue)\b|^(?:The )?`?[A-Z][a-z]+[A-Z]\w+`? \w+s (?:an?|the|all|every|each)\b"
 )
 CATEGORIES: tuple[tuple[str, ...], tuple[str, ...]] = (tuple(_CUES), ("preference", "work", "personal"))
-"""The categories the rules can give: of statements on software, and of others; each in the order they are tried."""
+"""Categories of software statements and of others, in the order they are tried."""
 _PERSONS = frozenset("i me my we our us he she his her him they their".split())
 
 
 def _category(text: str, type: MemoryType, topics: _Topics) -> str | None:
     """The category of a statement, or None when no rule fits.
 
-    What speaks of software is the first of its kinds that fits. Anything else is a preference, of work, or personal: with a
-    person in it, of a topic of private life, a feeling or a rule of the household.
+    A software statement has the first matching category. Others are a preference, work, or personal: with a person, a
+    topic of private life, a feeling or an instruction.
     """
     words = _words(text)
     if topics["software"] and words:
-        return next((category for category in _CUES if _is_of(category, text, words)), None)
+        return next((category for category in _CUES if _matches_category(category, text, words)), None)
     if _PREFERS.search(text):
         return "preference"
     if topics.keys() & _WORK.keys():
@@ -301,13 +309,13 @@ def _category(text: str, type: MemoryType, topics: _Topics) -> str | None:
     return "personal" if personal or (type == "episodic" and names(text)) else None
 
 
-def _is_of(category: str, text: str, words: Sequence[str]) -> bool:
-    """Whether a statement on software is of a category."""
-    said = f" {' '.join(words)} "
-    cued = any(f" {cue} " in said for cue in _CUES[category].split(", "))
+def _matches_category(category: str, text: str, words: Sequence[str]) -> bool:
+    """Whether a software statement matches a category."""
+    padded = f" {' '.join(words)} "
+    cued = any(f" {cue} " in padded for cue in _CUES[category].split(", "))
     match category:
         case "bug_fix":
-            return (cued and not _MENDED.isdisjoint(words)) or words[0] in {"fixed", "resolved", "solved", "patched"}
+            return (cued and not _FIX_WORDS.isdisjoint(words)) or words[0] in {"fixed", "resolved", "solved", "patched"}
         case "preference":
             return bool(_PREFERS.search(text))
         case "reference":
@@ -324,14 +332,14 @@ def _is_of(category: str, text: str, words: Sequence[str]) -> bool:
 
 
 def _summary(text: str) -> str | None:
-    """The one or two sentences that hold most of the words the text keeps coming back to, in their order.
+    """The one or two sentences with most of the recurring words of a text, in their order.
 
-    A sentence's worth is the mean weight of its distinct terms (how often the text has them) times the root of their
-    number, a little more for the first; the second is chosen for the terms that the first left open.
+    A sentence's worth is the mean frequency of its distinct terms times the root of their number, a little more for the
+    first sentence; the second is chosen for terms that the first does not cover.
     """
     if len(text.strip()) <= SHORT:
         return None
-    pieces = [piece for piece in sentences(text[:READ])[:SHORT] if any(map(str.isalnum, piece))]
+    pieces = [piece for piece in sentences(text[:READ_CHARS])[:SHORT] if any(map(str.isalnum, piece))]
     held = [frozenset(content_terms(piece[:2_000])) for piece in pieces]
     weight = Counter(term for terms in held for term in terms)
     covered: frozenset[str] = frozenset()
@@ -346,11 +354,11 @@ def _summary(text: str) -> str | None:
             break
         chosen.append(best)
         covered = held[best]
-    return _cut(" ".join(" ".join(pieces[i].split()) for i in sorted(chosen)), SUMMARY) or None
+    return _truncate(" ".join(" ".join(pieces[i].split()) for i in sorted(chosen)), SUMMARY) or None
 
 
-def _cut(sentence: str, room: int) -> str:
-    """The sentence, or as many of its first words as there is room for."""
+def _truncate(sentence: str, room: int) -> str:
+    """Cut a sentence at a word to ``room`` characters."""
     if len(sentence) <= room:
         return sentence
     return (sentence[: room - 1].rpartition(" ")[0] or sentence[: room - 1]).rstrip(" ,;:-") + "\u2026"
@@ -386,7 +394,7 @@ _IDENTIFIER = re.compile(
 
 
 def _distinct(found: Iterable[str]) -> tuple[str, ...]:
-    """The first spelling of each, in order."""
+    """Distinct texts by case-folded spelling, in order."""
     kept: dict[str, str] = {}
     for each in found:
         kept.setdefault(each.casefold(), each)
@@ -394,12 +402,12 @@ def _distinct(found: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_part(name: str) -> bool:
-    """A name of a folder or file, or a drive (C:)."""
+    """Whether it is a name of a folder or file, or a drive (C:)."""
     return len(name) <= 100 and all(c.isalnum() or c in "_.@+~-" for c in name.removesuffix(":"))
 
 
 def _is_file(token: str) -> bool:
-    """A file name: a stem with a known extension, a hidden file, or a Makefile; Node.js is a product."""
+    """Whether it is a file name: a stem with a known extension, a hidden file, or a Makefile; Node.js is a product."""
     stem, dot, extension = token.rpartition(".")
     if not dot:
         return token in {"README", "CHANGELOG", "LICENSE"} or (
@@ -407,13 +415,13 @@ def _is_file(token: str) -> bool:
         )
     if not stem or stem == ".env":
         return len(token) > 3 and extension.islower()
-    product = extension == "js" and (stem.lower() in {"node", "next", "nuxt"} or stem.lower() in _TRADE)
+    product = extension == "js" and (stem.lower() in {"node", "next", "nuxt"} or stem.lower() in _SOFTWARE_TERMS)
     known = extension.lower() in _EXTENSIONS and _is_part(stem) and len(stem) > (len(extension) == 1)
     return known and not product and any(map(str.isalpha, stem))
 
 
 def _is_path(token: str) -> bool:
-    """A path: to a file, of a folder, from home or here; and/or, km/h and 24/7 are none."""
+    """Whether it is a path of a file or folder; and/or, km/h and 24/7 are not."""
     parts = re.split(r"[\\/]", token)
     named = [part for part in parts if part]
     if not named or not all(map(_is_part, named)) or not any(map(str.isalpha, token)):
@@ -423,7 +431,7 @@ def _is_path(token: str) -> bool:
 
 
 def _is_module(token: str, *, quoted: bool) -> bool:
-    """A dotted name of three parts, or of two in backticks, that is no host."""
+    """Whether it is a dotted name of three parts, or of two in backticks, and not a host."""
     parts = token.split(".")
     dotted = all(part.isidentifier() and part.islower() and len(part) > 1 for part in parts)
     return dotted and parts[-1] not in _DOMAINS and len(parts) > (1 if quoted else 2)
@@ -445,7 +453,7 @@ def _files(text: str) -> tuple[str, ...]:
 
 
 def _entities(text: str, files: Sequence[str]) -> tuple[str, ...]:
-    """Proper names, identifiers, what stands in backticks, and hosts; files are not among them."""
+    """Proper names, identifiers, text in backticks, and hosts, without files."""
     bare = re.sub(r"\S{300,}", " ", _URL.sub(" ", text))
     taken = {part.casefold() for file in files for part in (file, *re.split(r"[\\/]", file))}
     hosts = [host.strip(".").lower().removeprefix("www.") for host in _URL.findall(text)]

@@ -1,4 +1,4 @@
-"""Messages to knowledge: what waits is cut into episodes, and what they tell that was not known becomes memories."""
+"""The processing pipeline: waiting messages become episodes, and new statements in them memories."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from mnemic.errors import Conflict, NotFound
 from mnemic.knowledge import enrichment, episodes, segmentation
 from mnemic.knowledge.candidates import candidates
-from mnemic.knowledge.reconciliation import reconciled
-from mnemic.knowledge.selection import SILENT
+from mnemic.knowledge.reconciliation import reconcile_batch
+from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.knowledge.snapshot import Snapshot
 from mnemic.recall.mood import emotions_of
 from mnemic.runtime.consultant import Consultant
@@ -43,18 +43,18 @@ Progress = Callable[[int, int], None]
 Level = tuple[str | None, str | None]
 
 STEP = 200
-"""Messages of one conversation that are taken at a time; what they make is stored in one transaction."""
-BEFORE = 20
-"""Messages of the last episode that are looked at to see whether it goes on."""
+"""Messages of one conversation processed per step; the result is stored in one transaction."""
+CONTEXT_MESSAGES = 20
+"""Messages of the last episode used to decide whether it continues."""
 MOST_REFINED = 200
-"""Episodes of one call that are told again."""
+"""Most episodes refined in one call."""
 RECENT = 5
-"""Episodes that a new one may be merged with."""
+"""Recent episodes that a new one may be merged with."""
 
 
 @dataclass
 class _Run:
-    """One call of ``process``: what it works on, and what it has done."""
+    """State of one call of ``process``."""
 
     runtime: Runtime
     scope: Scope
@@ -64,7 +64,7 @@ class _Run:
     consultant: Consultant
     counts: dict[str, int] = field(default_factory=dict[str, int])
     known: dict[str | None, Snapshot] = field(default_factory=dict[str | None, Snapshot])
-    described: set[str] = field(default_factory=set[str])
+    described_ids: set[str] = field(default_factory=set[str])
 
     @cached_property
     def background(self) -> Mapping[str, int]:
@@ -89,9 +89,9 @@ def process(
     progress: Progress | None = None,
     halted: Callable[[], bool] = lambda: False,
 ) -> ProcessReport:
-    """Work through what waits now, conversation by conversation; one call at a time for each record of a process.
+    """Process waiting messages by conversation; one call at a time per record and process.
 
-    What comes in meanwhile waits for the next call, so that this one ends however much others write.
+    Messages stored meanwhile wait for the next call, so that this one always ends.
     """
     began = time.monotonic()
     with runtime.processing:
@@ -105,7 +105,7 @@ def process(
         if not halted():
             _refine(run, left_before)
         done = enrichment.enrich_pending(
-            runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described
+            runtime, consultant, scope, zone, limit=limit, halted=halted, already=run.described_ids
         )
         run.count(enriched=done)
     left = sum(count for *_, count in runtime.store.knowledge.conversations(scope.user))
@@ -114,10 +114,9 @@ def process(
 
 
 def _steps(run: _Run, halted: Callable[[], bool]) -> None:
-    """One step after the other, always in the conversation whose messages wait longest: so a repeated run takes them in the
-    order in which an uninterrupted one would have.
+    """Process step by step, always the conversation that has waited longest, so that a resumed run keeps the order.
 
-    Which wait is asked again only where the answer may have changed: to ask takes as long as there are messages that wait.
+    The waiting conversations are queried again only when they may have changed: the query scans all waiting messages.
     """
     done: set[Level] = set()
     levels: list[Level] = []
@@ -131,45 +130,45 @@ def _steps(run: _Run, halted: Callable[[], bool]) -> None:
         more = _step(run, level, min(STEP, max(left, segmentation.LONGEST)))
         if more is None:
             done.add(level)
-        elif more:  # what is left of it may have to wait for others now
+        elif more:  # others may have waited longer than its remaining messages
             levels = []
 
 
 def _step(run: _Run, level: Level, size: int) -> bool | None:
-    """Take the next messages of a conversation; whether there may be more, and None where none could be taken."""
+    """Process the next messages of a conversation; whether there may be more, None if none could be processed."""
     knowledge = run.runtime.store.knowledge
     batch = knowledge.waiting(run.scope.user, level, size)
     if not batch:
         return None
-    said = [waiting for waiting in batch if waiting.message.role not in SILENT]
-    previous, opening = _open_episode(run, level, said)
-    groups = episodes.groups(run.runtime, run.consultant, [w.message for w in said], _matrix(said))
+    spoken = [waiting for waiting in batch if waiting.message.role not in SILENT_ROLES]
+    previous, opening = _open_episode(run, level, spoken)
+    groups = episodes.segment(run.runtime, run.consultant, [w.message for w in spoken], _matrix(spoken))
     if len(batch) == size and len(groups) > 1:
-        groups = groups[:-1]  # its end is not in sight yet: it waits for the next step
-    taken = [[said[place] for place in group.places] for group in groups]
+        groups = groups[:-1]  # the last episode may be incomplete: it waits for the next step
+    taken = [[spoken[place] for place in group.places] for group in groups]
     records = [group.record for group in groups]
     if records and opening:
-        records[0] = None  # it goes on with an episode, which is told again as a whole
+        records[0] = None  # it continues an episode, which is rewritten as a whole
     last = max((w.doc for group in taken for w in group), default=-1)
     try:
-        _store(run, level, taken, records, previous if opening else None, _silent(batch, said, taken, last))
-    except (Conflict, NotFound):  # another process took or erased them: it counts what became of them
+        _store(run, level, taken, records, previous if opening else None, _silent(batch, spoken, taken, last))
+    except (Conflict, NotFound):  # another process took or erased them
         run.known.clear()
         return None
     return len(batch) == size
 
 
 def _silent(
-    batch: Sequence[Waiting], said: Sequence[Waiting], taken: Sequence[Sequence[Waiting]], last: int
+    batch: Sequence[Waiting], spoken: Sequence[Waiting], taken: Sequence[Sequence[Waiting]], last: int
 ) -> list[str]:
-    """Ids of the messages that belong to no episode, as far as the step goes."""
-    spoken = {w.doc for w in said}
-    whole = sum(len(group) for group in taken) == len(said)
-    return [str(w.message.id) for w in batch if w.doc not in spoken and (whole or w.doc < last)]
+    """Ids of the messages of this step that belong to no episode."""
+    docs = {w.doc for w in spoken}
+    complete = sum(len(group) for group in taken) == len(spoken)
+    return [str(w.message.id) for w in batch if w.doc not in docs and (complete or w.doc < last)]
 
 
 def _matrix(waiting: Sequence[Waiting]) -> NDArray[np.float32] | None:
-    """The vectors of messages, rows of NaN where one is missing; None when there is none at all."""
+    """The vectors of messages, rows of NaN where one is missing; None without any."""
     widths = {len(w.vector) for w in waiting if w.vector is not None}
     if len(widths) != 1:
         return None
@@ -177,16 +176,16 @@ def _matrix(waiting: Sequence[Waiting]) -> NDArray[np.float32] | None:
     return np.stack([blank if w.vector is None else w.vector for w in waiting])
 
 
-def _open_episode(run: _Run, level: Level, said: Sequence[Waiting]) -> tuple[Episode | None, bool]:
-    """The last episode of the conversation, and whether the new messages go on with it."""
+def _open_episode(run: _Run, level: Level, spoken: Sequence[Waiting]) -> tuple[Episode | None, bool]:
+    """The last episode of the conversation, and whether the new messages continue it."""
     knowledge, user = run.runtime.store.knowledge, run.scope.user
-    for previous in knowledge.latest(user, level, 1) if said else ():
-        before = knowledge.messages_of(user, previous)[-BEFORE:]
+    for previous in knowledge.latest(user, level, 1) if spoken else ():
+        before = knowledge.messages_of(user, previous)[-CONTEXT_MESSAGES:]
         if len(previous.message_ids) >= segmentation.LONGEST:
             return previous, False
         vectors = knowledge.vectors(user, [str(m.id) for m in before])
         seen = [Waiting(doc=-1, message=m, project=level[0], vector=vectors.get(str(m.id))) for m in before]
-        seen.append(said[0])
+        seen.append(spoken[0])
         gap = run.runtime.settings.processing.time_gap
         begins = segmentation.begins_episode([w.message for w in seen], _matrix(seen), time_gap=gap)
         return previous, not begins
@@ -201,55 +200,55 @@ def _store(
     previous: Episode | None,
     silent: Sequence[str],
 ) -> None:
-    """Make episodes and memories of groups of messages and store them, all or nothing."""
+    """Derive episodes and memories from groups of messages and store them, all or nothing."""
     runtime, user, project = run.runtime, run.scope.user, level[0]
     messages = [[w.message for w in group] for group in groups]
-    whole = [_whole(run, previous, messages[0]), *messages[1:]] if messages else []
-    told = episodes.episodes(run.consultant, whole, level, records, against=run.background)
-    if previous and told:
-        told[0] = replace(told[0], episode=_continued(previous, told[0].episode))
+    complete = [_with_previous(run, previous, messages[0]), *messages[1:]] if messages else []
+    drafts = episodes.draft_episodes(run.consultant, complete, level, records, against=run.background)
+    if previous and drafts:
+        drafts[0] = replace(drafts[0], episode=_next_version(previous, drafts[0].episode))
     embedder = runtime.indexer.embedder
     known = run.known_at(project)
-    indexing = runtime.indexer.indexing([one.episode for one in told], embedder)
+    indexing = runtime.indexer.indexing([one.episode for one in drafts], embedder)
     vectors = [index.vector for index in indexing]
-    batch = candidates(runtime, run.consultant, user, list(zip(messages, told, vectors, strict=True)), known)
-    found = reconciled(runtime, batch, known)
-    run.described |= {new.record.id for new in batch.new if new.described}
+    batch = candidates(runtime, run.consultant, user, list(zip(messages, drafts, vectors, strict=True)), known)
+    found = reconcile_batch(runtime, batch, known)
+    run.described_ids |= {new.record.id for new in batch.new if new.has_description}
     changes: list[Change] = []
-    joined = {one.episode.id for one in told}  # those that go on are no longer what is stored of them
-    for place, (one, index) in enumerate(zip(told, indexing, strict=True)):
+    merged_ids = {one.episode.id for one in drafts}  # continued episodes differ from their stored versions
+    for place, (one, index) in enumerate(zip(drafts, indexing, strict=True)):
         refine = one.unrefined or place in batch.unrefined
-        changes += _with_merging(run, AddEpisode(record=one.episode, indexing=index, refine=refine), joined)
+        changes += _merge_changes(run, AddEpisode(record=one.episode, indexing=index, refine=refine), merged_ids)
     changes += found.changes
-    said = [w for group in groups for w in group]
-    moods = emotions_of([w.message.content for w in said], [w.vector for w in said], embedder.id)
-    changes.append(SetEmotions(emotions={str(w.message.id): mood for w, mood in zip(said, moods, strict=True)}))
+    spoken = [w for group in groups for w in group]
+    moods = emotions_of([w.message.content for w in spoken], [w.vector for w in spoken], embedder.id)
+    changes.append(SetEmotions(emotions={str(w.message.id): mood for w, mood in zip(spoken, moods, strict=True)}))
     if silent:
         changes.append(MarkProcessed(ids=tuple(silent)))
     try:
         receipts = runtime.store.apply(user, changes, model=embedder.id)
     except BaseException:
-        known.discard()
+        known.reload()
         raise
     if any(receipt.outcome in ("duplicate", "rejected") for receipt in receipts):
-        known.discard()  # not everything that was learned is there under its own id
-    known.settle()
+        known.reload()  # some memories were not stored under their own id
+    known.commit()
     done = sum(map(len, groups)) + len(silent)
-    run.count(messages=done, episodes=len(told), **found.counts)
+    run.count(messages=done, episodes=len(drafts), **found.counts)
     if run.progress:
         run.progress(min(run.counts["messages"], run.total), run.total)
 
 
-def _whole(run: _Run, previous: Episode | None, group: Sequence[Message]) -> list[Message]:
-    """A group of messages with those of the episode it goes on with."""
+def _with_previous(run: _Run, previous: Episode | None, group: Sequence[Message]) -> list[Message]:
+    """A group of messages, preceded by those of the episode it continues."""
     before = run.runtime.store.knowledge.messages_of(run.scope.user, previous) if previous else []
     return [*before, *group]
 
 
-def _continued(previous: Episode, told: Episode) -> Episode:
+def _next_version(previous: Episode, draft: Episode) -> Episode:
     """The next version of an episode."""
     return replace(
-        told,
+        draft,
         id=previous.id,
         version=previous.version + 1,
         source_ids=previous.source_ids,
@@ -258,42 +257,44 @@ def _continued(previous: Episode, told: Episode) -> Episode:
 
 
 def _refine(run: _Run, left: Sequence[Episode]) -> None:
-    """Tell again what the rules had to tell in the place of the language model, in an earlier run, if it answers now."""
+    """Redo episodes that an earlier run left to the rules, if the language model answers now."""
     knowledge, user = run.runtime.store.knowledge, run.scope.user
     still = {episode.id: episode for episode in knowledge.unrefined(user, MOST_REFINED)} if left else {}
     for episode in (still[before.id] for before in left if before.id in still):
         messages = knowledge.messages_of(user, episode)
         level = (episode.project, episode.session)
-        (told,) = episodes.episodes(run.consultant, [messages], level, against=run.background)
-        told = replace(told, episode=_continued(episode, told.episode))
+        (draft,) = episodes.draft_episodes(run.consultant, [messages], level, against=run.background)
+        draft = replace(draft, episode=_next_version(episode, draft.episode))
         embedder, known = run.runtime.indexer.embedder, run.known_at(episode.project)
-        (index,) = run.runtime.indexer.indexing([told.episode], embedder)
-        batch = candidates(run.runtime, run.consultant, user, [(messages, told, index.vector)], known)
-        if told.unrefined or batch.unrefined:
+        (index,) = run.runtime.indexer.indexing([draft.episode], embedder)
+        batch = candidates(run.runtime, run.consultant, user, [(messages, draft, index.vector)], known)
+        if draft.unrefined or batch.unrefined:
             continue
-        found = reconciled(run.runtime, batch, known)
-        run.described |= {new.record.id for new in batch.new if new.described}
-        changes = [AddEpisode(record=told.episode, indexing=index), *found.changes]
+        found = reconcile_batch(run.runtime, batch, known)
+        run.described_ids |= {new.record.id for new in batch.new if new.has_description}
+        changes = [AddEpisode(record=draft.episode, indexing=index), *found.changes]
         try:
             run.runtime.store.apply(user, changes, model=embedder.id)
-        except (Conflict, NotFound):  # it was changed or erased meanwhile; if it is there, it is told again next time
-            known.discard()
+        except (Conflict, NotFound):  # changed or erased meanwhile; if it exists, the next run refines it
+            known.reload()
             continue
-        known.settle()
+        known.commit()
         run.count(**found.counts)
 
 
-def _with_merging(run: _Run, change: AddEpisode, joined: set[str]) -> list[Change]:
-    """An episode, joined with a recent one that tells the same: both stay as archived parents of the merged one.
+def _merge_changes(run: _Run, change: AddEpisode, merged_ids: set[str]) -> list[Change]:
+    """Add an episode, merged with a recent similar one if there is one: both are then archived as its parents.
 
-    ``joined`` holds the ids of those that were merged in this step and are so no longer.
+    ``merged_ids`` are episodes already merged in this step.
     """
     runtime, settings = run.runtime, run.runtime.settings.processing
     vector, episode = change.indexing.vector, change.record
     if not settings.enable_episode_merging or vector is None or episode.version > 1:
         return [change]
     knowledge = runtime.store.knowledge
-    recent = [e for e in knowledge.recent(run.scope.user, episode.project, RECENT) if e.id not in {episode.id, *joined}]
+    recent = [
+        e for e in knowledge.recent(run.scope.user, episode.project, RECENT) if e.id not in {episode.id, *merged_ids}
+    ]
     vectors = knowledge.vectors(run.scope.user, [e.id for e in recent])
     held = [e for e in recent if e.id in vectors and len(vectors[e.id]) == len(vector)]
     if not held:
@@ -303,10 +304,10 @@ def _with_merging(run: _Run, change: AddEpisode, joined: set[str]) -> list[Chang
     if found is None:
         return [change]
     parent = held[found]
-    joined.add(parent.id)
+    merged_ids.add(parent.id)
     messages = [*knowledge.messages_of(run.scope.user, parent)]
     messages += [m for m in knowledge.messages_of(run.scope.user, episode) if m.id not in parent.message_ids]
-    merged = episodes.merged(run.consultant, parent, episode, messages, run.background)
+    merged = episodes.merge_episodes(run.consultant, parent, episode, messages, run.background)
     (indexing,) = runtime.indexer.indexing([merged.episode], runtime.indexer.embedder)
     refine = change.refine or merged.unrefined
     return [

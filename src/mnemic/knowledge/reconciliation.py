@@ -1,4 +1,4 @@
-"""Reconciliation: what a new memory means for what is known, for ``remember`` and ``process`` alike."""
+"""Reconciliation of a new memory with known ones, for ``remember`` and ``process``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.knowledge.candidates import Batch, Candidate
-from mnemic.knowledge.links import Proposed, propose_links
+from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.knowledge.supersession import replaced_value
 from mnemic.recall.mood import emotions_of
@@ -33,41 +33,41 @@ from mnemic.types import (
 )
 
 __all__ = [
-    "DOUBTED",
+    "RESTATED_BY_TRUSTED",
     "Outcome",
-    "Reconciled",
+    "ReconciliationResult",
     "Resolution",
     "link_changes",
     "reconcile",
-    "reconciled",
+    "reconcile_batch",
     "resolution_changes",
-    "said_when",
     "salience",
     "since",
+    "time_said",
 ]
 
 Outcome: TypeAlias = Literal["new", "duplicate", "update", "outdated", "contradiction"]
 
-LEAST, SPAN = 0.2, 0.4
-"""Salience of an event that is worth nothing, and what it gains when it is sure to be noted."""
-LASTING: Mapping[MemoryType, float] = {"procedural": 0.25, "semantic": 0.1, "emotional": 0.1, "episodic": 0.0}
-"""What a memory gains by its type."""
-KNOWN = 0.3
-"""The share of salience that a memory loses of which everything was known."""
+BASE, WORTH_RANGE = 0.2, 0.4
+"""Salience of an event of no worth, and the range added by its worth."""
+TYPE_BONUS: Mapping[MemoryType, float] = {"procedural": 0.25, "semantic": 0.1, "emotional": 0.1, "episodic": 0.0}
+"""Salience added by type."""
+NOVELTY_SHARE = 0.3
+"""The share of salience lost without any novelty."""
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What is to be done with a new memory.
+    """The decision about a new memory.
 
     Attributes:
-        outcome: ``new``: store it. ``duplicate``: it says what those in ``of`` say; drop it. ``update``: store it, and end
-            those in ``of``. ``outdated``: store it as ended by the one in ``of``, which was said later. ``contradiction``:
-            store it, linked to those in ``of``.
-        of: ids of the known memories it concerns.
-        shortens: with ``outdated``: ids of those that end when this one begins, not later.
-        novelty: 0 to 1, how little of it was known: the prediction error.
-        reason: why, for the history and for people.
+        outcome: ``new``: store it. ``duplicate``: it restates those in ``of``; drop it. ``update``: store it and
+            supersede those in ``of``. ``outdated``: store it as superseded by the one in ``of``, which was said later.
+            ``contradiction``: store it, linked to those in ``of``.
+        of: ids of the known memories concerned.
+        shortens: with ``outdated``: ids of memories that end when this one begins.
+        novelty: 0 to 1, the share that was not known (prediction error).
+        reason: for the history and for people.
     """
 
     outcome: Outcome
@@ -78,26 +78,26 @@ class Resolution:
 
 
 def salience(worth: float, type: MemoryType, novelty: float = 1.0) -> float:
-    """How much a memory deserves to be kept, judged once, when it is made.
+    """The initial importance of a memory, computed once.
 
     Args:
         worth: 0 to 1, the probability that a person would note it.
-        type: a rule is of use for longer than a fact or a feeling, and these for longer than one event.
-        novelty: 0 to 1, how little of it was known.
+        type: rules stay useful longer than facts and feelings, and these longer than events.
+        novelty: 0 to 1, the share that was not known.
 
     Returns:
         .14 to .85.
     """
-    return round((LEAST + SPAN * worth + LASTING[type]) * (1 - KNOWN * (1 - novelty)), 3)
+    return round((BASE + WORTH_RANGE * worth + TYPE_BONUS[type]) * (1 - NOVELTY_SHARE * (1 - novelty)), 3)
 
 
-def said_when(record: MemoryRecord) -> datetime:
-    """When a memory was said: the time it names, else since when it is true, else when it was stored."""
+def time_said(record: MemoryRecord) -> datetime:
+    """When a memory was said; else since when it is true; else when it was stored."""
     return aware(record.said_at or record.valid_at or record.created_at, UTC)
 
 
 def since(record: MemoryRecord) -> datetime:
-    """Since when a memory is true: from the time it names, else since it was said."""
+    """Since when a memory is true; else when it was said or stored."""
     return aware(record.valid_at or record.said_at or record.created_at, UTC)
 
 
@@ -108,27 +108,31 @@ def reconcile(
     *,
     threshold: float | None = None,
 ) -> Resolution:
-    """Decide what a new memory means for what is known.
+    """Decide whether a new memory is new, a duplicate, an update or outdated.
 
-    A value under the same key replaces the earlier one. Else only what two statements of one speaker say decides: see
+    A value of the same key replaces the earlier one. Otherwise only statements of the same speaker are compared: see
     ``supersession``.
 
     Args:
         record: the new memory.
-        known: believed or ended memories that may be about the same: the nearest, and those of the same key.
+        known: believed or ended memories that may be about the same subject: the nearest, and those of the same key.
         cosines: with each of them, shape (len(known),), or None.
-        threshold: cosine from which a statement that differs in nothing repeats another; None: repetitions are not looked for.
+        threshold: least cosine of a restatement; None skips the check for restatements.
     """
     error = _novelty(record, known, cosines)
-    near = [1.0] * len(known) if cosines is None else cosines.tolist()
+    similarities = [1.0] * len(known) if cosines is None else cosines.tolist()
     if record.key is None and threshold is not None:
-        again = [o.id for o, cosine in zip(known, near, strict=True) if cosine >= threshold and _repeats(record, o)]
+        again = [
+            o.id
+            for o, cosine in zip(known, similarities, strict=True)
+            if cosine >= threshold and _is_restatement(record, o)
+        ]
         if again:
             return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
     related = [(other, why) for other in known if (why := _replaces(record, other))]
-    earlier = [other for other, _ in related if said_when(other) <= said_when(record)]
-    if later := [one for one in related if said_when(one[0]) > said_when(record)]:
-        other, why = min(later, key=lambda one: said_when(one[0]))
+    earlier = [other for other, _ in related if time_said(other) <= time_said(record)]
+    if later := [one for one in related if time_said(one[0]) > time_said(record)]:
+        other, why = min(later, key=lambda one: time_said(one[0]))
         shorter = tuple(one.id for one in earlier)
         return Resolution("outdated", (other.id,), shorter, error, f"{why}, and that was said later")
     if live := [(other, why) for other, why in related if other.expired_at is None]:
@@ -136,29 +140,25 @@ def reconcile(
     return Resolution("new", novelty=error, reason="nothing known says it or gives it another value")
 
 
-def _one_key(record: MemoryRecord, other: MemoryRecord) -> bool:
-    return record.key is not None and record.key == other.key
-
-
 def _replaces(record: MemoryRecord, other: MemoryRecord) -> str:
-    """Why one of two memories takes the place of the other, whichever was said first; empty where neither does."""
+    """Why one of two memories supersedes the other, whichever was said first; empty if neither does."""
     if record.key is not None or other.key is not None:
-        return f"the same key, {record.key}" if _one_key(record, other) else ""
+        return f"the same key, {record.key}" if record.key == other.key else ""
     if record.speaker != other.speaker:
         return ""
-    last, first = (record, other) if said_when(record) >= said_when(other) else (other, record)
+    last, first = (record, other) if time_said(record) >= time_said(other) else (other, record)
     value = replaced_value(last.content, first.content)
     return f"it replaces {value}" if value else ""
 
 
-def _repeats(record: MemoryRecord, other: MemoryRecord) -> bool:
-    if other.expired_at is not None and said_when(other) != said_when(record):
-        return False  # it was over, and holds again
+def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
+    if other.expired_at is not None and time_said(other) != time_said(record):
+        return False  # it had ended, and holds again
     return record.speaker == other.speaker and differs(record.content, other.content) is None
 
 
 def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:
-    """The share of a memory that what is known did not foretell: by meaning, and without vectors by words."""
+    """The share of a memory that known ones do not cover: by cosine, or by words without vectors."""
     if cosines is not None and len(cosines):
         return float(np.clip(1 - cosines.max(), 0, 1))
     terms = set(content_terms(record.content))
@@ -166,25 +166,25 @@ def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArr
     return 1 - max(shares, default=0.0)
 
 
-DOUBTED = "said by a source that is trusted"
-ANOTHER = "it gives another value of the same thing"
+RESTATED_BY_TRUSTED = "said by a source that is trusted"
+OTHER_VALUE = "it gives another value of the same thing"
 
 
 @dataclass(slots=True)
-class Reconciled:
-    """What becomes of candidates, as changes and in numbers."""
+class ReconciliationResult:
+    """Changes and counts of a reconciled batch."""
 
     changes: list[Change] = field(default_factory=list[Change])
     counts: dict[str, int] = field(default_factory=dict[str, int])
 
     def count(self, name: str) -> None:
-        """One more of these."""
+        """Increment a count."""
         self.counts[name] = self.counts.get(name, 0) + 1
 
 
-def reconciled(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconciled:
-    """Compare candidates with what is known, one after the other, and decide what is stored and what ends."""
-    found = Reconciled(counts={"known": batch.known})
+def reconcile_batch(runtime: Runtime, batch: Batch, known: Snapshot) -> ReconciliationResult:
+    """Compare candidates with known memories one by one, and collect the changes to store."""
+    found = ReconciliationResult(counts={"known": batch.known})
     records = [one.record for one in batch.new]
     indexing = runtime.indexer.indexing(records, runtime.indexer.embedder)
     moods = emotions_of([r.content for r in records], [i.vector for i in indexing], runtime.indexer.embedder.id)
@@ -193,27 +193,27 @@ def reconciled(runtime: Runtime, batch: Batch, known: Snapshot) -> Reconciled:
         if twin := known.twin(new.record.spoken, batch.twins):
             if is_trusted(twin.trust) or not is_trusted(new.record.trust):
                 found.count("known")
-                _repeat(runtime, new.record, [twin], known, found)
+                _confirm(runtime, new.record, [twin], known, found)
                 continue
-            _give_way([twin], known, found)
+            _supersede_untrusted([twin], known, found)
         _decide(runtime, new, index, known, found)
     return found
 
 
-def _decide(runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, found: Reconciled) -> None:
-    """One candidate: what becomes of it, and of what it replaces."""
+def _decide(runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, found: ReconciliationResult) -> None:
+    """Decide one candidate and its effect on known memories."""
     settings, record = runtime.settings.processing, new.record
-    near = known.near(index.vector, settings.max_statements_for_prediction)
+    nearest = known.nearest(index.vector, settings.max_statements_for_prediction)
     threshold = settings.knowledge_dedup_threshold if settings.enable_knowledge_dedup else None
-    resolution = reconcile(record, *near, threshold=threshold)
-    if doubted := _doubted(record, resolution, near):
-        near = _without(near, _give_way(doubted, known, found))
-        resolution = reconcile(record, *near, threshold=threshold)
+    resolution = reconcile(record, *nearest, threshold=threshold)
+    if untrusted := _untrusted_duplicates(record, resolution, nearest):
+        nearest = _exclude(nearest, _supersede_untrusted(untrusted, known, found))
+        resolution = reconcile(record, *nearest, threshold=threshold)
     if resolution.outcome == "duplicate":
         found.count("known")
-        _repeat(runtime, record, [other for other in near[0] if other.id in resolution.of], known, found)
+        _confirm(runtime, record, [other for other in nearest[0] if other.id in resolution.of], known, found)
         return
-    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in {r.id for r in near[0]}:
+    if new.verdict is not None and resolution.outcome == "new" and new.verdict[1] in {r.id for r in nearest[0]}:
         outcome, other = new.verdict
         resolution = replace(resolution, outcome=outcome, of=(other,), reason="the language model reads it so")
     if not record.pinned:
@@ -221,55 +221,55 @@ def _decide(runtime: Runtime, new: Candidate, index: Indexing, known: Snapshot, 
         record = replace(record, importance=weight, salience=weight)
     found.changes.append(AddMemory(record=record, indexing=index, enrich=runtime.llm is not None))
     found.count("memories")
-    known.learn(record, index.vector)
-    for change in resolution_changes(record, resolution, {other.id: other for other in near[0]}):
+    known.add(record, index.vector)
+    for change in resolution_changes(record, resolution, {other.id: other for other in nearest[0]}):
         found.changes.append(change)
         if isinstance(change, PutLink):
             found.count("contradictions")
         elif isinstance(change, Supersede):
-            known.end(change.id, now())
+            known.mark_ended(change.id, now())
             if change.id != record.id:
                 found.count("updated")
-    proposed = [one for one in propose_links(record, *near) if one.target not in resolution.of]
-    found.changes += link_changes(record, proposed, {other.id: other for other in near[0]})
+    proposed = [one for one in propose_links(record, *nearest) if one.target not in resolution.of]
+    found.changes += link_changes(record, proposed, {other.id: other for other in nearest[0]})
 
 
-def _doubted(record: MemoryRecord, resolution: Resolution, near: Neighbours) -> list[MemoryRecord]:
-    """The untrusted memories that say already what a trusted source says now: its fact is not known from them alone."""
+def _untrusted_duplicates(record: MemoryRecord, resolution: Resolution, nearest: Neighbours) -> list[MemoryRecord]:
+    """Untrusted memories that a trusted source now restates; they do not make it a duplicate."""
     if resolution.outcome != "duplicate" or not is_trusted(record.trust):
         return []
-    others = [other for other in near[0] if other.id in resolution.of]
+    others = [other for other in nearest[0] if other.id in resolution.of]
     return [] if any(is_trusted(other.trust) for other in others) else others
 
 
-def _without(near: Neighbours, ids: set[str]) -> Neighbours:
-    records, cosines = near
+def _exclude(nearest: Neighbours, ids: set[str]) -> Neighbours:
+    records, cosines = nearest
     left = [place for place, record in enumerate(records) if record.id not in ids]
     return [records[place] for place in left], None if cosines is None else cosines[left]
 
 
-def _give_way(others: Sequence[MemoryRecord], known: Snapshot, found: Reconciled) -> set[str]:
-    """Untrusted memories end where a trusted source says the same; returns their ids."""
+def _supersede_untrusted(others: Sequence[MemoryRecord], known: Snapshot, found: ReconciliationResult) -> set[str]:
+    """Supersede untrusted memories that a trusted source restates; returns their ids."""
     for other in others:
         if other.expired_at is None:
-            found.changes.append(Supersede(id=other.id, by=None, at=None, reason=DOUBTED))
-            known.end(other.id, now())
+            found.changes.append(Supersede(id=other.id, by=None, at=None, reason=RESTATED_BY_TRUSTED))
+            known.mark_ended(other.id, now())
     return {other.id for other in others}
 
 
-def _repeat(
-    runtime: Runtime, record: MemoryRecord, others: Sequence[MemoryRecord], known: Snapshot, found: Reconciled
+def _confirm(
+    runtime: Runtime, record: MemoryRecord, others: Sequence[MemoryRecord], known: Snapshot, found: ReconciliationResult
 ) -> None:
-    """What is known was said once more: it was said at the later of the two times, and is true since the earlier one.
+    """Update a restated memory: said at the later time, true since the earlier one.
 
-    So what was said in between counts as older than it.
+    Statements made in between then count as older.
     """
     for other in others:
         if is_trusted(other.trust) and not is_trusted(record.trust):
-            continue  # an untrusted source makes nothing newer
-        if other.expired_at is not None or said_when(other) >= said_when(record):
+            continue  # an untrusted source cannot confirm a trusted one
+        if other.expired_at is not None or time_said(other) >= time_said(record):
             continue
-        began = other.valid_at or said_when(other)
+        began = other.valid_at or time_said(other)
         later = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
         (index,) = runtime.indexer.indexing([later], runtime.indexer.embedder)
         found.changes.append(Revise(record=later, indexing=index, weighs=False))
@@ -277,41 +277,43 @@ def _repeat(
 
 
 def resolution_changes(record: MemoryRecord, resolution: Resolution, known: Mapping[str, MemoryRecord]) -> list[Change]:
-    """What a new memory means for those it concerns: an end for what it replaces, a link to what it contradicts.
+    """Changes of a resolution: supersessions of what it replaces, links to what it contradicts.
 
-    What is trusted less never ends what is trusted more: the two are linked as contradicting each other. The reason names the
-    first of them and may quote it; that of the others must not, or the quotation would stay when the first is erased.
+    A less trusted memory never supersedes a more trusted one: the two are linked as contradicting. Only the reason of
+    the first may quote it, or a quotation would remain after the first is erased.
     """
     changes: list[Change] = []
     for number, other in enumerate(known[id_] for id_ in resolution.of):
-        outcome, reason = resolution.outcome, ANOTHER if number else resolution.reason
+        outcome, reason = resolution.outcome, OTHER_VALUE if number else resolution.reason
         if outcome == "update" and record.trust >= other.trust:
-            changes.append(Supersede(id=other.id, by=record.id, at=_ends(other, record), reason=reason))
+            changes.append(Supersede(id=other.id, by=record.id, at=_end_time(other, record), reason=reason))
         elif outcome == "outdated" and other.trust >= record.trust:
-            changes.append(Supersede(id=record.id, by=other.id, at=_ends(record, other), reason=reason))
+            changes.append(Supersede(id=record.id, by=other.id, at=_end_time(record, other), reason=reason))
         elif outcome in ("update", "outdated", "contradiction"):
             link = Link(source=record.id, target=other.id, type="contradicts", reason=reason)
             changes.append(PutLink(link=link))
     shorter = [id_ for id_ in resolution.shortens if known[id_].trust <= record.trust]
-    changes += [Supersede(id=id_, by=record.id, at=since(record), reason=ANOTHER) for id_ in shorter]
+    changes += [Supersede(id=id_, by=record.id, at=since(record), reason=OTHER_VALUE) for id_ in shorter]
     return changes
 
 
-def _ends(record: MemoryRecord, follows: MemoryRecord) -> datetime:
-    """When a memory ends that was stored after the one that follows it: when that one began, or was said again."""
-    return since(follows) if since(follows) > since(record) else said_when(follows)
+def _end_time(record: MemoryRecord, follows: MemoryRecord) -> datetime:
+    """When a memory ends: when its successor became true, or was said again if that is not later."""
+    return since(follows) if since(follows) > since(record) else time_said(follows)
 
 
-def link_changes(record: MemoryRecord, proposed: Sequence[Proposed], known: Mapping[str, MemoryRecord]) -> list[Change]:
-    """Proposed links as changes: what is said to be replaced ends, unless it was said later or is trusted more.
+def link_changes(
+    record: MemoryRecord, proposed: Sequence[ProposedLink], known: Mapping[str, MemoryRecord]
+) -> list[Change]:
+    """Proposed links as changes: ``supersedes`` ends the target, unless it was said later or is trusted more.
 
-    Only a language model proposes that something is replaced; by rule, ``reconcile`` alone decides it.
+    Only a language model proposes ``supersedes``; by rule, ``reconcile`` decides it.
     """
     changes: list[Change] = []
     for one in proposed:
         other = known[one.target]
         if one.type == "supersedes":
-            if record.trust >= other.trust and said_when(record) >= said_when(other):
+            if record.trust >= other.trust and time_said(record) >= time_said(other):
                 changes.append(Supersede(id=other.id, by=record.id, at=since(record), reason=one.reason))
             continue
         link = Link(source=record.id, target=other.id, type=one.type, strength=one.strength, reason=one.reason)

@@ -1,4 +1,4 @@
-"""Statements that a caller asks to remember: stored as they are, in the place of what they replace."""
+"""``remember``: stores statements of a caller verbatim, superseding those they replace."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
-from mnemic.knowledge.reconciliation import DOUBTED, reconcile, resolution_changes, salience
+from mnemic.knowledge.reconciliation import RESTATED_BY_TRUSTED, reconcile, resolution_changes, salience
 from mnemic.knowledge.selection import worth
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
 from mnemic.recall.mood import with_emotion
@@ -24,12 +24,12 @@ from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Sco
 
 __all__ = ["remember", "store"]
 
-BESIDE = ("tags", "metadata", "category")
-"""What is kept beside a statement."""
+UNCHANGED_FIELDS = ("tags", "metadata", "category")
+"""Fields of a known statement that a duplicate does not change."""
 
 
 def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo) -> MemoryRecord:
-    """A checked memory from the arguments of remember()."""
+    """A validated memory from the arguments of remember()."""
     moment = now().astimezone(zone)
     kind = options["type"]
     if kind not in fields.TYPES:
@@ -60,7 +60,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
 
 
 def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo) -> Receipt:
-    """Store one statement, unless it is already remembered at this level."""
+    """Store one statement, unless it is known at this level."""
     text = fields.text("content", content, limit=fields.MAX_CONTENT)
     if options["level"] not in (None, "session"):
         raise InvalidInput("level must be None (the project, else the user) or 'session'.")
@@ -82,66 +82,68 @@ def remember(runtime: Runtime, scope: Scope, content: str, options: Mapping[str,
 
 
 def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
-    """Store a memory and end those it replaces; its description is left for later."""
+    """Store a memory and supersede those it replaces; it is described later."""
     embedder = runtime.indexer.embedder
     (index,) = runtime.indexer.indexing([record], embedder)
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
     record = with_emotion(record, index.vector, embedder.id)
-    near = _neighbours(runtime, scope, record, index)
-    resolution = reconcile(record, *near)
+    nearest = _neighbours(runtime, scope, record, index)
+    resolution = reconcile(record, *nearest)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]
-    changes += resolution_changes(record, resolution, {other.id: other for other in near[0]})
+    changes += resolution_changes(record, resolution, {other.id: other for other in nearest[0]})
     twins = runtime.store.knowledge.duplicates(scope.user, record.project, [record.spoken], session=record.session)
-    ending, why = _yielding(runtime, scope, record, twins)
+    ending, why = _replaceable_twin(runtime, scope, record, twins)
     if ending:
         changes = [c for c in changes if not (isinstance(c, Supersede) and c.id == ending)]
         changes.append(Supersede(id=ending, by=record.id, at=None, reason=why))
         changes.insert(0, Supersede(id=ending, by=None, at=None, reason=why))
     elif twins or runtime.store.docs_of(scope.user, [record.id]):
-        changes = changes[:1]  # it is known, or refused: the receipt says so, and nothing else changes
+        changes = changes[:1]  # known or refused: the receipt says so, and nothing else changes
     receipt = runtime.store.apply(scope.user, changes, model=embedder.id)[1 if ending else 0]
     if receipt.outcome == "duplicate":
-        return _duplicate(runtime, scope, record, receipt)
+        return _duplicate_receipt(runtime, scope, record, receipt)
     ended = [c.id for c in changes if isinstance(c, Supersede) and c.by == record.id]
-    return _superseding(receipt, ended, resolution.reason if resolution.of else why) if ended else receipt
+    return _superseded_receipt(receipt, ended, resolution.reason if resolution.of else why) if ended else receipt
 
 
 def _neighbours(runtime: Runtime, scope: Scope, record: MemoryRecord, index: Indexing) -> Neighbours:
-    """The memories at the same level that a new one may concern: of the same key, or the nearest."""
+    """The memories at the same level with the same key, or the nearest."""
     if record.key is not None:
         return runtime.store.knowledge.with_key(scope.user, record.key, record.project, record.session), None
     known = Snapshot(runtime, scope.user, record.project, record.session)
-    return known.near(index.vector, runtime.settings.processing.max_statements_for_prediction)
+    return known.nearest(index.vector, runtime.settings.processing.max_statements_for_prediction)
 
 
-def _yielding(runtime: Runtime, scope: Scope, record: MemoryRecord, twins: Mapping[str, str]) -> tuple[str, str]:
-    """The id of the memory with the same words that gives way to a new one, and why; both empty where none does."""
+def _replaceable_twin(
+    runtime: Runtime, scope: Scope, record: MemoryRecord, twins: Mapping[str, str]
+) -> tuple[str, str]:
+    """The id of the memory with the same words that the new one supersedes, and why; both empty if none."""
     twin = twins.get(record.spoken)
     if twin is None or runtime.store.docs_of(scope.user, [record.id]):
         return "", ""
     held = runtime.store.get(scope.user, twin).value
     assert isinstance(held, MemoryRecord)
     if is_trusted(record.trust) and not is_trusted(held.trust):
-        return twin, DOUBTED
+        return twin, RESTATED_BY_TRUSTED
     if record.key not in (None, held.key) and record.trust >= held.trust:
         return twin, f"it has the key {record.key} now"
     return "", ""
 
 
-def _duplicate(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:
-    """The receipt of a statement that is known, with what was given beside it and stays as it was."""
+def _duplicate_receipt(runtime: Runtime, scope: Scope, record: MemoryRecord, receipt: Receipt) -> Receipt:
+    """The receipt of a known statement, naming given fields that were not changed."""
     held = runtime.store.get(scope.user, receipt.id).value
     assert isinstance(held, MemoryRecord)
-    given = [name for name in BESIDE if (value := getattr(record, name)) and value != getattr(held, name)]
+    given = [name for name in UNCHANGED_FIELDS if (value := getattr(record, name)) and value != getattr(held, name)]
     given += ["importance"] if record.pinned and record.importance != held.importance else []
     if not given:
         return receipt
     return replace(receipt, reason=f"{receipt.reason}; its {', '.join(given)} stay as they were: update() changes them")
 
 
-def _superseding(receipt: Receipt, ended: list[str], why: str) -> Receipt:
+def _superseded_receipt(receipt: Receipt, ended: list[str], why: str) -> Receipt:
     if receipt.outcome != "stored":
         return receipt
     return replace(receipt, outcome="superseded", reason=f"takes the place of {', '.join(map(repr, ended))}: {why}")

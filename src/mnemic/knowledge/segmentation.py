@@ -1,4 +1,4 @@
-"""Segmentation: where one episode ends and the next begins, and which belong together. Pure functions, without a model."""
+"""Segmentation of messages into episodes, without a model; and which episodes to merge."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ __all__ = [
     "MERGE_THRESHOLD",
     "TIME_GAP",
     "WEIGHTS",
-    "Signs",
+    "BoundaryFeatures",
     "Turn",
     "Weights",
     "band",
     "begins_episode",
     "block_depth",
     "boundaries",
+    "boundary_features",
     "cut",
-    "embedded",
+    "has_embedding",
     "is_filler",
     "is_greeting",
     "lengths",
     "most_similar",
-    "repaired",
-    "signs",
+    "repair_groups",
     "stretches",
     "turn",
     "unit_rows",
 ]
 
-LOOKED_AT = 2_000
-"""Characters at the beginning of a message, and as many at its end, in which cues are looked for."""
+READ_CHARS = 2_000
+"""Characters at the beginning and at the end of a message that are searched for cues."""
 
 LONGEST_FILLER = 300
 _DIGIT = re.compile(r"\d")
@@ -113,15 +113,15 @@ _MOST_FILLER_WORDS = 25
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one message does.
+    """Dialogue cues of one message.
 
     Attributes:
-        greets: it begins with a greeting.
+        greets: it starts with a greeting.
         opens: it announces another subject ("by the way", "another thing").
         asks: it asks for or wants something.
-        replies: it begins like an answer or a comment.
-        closes: it thanks, wishes or takes leave, or asks whether there is anything else.
-        waits: it ends in a question, so that an answer follows; one that closes does not.
+        replies: it starts like an answer or a comment.
+        closes: it thanks, takes leave, or asks whether there is anything else.
+        waits: it ends in a question that expects an answer, and does not close.
     """
 
     greets: bool
@@ -133,9 +133,9 @@ class Turn:
 
 
 def turn(text: str) -> Turn:
-    """What a message does, told from its words."""
-    head, tail = text[:LOOKED_AT], text[-LOOKED_AT:].rstrip()
-    if tail.endswith("]"):  # a note such as the caption of an image
+    """The dialogue cues of a message."""
+    head, tail = text[:READ_CHARS], text[-READ_CHARS:].rstrip()
+    if tail.endswith("]"):  # a note such as an image caption
         tail = tail[: max(tail.rfind("["), 0)].rstrip()
     closes = bool(_CLOSES.search(tail))
     return Turn(
@@ -149,7 +149,7 @@ def turn(text: str) -> Turn:
 
 
 def is_filler(text: str) -> bool:
-    """Whether a message is nothing but greeting, thanks, agreement or leave-taking: no episode of its own."""
+    """Whether a message is only greeting, thanks, agreement or farewell, which makes no episode."""
     if len(text) > LONGEST_FILLER or _DIGIT.search(text):
         return False
     terms = content_terms(text)
@@ -157,18 +157,18 @@ def is_filler(text: str) -> bool:
 
 
 def is_greeting(text: str) -> bool:
-    """Whether a message is filler that begins a talk: what follows belongs to it."""
-    return bool(_GREETS.match(text[:LOOKED_AT])) and is_filler(text)
+    """Whether a message is a mere greeting, which belongs to what follows."""
+    return bool(_GREETS.match(text[:READ_CHARS])) and is_filler(text)
 
 
 WORDS_SHARE = 0.2
-"""How much of a similarity is common words; the rest is the embedding."""
+"""Share of common words in a similarity; the rest is the embedding."""
 WORD_SLOTS = 512
 READ_FOR_TERMS = 4_000
-"""Characters of a message whose words count."""
+"""Characters of a message read for words."""
 
 
-def embedded(count: int, vectors: Floats | None) -> NDArray[np.bool_]:
+def has_embedding(count: int, vectors: Floats | None) -> NDArray[np.bool_]:
     """Which messages have an embedding: a row that is finite and not all zeros.
 
     Raises:
@@ -187,14 +187,14 @@ def embedded(count: int, vectors: Floats | None) -> NDArray[np.bool_]:
 
 
 def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
-    """One vector per message whose products are similarities: embedding and words.
+    """One vector per message, of embedding and words, whose products are similarities.
 
     Args:
         texts: the messages' texts.
-        vectors: their embeddings, shape (n, d); rows of zeros or NaN stand for messages without one, whose words alone count.
+        vectors: their embeddings, shape (n, d); for rows of zeros or NaN only words count.
 
     Returns:
-        Shape (n, d + 512): rows of length 1 where both parts are known, shorter where one is missing.
+        Shape (n, d + 512): rows of length 1, shorter where a part is missing.
 
     Raises:
         InvalidInput: the number of vectors is not that of the texts.
@@ -204,7 +204,7 @@ def unit_rows(texts: Sequence[str], vectors: Floats | None) -> Floats:
     words = _word_rows(texts)
     if vectors is None:
         return words
-    known = embedded(len(texts), vectors)
+    known = has_embedding(len(texts), vectors)
     size = vectors.shape[1]
     rows = np.empty((len(texts), size + WORD_SLOTS), np.float32)
     rows[:, :size] = vectors
@@ -245,9 +245,9 @@ def band(rows: Floats, width: int) -> Floats:
 
 
 def lengths(products: Floats) -> Floats:
-    """The length of the sum of every run of messages: ``lengths[i, k - 1]`` of the k messages from i on, 0 beyond the end.
+    """The norm of the summed vectors of every run: ``lengths[i, k - 1]`` of the k messages from i on, 0 beyond the end.
 
-    A run of one subject sums to a long vector; where subjects mix, directions cancel.
+    A run on one subject sums to a long vector; mixed subjects cancel.
     """
     import numpy as np
 
@@ -264,9 +264,9 @@ def lengths(products: Floats) -> Floats:
 
 
 def block_depth(products: Floats, sums: Floats) -> Floats:
-    """How deep the similarity of the two messages before and after each place dips below its peaks on both sides.
+    """The depth of each gap: how far the similarity of the blocks around it dips below its peaks on both sides.
 
-    TextTiling's depth score (Hearst, Computational Linguistics 23(1), 1997) over blocks of two messages; place 0 has none.
+    TextTiling's depth score (Hearst, Computational Linguistics 23(1), 1997) over blocks of two messages; 0 at place 0.
     """
     import numpy as np
 
@@ -290,7 +290,7 @@ def block_depth(products: Floats, sums: Floats) -> Floats:
 
 
 def _peaks(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """For each value, the top of the slope that leads down to it from the left."""
+    """For each value, the peak of the slope to its left."""
     found = values.copy()
     for at in range(1, len(values)):
         if values[at - 1] >= values[at]:
@@ -302,20 +302,20 @@ TIME_GAP = timedelta(minutes=30)
 LONGEST = 40
 """Messages of the longest episode."""
 BLOCK = 3
-"""Messages before the last one that the causal form compares it with."""
+"""Messages before the last one that the causal form uses."""
 NO_FILLER = 2.0
-"""What an episode of nothing but filler loses: more than it can gain."""
+"""Penalty of an episode of only filler: more than it can gain."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """What each sign counts for a beginning, in units of similarity.
+    """Weights of boundary features, in units of similarity.
 
     Attributes:
-        price: of an episode, in the global form.
+        price: cost of an episode, in the global form.
         causal_price: the same when only the past is known.
-        near: similarity to the message before, against a beginning.
-        depth: how deep the similarity of the neighbourhood dips.
+        near: similarity to the message before, against a boundary.
+        depth: depth of the gap.
         greets: the message greets.
         opens: it announces another subject.
         asks: it asks for something.
@@ -323,7 +323,7 @@ class Weights:
         closes: it takes leave or thanks.
         closed: the message before did.
         awaited: the message before ends in a question that this one may answer.
-        pause: a pause as long as ``time_gap``; shorter ones in proportion. Longer ones always begin an episode.
+        pause: a pause as long as ``time_gap``; shorter ones in proportion. Longer ones are always a boundary.
         unseen: the message has no embedding, and seems less similar than it is.
     """
 
@@ -346,8 +346,8 @@ WEIGHTS = Weights()
 
 
 @dataclass(frozen=True, slots=True)
-class Signs:
-    """What is known of every place of one stretch: arrays of n rows."""
+class BoundaryFeatures:
+    """Features of every position in one stretch: arrays of n rows."""
 
     sums: Floats
     near: Floats
@@ -366,17 +366,17 @@ def boundaries(
     time_gap: timedelta = TIME_GAP,
     weights: Weights = WEIGHTS,
 ) -> list[int]:
-    """The positions at which a new episode begins, seen from the end: with all messages known.
+    """The positions at which a new episode starts, when all messages are known.
 
-    A change of session and a pause of ``time_gap`` or more always begin one, except that a word of thanks or assent after a
-    pause stays with what it answers. No episode has more than 40 messages, and none is nothing but filler unless sessions
-    leave no choice.
+    A change of session and a pause of ``time_gap`` or more always start one, except that thanks or agreement after a
+    pause stays with what it answers. No episode has more than 40 messages, and none is only filler unless sessions
+    force it.
 
     Args:
         messages: in the order of time.
-        vectors: their embeddings, shape (n, d), rows of zeros or NaN where one is missing; None when there are none.
+        vectors: their embeddings, shape (n, d), rows of zeros or NaN where one is missing; None without any.
         time_gap: the pause that ends an episode.
-        weights: what each sign counts.
+        weights: of the features.
 
     Returns:
         Ascending positions; the first is 0. Empty for no messages.
@@ -384,10 +384,12 @@ def boundaries(
     Raises:
         InvalidInput: the number of vectors is not that of the messages.
     """
-    embedded(len(messages), vectors)
+    has_embedding(len(messages), vectors)
     found: list[int] = []
     for start, end in stretches(messages, time_gap):
-        part = signs(messages[start:end], None if vectors is None else vectors[start:end], time_gap=time_gap)
+        part = boundary_features(
+            messages[start:end], None if vectors is None else vectors[start:end], time_gap=time_gap
+        )
         found += [start + at for at in cut(part, weights)]
     return found
 
@@ -399,13 +401,13 @@ def begins_episode(
     time_gap: timedelta = TIME_GAP,
     weights: Weights = WEIGHTS,
 ) -> bool:
-    """Whether the last message begins a new episode, knowing only those before it.
+    """Whether the last message starts a new episode, given only those before it.
 
     Args:
-        messages: the open episode so far, and the message in question.
+        messages: the open episode and the message in question.
         vectors: as for ``boundaries``.
         time_gap: the pause that ends an episode.
-        weights: what each sign counts.
+        weights: of the features.
 
     Raises:
         InvalidInput: the number of vectors is not that of the messages.
@@ -421,14 +423,14 @@ def begins_episode(
     if filler or all(is_filler(m.content) for m in messages[:-1]):
         return False
     recent = messages[-BLOCK - 1 :]
-    known = embedded(len(messages), vectors)[-len(recent) :]
+    known = has_embedding(len(messages), vectors)[-len(recent) :]
     rows = unit_rows([m.content for m in recent], None if vectors is None else vectors[-len(recent) :])
-    said = float(dot(_cues(recent, known, time_gap)[-1], _cue_weights(weights)))
-    return _novelty(rows, weights) + said > weights.causal_price
+    cue_score = float(dot(_cues(recent, known, time_gap)[-1], _cue_weights(weights)))
+    return _novelty(rows, weights) + cue_score > weights.causal_price
 
 
 def _novelty(rows: Floats, weights: Weights) -> float:
-    """What the sum of the messages loses because the last points elsewhere, minus its likeness to the one before."""
+    """Loss of the summed length because the last message points elsewhere, minus its similarity to the one before."""
     import numpy as np
 
     before = rows[:-1].sum(0)
@@ -436,12 +438,14 @@ def _novelty(rows: Floats, weights: Weights) -> float:
     return alone - float(np.linalg.norm(before + rows[-1])) - weights.near * float(dot(rows[-2], rows[-1]))
 
 
-def signs(messages: Sequence[Message], vectors: Floats | None, *, time_gap: timedelta = TIME_GAP) -> Signs:
-    """The signs of messages that lie in one session without a long pause: what ``cut`` weighs."""
+def boundary_features(
+    messages: Sequence[Message], vectors: Floats | None, *, time_gap: timedelta = TIME_GAP
+) -> BoundaryFeatures:
+    """The boundary features of messages of one session without a long pause; ``cut`` weighs them."""
     import numpy as np
 
     rows = unit_rows([m.content for m in messages], vectors)
-    known = embedded(len(messages), vectors)
+    known = has_embedding(len(messages), vectors)
     products = band(rows, LONGEST)
     sums = lengths(products)
     near = np.zeros(len(rows), np.float32)
@@ -449,7 +453,7 @@ def signs(messages: Sequence[Message], vectors: Floats | None, *, time_gap: time
     fill = np.zeros(len(rows) + 1, np.intp)
     for at in range(len(rows) - 1, -1, -1):
         fill[at] = fill[at + 1] + 1 if is_filler(messages[at].content) else 0
-    return Signs(sums, near, block_depth(products, sums), _cues(messages, known, time_gap), fill[:-1])
+    return BoundaryFeatures(sums, near, block_depth(products, sums), _cues(messages, known, time_gap), fill[:-1])
 
 
 def _cues(messages: Sequence[Message], known: NDArray[np.bool_], time_gap: timedelta) -> Floats:
@@ -473,8 +477,8 @@ def _cue_weights(weights: Weights) -> Floats:
     return np.array([getattr(weights, name) for name in CUES], np.float32)
 
 
-def cut(found: Signs, weights: Weights = WEIGHTS) -> list[int]:
-    """The best cut of one stretch by its signs: the positions at which episodes begin, the first 0."""
+def cut(found: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
+    """The best segmentation of one stretch, by dynamic programming: the start positions, the first 0."""
     import numpy as np
 
     count, longest = len(found.near), LONGEST
@@ -486,9 +490,7 @@ def cut(found: Signs, weights: Weights = WEIGHTS) -> list[int]:
     totals: NDArray[np.float64] = (
         found.sums + gains[:, None] - np.where(only_filler, np.float32(NO_FILLER), np.float32(0))
     )
-    ending = np.full(
-        (count, longest), -np.inf
-    )  # [end - 1, k - 1]: what the k messages up to ``end`` are worth as an episode
+    ending = np.full((count, longest), -np.inf)  # [end - 1, k - 1]: score of an episode of the k messages up to ``end``
     for size in range(1, min(longest, count) + 1):
         ending[size - 1 :, size - 1] = totals[: count - size + 1, size - 1]
     best = np.full(count + longest, -np.inf)  # that of ``end`` messages stands at ``longest + end - 1``
@@ -508,7 +510,7 @@ def cut(found: Signs, weights: Weights = WEIGHTS) -> list[int]:
 
 
 def _pause(before: Message, after: Message) -> timedelta:
-    """The time between two messages, whichever came first; none where one of them has no time."""
+    """The time between two messages in either order; zero if one has no time."""
     if before.sent_at is None or after.sent_at is None:
         return timedelta(0)
     return timedelta(microseconds=abs(to_micros(after.sent_at) - to_micros(before.sent_at)))
@@ -517,7 +519,7 @@ def _pause(before: Message, after: Message) -> timedelta:
 def stretches(messages: Sequence[Message], time_gap: timedelta) -> list[tuple[int, int]]:
     """Runs of messages of one session without a long pause, as (start, end).
 
-    Filler alone after a pause stays with what is before it, unless it greets; a greeting goes with what follows.
+    Filler after a pause belongs to what precedes it, a greeting to what follows.
     """
     if not messages:
         return []
@@ -547,12 +549,12 @@ def most_similar(vector: Floats | None, candidates: Floats, threshold: float = M
     """The row of the candidate most similar to a new episode, if it is similar enough to merge with.
 
     Args:
-        vector: the embedding of the new episode, shape (d,); None, zeros or NaN when it has none.
+        vector: the embedding of the new episode, shape (d,); None, zeros or NaN without one.
         candidates: those of recent episodes, shape (n, d); rows of zeros or NaN never match.
         threshold: the least cosine, -1 to 1.
 
     Returns:
-        Of equals the first; None when no candidate reaches the threshold.
+        The row, the first of equals; None when no candidate reaches the threshold.
 
     Raises:
         InvalidInput: the shapes do not fit.
@@ -576,23 +578,23 @@ def most_similar(vector: Floats | None, candidates: Floats, threshold: float = M
     return best if cosines[best] >= threshold - 1e-6 else None
 
 
-TOLERATED = 5
-"""One message in so many may be wrong in each of the ways that can be mended."""
+TOLERANCE = 5
+"""One message in 5 may be wrong in each repairable way."""
 
 
-def repaired(groups: Sequence[Sequence[int]], count: int) -> list[list[int]] | None:
-    """Episodes in which every message stands exactly once, made of the groups a model answered with.
+def repair_groups(groups: Sequence[Sequence[int]], count: int) -> list[list[int]] | None:
+    """Repair the groups of a model's answer into contiguous episodes with every message exactly once.
 
-    Episodes are contiguous: a group with a gap is split there. A message in two groups stays in the first, a number that
-    no message has is dropped, and a message left out goes with the one before it (the first ones with the one after).
+    A group with a gap is split there, a message in two groups stays in the first, unknown numbers are dropped, and a
+    missing message joins the one before it (the first ones the one after).
 
     Args:
         groups: message numbers from 0 to ``count - 1``, in any order.
-        count: how many messages there are.
+        count: number of messages.
 
     Returns:
-        The episodes in order, each an ascending run. None when too much is wrong: more than a fifth of the messages left
-        out, as many numbers invented or extra pieces split off, or more repeats than messages.
+        The episodes in order, each an ascending run. None when too much is wrong: more than a fifth of the messages
+        missing, as many unknown numbers or extra splits, or more repeats than messages.
     """
     if count < 1:
         return []
@@ -606,15 +608,15 @@ def repaired(groups: Sequence[Sequence[int]], count: int) -> list[list[int]] | N
                 repeated += 1
             else:
                 owner[message] = number
-    allowed = count // TOLERATED
+    allowed = count // TOLERANCE
     if not owner or count - len(owner) > allowed or len(invented) > allowed or repeated > count:
         return None
-    episodes = _runs(_filled(owner, count))
+    episodes = _runs(_fill_gaps(owner, count))
     return None if len(episodes) - len(set(owner.values())) > max(allowed, 1) else episodes
 
 
-def _filled(owner: dict[int, int], count: int) -> list[int]:
-    """The group of every message: one left out takes that of its neighbour."""
+def _fill_gaps(owner: dict[int, int], count: int) -> list[int]:
+    """The group of every message; missing ones take that of their neighbour."""
     found: list[int] = []
     last = owner[min(owner)]
     for message in range(count):

@@ -1,4 +1,4 @@
-"""Weights of the choice of statements, fitted by ``benchmarks.quality.selection_fit`` to texts of this project."""
+"""Weights of the statement selection, fitted by ``benchmarks.quality.selection_fit`` on texts of this project."""
 
 __all__ = ["BIAS", "THRESHOLD", "WEIGHTS"]
 

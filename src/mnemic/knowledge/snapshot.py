@@ -1,4 +1,4 @@
-"""What is known at one level, at hand while new memories are compared with it."""
+"""Snapshot of the known memories at one level, for comparison with new ones."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ Neighbours = tuple[list[MemoryRecord], NDArray[np.float64] | None]
 """Memories and their cosines with another one, shape (n,), as the default embedder would give them; None without vectors."""
 
 DIGITS = 3
-"""Digits of a cosine that count: a vector that is stored has lost the others."""
-LATE = 512
-"""Memories kept beside the snapshot before a new one is taken."""
+"""Significant digits of a cosine, given the precision of stored vectors."""
+MAX_ADDED = 512
+"""Memories added before the snapshot is reloaded."""
 
 
 class Snapshot:
-    """The memories of one user at one level that are not archived, with those that were just made.
+    """The unarchived memories of one user at one level, including those about to be stored.
 
     Args:
-        runtime: where they are.
-        user: whose they are.
+        runtime: gives access to the store.
+        user: the owner.
         project: their project, or None.
         session: their session, or None for those of the whole level.
 
     Attributes:
-        base: cosine of records that have nothing to do with each other.
+        base: typical cosine of unrelated records.
     """
 
     base: float
@@ -45,17 +45,17 @@ class Snapshot:
     def __init__(self, runtime: Runtime, user: str, project: str | None, session: str | None = None) -> None:
         self._runtime, self._user, self._project, self._session = runtime, user, project, session
         self._records: dict[int, MemoryRecord] = {}
-        self._take()
+        self._load()
 
-    def _take(self) -> None:
-        """See what is stored now."""
-        self._late: dict[str, tuple[MemoryRecord, Vector | None]] = {}
-        self._late_ids: list[str] = []
-        self._late_matrix = np.empty((0, 0), np.float32)
+    def _load(self) -> None:
+        """Load the stored state."""
+        self._added: dict[str, tuple[MemoryRecord, Vector | None]] = {}
+        self._added_ids: list[str] = []
+        self._added_matrix = np.empty((0, 0), np.float32)
         self._ended: dict[str, datetime] = {}
         self._revised: dict[str, MemoryRecord] = {}
         self._view = view = self._runtime.views.of(self._user)
-        self._live = self._over = np.empty(0, np.bool_)
+        self._live_rows = self._ended_rows = np.empty(0, np.bool_)
         self.base = 0.0 if view is None else view.base
         if view is None:
             return
@@ -65,23 +65,23 @@ class Snapshot:
         here &= c.session == c.names.session.get(self._session)
         ended = np.zeros(len(c), np.bool_)
         ended[c.rows_of(c.beliefs.doc[c.beliefs.expired < FOREVER])] = True
-        self._live, self._over = here & ~ended, here & ended
+        self._live_rows, self._ended_rows = here & ~ended, here & ended
 
-    def near(self, vector: Vector | None, most: int) -> Neighbours:
-        """The believed memories most like one, the nearest first, and as many that have ended.
+    def nearest(self, vector: Vector | None, most: int) -> Neighbours:
+        """The nearest believed memories, nearest first, then as many ended ones.
 
-        The same whether they are stored or about to be, so that a run that was interrupted ends as one that was not. Without a
-        vector: those made last.
+        Stored memories and those about to be stored are treated alike, so that an interrupted run gives the same
+        result. Without a vector: those added last.
         """
         if vector is None:
-            return [self._now(record) for record, _ in list(self._late.values())[-most:]], None
-        more = most + len(self._ended)  # those that ended since count among the ended
+            return [self._current(record) for record, _ in list(self._added.values())[-most:]], None
+        more = most + len(self._ended)  # some of the live rows have ended since
         found = {
-            record.id: (self._now(record), round(cosine, DIGITS))
+            record.id: (self._current(record), round(cosine, DIGITS))
             for record, cosine in (
-                *self._stored_near(vector, self._live, more),
-                *self._stored_near(vector, self._over, most),
-                *self._late_near(vector, more),
+                *self._nearest_stored(vector, self._live_rows, more),
+                *self._nearest_stored(vector, self._ended_rows, most),
+                *self._nearest_added(vector, more),
             )
         }
         order = sorted(found.values(), key=lambda pair: (-pair[1], pair[0].id))
@@ -90,7 +90,7 @@ class Snapshot:
         cosines = np.array([cosine for _, cosine in (*live, *over)], np.float64)
         return [record for record, _ in (*live, *over)], eased(cosines, self.base)
 
-    def _stored_near(self, vector: Vector, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
+    def _nearest_stored(self, vector: Vector, among: NDArray[np.bool_], most: int) -> list[tuple[MemoryRecord, float]]:
         view = self._view
         if view is None or view.vectors.dimension != len(vector) or not among.any():
             return []
@@ -103,12 +103,12 @@ class Snapshot:
             (records[doc], float(cosines.values[row])) for doc, row in zip(docs, rows, strict=True) if doc in records
         ]
 
-    def _late_near(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, float]]:
-        if not self._late_ids or self._late_matrix.shape[1] != len(vector):
+    def _nearest_added(self, vector: Vector, most: int) -> list[tuple[MemoryRecord, float]]:
+        if not self._added_ids or self._added_matrix.shape[1] != len(vector):
             return []
-        cosines = dot(self._late_matrix[: len(self._late_ids)], vector)
+        cosines = dot(self._added_matrix[: len(self._added_ids)], vector)
         return [
-            (self._late[self._late_ids[i]][0], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:most]
+            (self._added[self._added_ids[i]][0], float(cosines[i])) for i in np.argsort(-cosines, kind="stable")[:most]
         ]
 
     def _fetched(self, docs: Sequence[int]) -> dict[int, MemoryRecord]:
@@ -119,38 +119,38 @@ class Snapshot:
                     self._records[doc] = stored.value
         return {doc: self._records[doc] for doc in docs if doc in self._records}
 
-    def _now(self, record: MemoryRecord) -> MemoryRecord:
-        """The record as it is after what was decided since the snapshot."""
+    def _current(self, record: MemoryRecord) -> MemoryRecord:
+        """The record with the changes decided since the snapshot."""
         record = self._revised.get(record.id, record)
         ended = self._ended.get(record.id)
         return record if ended is None else replace(record, expired_at=ended)
 
-    def learn(self, record: MemoryRecord, vector: Vector | None) -> None:
-        """A memory that is about to be stored."""
-        fits = vector is not None and (not self._late_ids or self._late_matrix.shape[1] == len(vector))
-        if fits and vector is not None and record.id not in self._late:
+    def add(self, record: MemoryRecord, vector: Vector | None) -> None:
+        """Add a memory that is about to be stored."""
+        fits = vector is not None and (not self._added_ids or self._added_matrix.shape[1] == len(vector))
+        if fits and vector is not None and record.id not in self._added:
             self._stack(record.id, vector)
-        self._late[record.id] = (record, vector)
+        self._added[record.id] = (record, vector)
 
     def _stack(self, id_: str, vector: Vector) -> None:
-        """The matrix of what is learned doubles as it grows: to copy it for each of thousands would take minutes."""
-        count = len(self._late_ids)
-        if count == len(self._late_matrix):
+        """Append a vector; the matrix doubles as it grows, to avoid a copy per memory."""
+        count = len(self._added_ids)
+        if count == len(self._added_matrix):
             grown = np.zeros((max(64, 2 * count), len(vector)), np.float32)
             if count:
-                grown[:count] = self._late_matrix
-            self._late_matrix = grown
-        self._late_matrix[count] = vector
-        self._late_ids.append(id_)
+                grown[:count] = self._added_matrix
+            self._added_matrix = grown
+        self._added_matrix[count] = vector
+        self._added_ids.append(id_)
 
     def twin(self, spoken: str, twins: Mapping[str, str]) -> MemoryRecord | None:
-        """The believed memory with the same words, after what was decided since the snapshot.
+        """The believed memory with the same words, with the changes since the snapshot.
 
         Args:
-            spoken: the statement, with its speaker's name.
-            twins: ids of statements that the store believes, by their words.
+            spoken: the statement with its speaker's name.
+            twins: ids of believed stored statements by their words.
         """
-        for record, _ in self._late.values():
+        for record, _ in self._added.values():
             if record.spoken == spoken and record.id not in self._ended:
                 return record
         stored = twins.get(spoken)
@@ -162,22 +162,22 @@ class Snapshot:
         return record if isinstance(record, MemoryRecord) else None
 
     def revise(self, record: MemoryRecord) -> None:
-        """The next version of a memory, as it is about to be stored."""
-        if record.id in self._late:
-            self._late[record.id] = (record, self._late[record.id][1])
+        """Note the next version of a memory that is about to be stored."""
+        if record.id in self._added:
+            self._added[record.id] = (record, self._added[record.id][1])
         else:
             self._revised[record.id] = record
 
-    def end(self, id: str, moment: datetime) -> None:
-        """A memory that was replaced."""
+    def mark_ended(self, id: str, moment: datetime) -> None:
+        """Note that a memory was superseded."""
         self._ended[id] = moment
 
-    def settle(self) -> None:
-        """What was learned is stored: take a new snapshot when there is much of it."""
-        if len(self._late) > LATE:
-            self.discard()
+    def commit(self) -> None:
+        """The added memories are stored: reload the snapshot if there are many."""
+        if len(self._added) > MAX_ADDED:
+            self.reload()
 
-    def discard(self) -> None:
-        """What was learned was not stored, or is no longer needed: see what is stored now."""
-        self._take()
+    def reload(self) -> None:
+        """Drop the added memories and load the stored state."""
+        self._load()
         self._records.clear()

@@ -1,10 +1,11 @@
-"""Supersession: whether a later statement takes the place of an earlier one by what the two say.
+"""Supersession: whether a later statement replaces an earlier one, by their wording.
 
-Only for certain. A statement ends an earlier one where it names the value that it replaces ("switched from Slack to Matrix",
-"no longer at Lux"), or where both give one thing two values of one kind: the same words, but for two names, numbers, times or
-days, with a word of change beside them ("now", "new", "moved to") or in one of the few relations that have one value at a
-time (a home, an employer, what a port or a timeout is). What is only possible, passing or somebody else's ends nothing, nor
-does an adjective, a role or a second thing of the same sort. In doubt both stay, and recall puts the later one first.
+Only certain cases count. A statement supersedes an earlier one where it names the value that it replaces ("switched
+from Slack to Matrix", "no longer at Lux"), or where both give one attribute two values of one kind: the same words
+except for names, numbers, times or days, with a word of change ("now", "new", "moved to") or in one of the few
+single-valued relations (a home, an employer, the value of a port or a timeout). Statements that are hypothetical,
+temporary or about somebody else supersede nothing, nor does an adjective, a role or a second thing of the same sort. In
+doubt both are kept, and recall ranks the later one first.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ __all__ = ["replaced_value"]
 Kind: TypeAlias = Literal["number", "time", "day", "name"]
 
 LONGEST = 300
-"""Characters of a statement that is compared; what is longer speaks of more than one thing."""
-BESIDE = 2
-"""Terms that an earlier statement may have beside those of a later one that tells of a change."""
-LISTED = 6
-"""Terms of a statement in which a name alone says what it is about."""
+"""Longest statement compared, in characters; longer ones have several subjects."""
+MAX_EXTRA_TERMS = 2
+"""Most terms of an earlier statement that a later one with a word of change lacks."""
+MAX_TERMS = 6
+"""Most terms of a statement whose subject is given by a name alone."""
 
 _WORD = re.compile(r"\w+(?:[.:@/'\u2019_+-]\w+)*")
 _TIME = re.compile(r"\d{1,2}(?:[:.]\d\d(?:[ap]m)?|[ap]m)|noon|midnight", re.IGNORECASE)
@@ -35,7 +36,7 @@ _DAY = re.compile(
     r"sept(?:ember)?|october|november|december|\d{1,2}(?:st|nd|rd|th)|\d{4}-\d\d-\d\d)",
     re.IGNORECASE,
 )
-_OLD = re.compile(
+_REPLACED = re.compile(
     r"\bfrom (?:the |our |my )?(?P<from>[^.,;!?\n]{2,40}?) (?:over )?(?:to|onto)\b|"
     r"\b(?:instead of|rather than|no longer|no more|replac\w+|(?:switched|moved|migrated) (?:away |over )?(?:from|off)|"
     r"given up|gave up|quit|sold|dropped|stopped(?: \w+ing)?) (?:the |my |our )?"
@@ -43,7 +44,7 @@ _OLD = re.compile(
     r"(?:\bnot|n['\u2019]t) (?P<not>[^.,;!?\n]{2,40}?)(?:,? but\b| any ?more\b|[.!]?$)",
     re.IGNORECASE,
 )
-"""What names the value that is replaced."""
+"""Phrases that name the replaced value."""
 _COORDINATED = re.compile(r"[;,]| and | but ")
 _CLAUSE = re.compile(r"[.!?;:]\s|,\s|\s[-\u2013\u2014]+\s| so ")
 _REPLACED_BY = re.compile(r"\s+(?:with|by|for|in favou?r of|since|as of|because|to)\b.*", re.IGNORECASE | re.DOTALL)
@@ -58,22 +59,22 @@ _NOW = re.compile(
     r"renamed|bumped|raised|lowered|upgraded|relocated)\b",
     re.IGNORECASE,
 )
-"""Words that say that something changed."""
+"""Words of change."""
 _UNCERTAIN = re.compile(
     r"\?|\b(?:if|would|could|might|may|maybe|perhaps|probably|wish|thinking (?:of|about)|consider\w*|plan\w*|want\w*|hope|"
     r"used to|for (?:a|one|two|three|the next|\d+) \w+|until|till|this (?:week|month|weekend)|tonight|temporar\w+|"
     r"also|too|as well|another|second|besides|both)\b",
     re.IGNORECASE,
 )
-"""What is only possible, passes, or is told beside something else."""
+"""Words of hypothetical, temporary or additional statements."""
 _DENIED = re.compile(r"\b(?:not|no|never)\b|n['\u2019]t\b", re.IGNORECASE)
 _THIRD = re.compile(r"\b(?:he|she|his|her)\b", re.IGNORECASE)
 _POSSESSED = re.compile(r"\W*(?:my|our|his|her|their)\s+((?:[\w'\u2019-]+\s+){0,2}[\w'\u2019-]+)", re.IGNORECASE)
 _FIRST = re.compile(r"\b(?:i|we|my|our|me|us)\b", re.IGNORECASE)
-_MANY = frozenset(
+_PLURAL_RELATIONS = frozenset(
     content_terms("friend colleague client neighbour neighbor brother sister cousin son daughter kid cat dog pet")
 )
-"""What one has several of."""
+"""Relations with several values."""
 _RELATIONS = {
     term: relation
     for relation, words in (
@@ -82,16 +83,16 @@ _RELATIONS = {
     )
     for term in content_terms(words)
 }
-"""Verbs of the relations that have one value at a time, by their terms."""
+"""Terms of verbs of single-valued relations."""
 _PLACE = re.compile(r"\s+(?:back |over |away )?(?:in|to|into|from|is)\b", re.IGNORECASE)
-"""What follows a verb that tells of a home."""
+"""Follows a verb of a home."""
 _SET = re.compile(r"\b(?:is|are|runs?|listens?|costs?|expires?)\b|[=:]", re.IGNORECASE)
-"""What stands before the value of a thing."""
+"""Precedes the value of an attribute."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """What is compared of a statement: its terms, the kinds and words of those that are values, and the first."""
+    """A parsed statement: its terms, the kinds and words of its values, and its first terms."""
 
     text: str
     terms: frozenset[str]
@@ -103,7 +104,7 @@ class _Statement:
         return {self.values.get(term) for term in terms}
 
 
-def _read(text: str) -> _Statement:
+def _parse(text: str) -> _Statement:
     named = {term for name in names(text) for term in content_terms(name)}
     terms: set[str] = set()
     values: dict[str, Kind] = {}
@@ -115,7 +116,7 @@ def _read(text: str) -> _Statement:
             kind = _kind(word, term, named)
             related = "" if kind else _RELATIONS.get(term, "")
             if related == "@work" or (related and _PLACE.match(text, match.end())):
-                term = related  # noqa: PLW2901 - one word for all of a relation
+                term = related  # noqa: PLW2901 - one term for the whole relation
             terms.add(term)
             if kind:
                 values[term], words[term] = kind, word
@@ -134,7 +135,7 @@ def _kind(word: str, term: str, named: set[str]) -> Kind | None:
 
 
 def replaced_value(last: str, first: str) -> str:
-    """The value of an earlier statement that a later one of the same speaker replaces for certain; empty where none is.
+    """The value of an earlier statement that a later one by the same speaker certainly replaces; empty if none.
 
     Args:
         last: the later statement.
@@ -142,86 +143,90 @@ def replaced_value(last: str, first: str) -> str:
     """
     if max(len(last), len(first)) > LONGEST or _UNCERTAIN.search(last) or _UNCERTAIN.search(first):
         return ""
-    if _somebody_else(last) != _somebody_else(first):
+    if _is_about_third_person(last) != _is_about_third_person(first):
         return ""
-    new, old = _read(last), _read(first)
-    if not (_holder(last) <= old.terms and _holder(first) <= new.terms):
+    new, old = _parse(last), _parse(first)
+    if not (_subject(last) <= old.terms and _subject(first) <= new.terms):
         return ""
-    if named := _named(new, old):
+    if named := _named_value(new, old):
         return named
-    return _exchanged(new, old) if bool(_DENIED.search(last)) <= bool(_NOW.search(last)) else ""
+    return _changed_value(new, old) if bool(_DENIED.search(last)) <= bool(_NOW.search(last)) else ""
 
 
-def _holder(text: str) -> frozenset[str]:
-    """The terms of somebody or something whose name or "my ..." begins a statement; none where its speaker does."""
+def _subject(text: str) -> frozenset[str]:
+    """The terms of the subject if it is a name or "my ..."; empty for the speaker."""
     match = _POSSESSED.match(text)
     if match:
-        return _read(match[1]).head
-    first = _read("".join(text.split(maxsplit=1)[:1]))
+        return _parse(match[1]).head
+    first = _parse("".join(text.split(maxsplit=1)[:1]))
     return frozenset(term for term in first.head if term in first.values)
 
 
-def _somebody_else(text: str) -> bool:
-    """Whether it is about a third person whom it does not name."""
+def _is_about_third_person(text: str) -> bool:
+    """Whether it is about an unnamed third person."""
     return bool(_THIRD.search(text)) and not _FIRST.search(text)
 
 
-def _named(new: _Statement, old: _Statement) -> str:
-    """The value that the later statement says it replaces, where the earlier one gives it and speaks of nothing else."""
-    for match in _OLD.finditer(new.text):
+def _named_value(new: _Statement, old: _Statement) -> str:
+    """The replaced value that the later statement names, if the earlier one is about nothing else."""
+    for match in _REPLACED.finditer(new.text):
         phrase = _REPLACED_BY.sub("", next(group for group in match.groups() if group))
-        named = _read(phrase).terms - _CHANGE
+        named = _parse(phrase).terms - _CHANGE
         if not named or not named <= old.terms:
             continue
         left = old.terms - named - new.terms
         kinds = old.kinds(named) - {None}
         shared = (old.terms & new.terms) - named
-        alone = "name" in kinds and len(old.terms) <= LISTED
-        if (shared or alone or len(named) > 1) and not kinds & old.kinds(left) and _one_matter(old, new.terms, named):
+        alone = "name" in kinds and len(old.terms) <= MAX_TERMS
+        if (
+            (shared or alone or len(named) > 1)
+            and not kinds & old.kinds(left)
+            and _is_single_topic(old, new.terms, named)
+        ):
             return phrase
     return ""
 
 
-def _one_matter(statement: _Statement, shared: frozenset[str], values: frozenset[str]) -> bool:
-    """Whether every clause of a statement has one of these terms, or nothing but these values."""
+def _is_single_topic(statement: _Statement, shared: frozenset[str], values: frozenset[str]) -> bool:
+    """Whether every clause of a statement has a shared term, or only these values."""
     clauses = [part for each in sentences(statement.text) for part in _COORDINATED.split(each)]
-    return all(terms <= values or terms & shared for terms in (_read(clause).terms for clause in clauses))
+    return all(terms <= values or terms & shared for terms in (_parse(clause).terms for clause in clauses))
 
 
-def _exchanged(new: _Statement, old: _Statement) -> str:
-    """The value that stands in the earlier statement where a clause of the later one has another of the same kind."""
-    clauses = [_read(clause) for clause in _CLAUSE.split(new.text) if clause.strip()]
-    return next((value for clause in (new, *clauses) if (value := _value_exchanged(clause, old))), "")
+def _changed_value(new: _Statement, old: _Statement) -> str:
+    """The value of the earlier statement for which a clause of the later one has another of the same kind."""
+    clauses = [_parse(clause) for clause in _CLAUSE.split(new.text) if clause.strip()]
+    return next((value for clause in (new, *clauses) if (value := _changed_in_clause(clause, old))), "")
 
 
-def _value_exchanged(new: _Statement, old: _Statement) -> str:
+def _changed_in_clause(new: _Statement, old: _Statement) -> str:
     shared = new.terms & old.terms
     gained, lost = new.terms - shared - _CHANGE, old.terms - shared - _CHANGE
     changed = _NOW.search(new.text) is not None
-    if changed:  # "the standup moved to 10" beside "the standup is at 9:30": the verb tells of the change alone
+    if changed:  # "the standup moved to 10" after "the standup is at 9:30": the verb only marks the change
         gained -= {"@home"}
     beside = {term for term in lost if term not in old.values}
     kinds, before = new.kinds(gained), old.kinds(lost - beside)
     if not (shared and gained and kinds <= before and len(kinds) == 1 and None not in kinds) or gained & new.head:
         return ""
     related = bool(shared & set(_RELATIONS.values()))
-    if lost & old.head or (kinds == {"name"} and shared & _MANY and not related):
+    if lost & old.head or (kinds == {"name"} and shared & _PLURAL_RELATIONS and not related):
         return ""
     if changed:
-        certain = len(beside) <= BESIDE and _one_matter(old, shared, lost - beside)
+        certain = len(beside) <= MAX_EXTRA_TERMS and _is_single_topic(old, shared, lost - beside)
     else:
         certain = (
             not beside
             and before == kinds
-            and all(_single(s, v, related=related) for s, v in ((new, gained), (old, lost)))
+            and all(_is_single_valued(s, v, related=related) for s, v in ((new, gained), (old, lost)))
         )
     return " ".join(word for term, word in old.words.items() if term in lost) if certain else ""
 
 
-def _single(statement: _Statement, value: frozenset[str], *, related: bool) -> bool:
-    """Whether a statement gives a thing a value of which it has one at a time."""
+def _is_single_valued(statement: _Statement, value: frozenset[str], *, related: bool) -> bool:
+    """Whether the attribute of a statement has one value at a time."""
     kind = statement.values[next(iter(value))]
     if related:
         return kind == "name"
     verb = _SET.search(statement.text)
-    return kind in ("number", "time") and verb is not None and value <= _read(statement.text[verb.end() :]).terms
+    return kind in ("number", "time") and verb is not None and value <= _parse(statement.text[verb.end() :]).terms

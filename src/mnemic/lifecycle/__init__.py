@@ -1,1 +1,1 @@
-"""The life of a memory: consolidated, edited, forgotten, erased, quarantined, and what is done while nobody speaks."""
+"""Lifecycle of memories: consolidation, edits, forgetting, erasure, quarantine, retention and idle work."""

@@ -1,4 +1,4 @@
-"""Clusters: which memories say the same, gathered around the most important ones."""
+"""Clusters of similar memories around the most important ones."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from mnemic.vectors import dot
 __all__ = ["LARGEST", "Clustering", "clusters"]
 
 LARGEST = 100
-"""Members of one cluster, and memories left out of it for a conflict; what is left over finds together in the next cycle."""
+"""Most members of a cluster, and most conflicts; the rest is clustered in the next cycle."""
 MARGIN = 0.1
-"""Cosine to the seed that a member may lack when it is near enough to the centroid."""
+"""How far a member's cosine to the seed may lie below the threshold, if it is near enough to the centroid."""
 _BLOCK = 64
-"""Seeds multiplied with all vectors at once: bounds the memory of the product to 256 bytes a vector."""
+"""Seeds multiplied with all vectors at once; limits the product to 256 bytes per vector."""
 _ROUNDING = 1e-6
-"""What two float32 products of the same vectors may differ by."""
+"""Rounding difference of float32 products of the same vectors."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Clustering:
-    """What belongs together.
+    """The result of clustering.
 
     Attributes:
-        clusters: indices of the members, the seed first, then in the order they joined. No index is in two.
-        conflicts: pairs (member, left out): near enough to join, but they say different things. To be linked
+        clusters: disjoint indices of members, the seed first, then in the order they joined.
+        conflicts: pairs (member, excluded): near enough to join, but with different content. To be linked
             ``contradicts``, never merged.
-        singles: seeds that are in no cluster, in their order: to be judged alone.
+        singles: seeds without a cluster, in order.
     """
 
     clusters: tuple[tuple[int, ...], ...] = ()
@@ -40,7 +40,7 @@ class Clustering:
 
 
 def _codes(levels: Sequence[Hashable] | NDArray[np.integer]) -> NDArray[np.int64]:
-    """One number per level."""
+    """Levels as integers."""
     if isinstance(levels, np.ndarray):
         return levels.astype(np.int64, copy=False)
     numbers: dict[Hashable, int] = {}
@@ -54,7 +54,7 @@ def _near(
     usable: NDArray[np.bool_],
     floor: float,
 ) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Each seed with the usable others of its level whose cosine reaches ``floor``, nearest first, equal ones by index."""
+    """Each seed with the usable others of its level whose cosine reaches ``floor``, nearest first, ties by index."""
     for start in range(0, len(seeds), _BLOCK):
         block = list(seeds[start : start + _BLOCK])
         products: NDArray[np.float32] = dot(vectors[block], vectors.T)
@@ -64,14 +64,14 @@ def _near(
             yield seed, near[np.argsort(-products[row, near], kind="stable")]
 
 
-def _gathered(
+def _grow_cluster(
     seed: int,
     near: NDArray[np.intp],
     vectors: NDArray[np.float32],
     threshold: float,
     conflicting: Callable[[int, int], bool],
 ) -> tuple[list[int], list[tuple[int, int]]]:
-    """The members around a seed, and those left out for a conflict with a member, as (member, left out)."""
+    """The members around a seed, and conflicts as (member, excluded)."""
     total: NDArray[np.float64] = vectors[seed].astype(np.float64)
     members, conflicts = [seed], list[tuple[int, int]]()
     for index in near.tolist():
@@ -100,26 +100,24 @@ def clusters(
     conflicting: Callable[[int, int], bool],
     between: Callable[[], object] = bool,
 ) -> Clustering:
-    """Gather around each seed the memories that say the same.
+    """Cluster similar memories around seeds.
 
-    The seeds take turns in their order; a seed that an earlier one took has none. Its near ones, nearest first, join when
-    their cosine with the centroid of what is in already, a true running mean made a unit vector again, reaches the threshold
-    and none of the members conflicts with them. A cluster never crosses a level and holds at most ``LARGEST`` members;
-    it is closed when as many were left out of it.
+    Seeds are processed in order, except those in an earlier cluster. Their neighbours, nearest first, join when the
+    cosine with the centroid (the normalised running mean of the members) reaches the threshold and no member conflicts.
+    A cluster never crosses a level and has at most ``LARGEST`` members; it is closed after as many conflicts.
 
     Args:
         seeds: indices, the most important first.
         vectors: unit rows, shape (n, d), float32.
-        levels: the level of each of the n memories; equal values are one level.
-        eligible: indices that may join, seeds among them or not; a seed always may.
+        levels: the level of each of the n memories.
+        eligible: indices that may join; seeds always may.
         similarity_threshold: least cosine with the centroid, 0 to 1.
-        min_cluster_size: members, the seed included, from which a cluster is one, at least 1.
-        conflicting: whether two memories, by index, say different things.
-        between: called between two seeds, so that others get their turn.
+        min_cluster_size: least members, including the seed, at least 1.
+        conflicting: whether two memories, by index, have different content.
+        between: called between seeds, to yield to other work.
 
     Returns:
-        The clusters, the conflicts that kept memories out of them, and the seeds left alone. A pair is reported even when its
-        cluster is too small to be one.
+        The clusters, the conflicts, including those of clusters that are too small, and the remaining seeds.
 
     Raises:
         InvalidInput: shapes do not fit, an index or a setting is out of range.
@@ -141,7 +139,7 @@ def clusters(
         between()
         if not free[seed]:
             continue
-        members, left_out = _gathered(seed, near[free[near]], vectors, threshold, conflicting)
+        members, left_out = _grow_cluster(seed, near[free[near]], vectors, threshold, conflicting)
         conflicts += left_out
         if len(members) < min_cluster_size:
             alone.append(seed)

@@ -1,4 +1,4 @@
-"""Short-term to long-term: what matters is kept for good, what says the same is kept once, nothing is lost."""
+"""Consolidation: promotes important short-term memories to long-term and merges duplicates, reversibly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, StoreError
-from mnemic.knowledge.candidates import described
+from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
 from mnemic.lifecycle.importance import importances
@@ -47,17 +47,17 @@ __all__ = ["advise", "consolidate", "undo"]
 
 HOUR = 3_600_000_000
 """In microseconds."""
-ASKED = 3
-"""Members of a cluster that the language model is asked about; the rules decide on the others."""
+MAX_ASKED = 3
+"""Members of a cluster that the language model decides about; rules decide about the others."""
 ATTEMPTS = 3
-"""How often a cycle is planned anew when somebody changes one of its memories meanwhile."""
+"""Attempts of a cycle when other writers change its memories."""
 DIGITS = 3
-"""Importance is weighed in thousandths: what was told in one breath is equal, whenever one looks."""
+"""Digits of importance, so that memories stored together compare as equal."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Bench:
-    """The memories that consolidation weighs: candidates with their rows of the view, and what they are worth now."""
+class _ScoredCandidates:
+    """Candidates of consolidation with their rows in the view and their current importance."""
 
     view: View
     candidates: Candidates
@@ -65,7 +65,7 @@ class _Bench:
     rows: NDArray[np.intp]
 
     def seeds(self, settings: Consolidator) -> list[int]:
-        """Places of the short-term memories to begin with: the most important that may become long-term."""
+        """Positions of the seeds: short-term memories important enough for promotion, most important first."""
         c = self.candidates
         new = (c.judged == 0) | (c.last_access > c.judged)
         ready = np.flatnonzero(c.fresh & (c.trust >= UNTRUSTED) & (self.worth >= settings.importance_threshold) & new)
@@ -74,7 +74,7 @@ class _Bench:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What one cycle decides."""
+    """The plan of one cycle."""
 
     change: Consolidate
     summaries: tuple[ClusterSummary, ...]
@@ -82,7 +82,9 @@ class _Plan:
     skipped: int
 
 
-def _bench(runtime: Runtime, scope: Scope, settings: Consolidator, throttle: Throttle) -> _Bench | None:
+def _score_candidates(
+    runtime: Runtime, scope: Scope, settings: Consolidator, throttle: Throttle
+) -> _ScoredCandidates | None:
     runtime.uses.save()
     view = runtime.views.of(scope.user)
     throttle()
@@ -93,16 +95,16 @@ def _bench(runtime: Runtime, scope: Scope, settings: Consolidator, throttle: Thr
     throttle()
     rows = view.columns.rows_of(found.doc)
     throttle()
-    if len(rows) != len(found):  # made since the snapshot
+    if len(rows) != len(found):  # some were stored after the snapshot
         known = np.isin(found.doc, view.columns.doc[rows])
         found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
     idle = (moment - np.maximum(found.created_at, found.last_access)) / 1e6
     worth = np.round(importances(found.salience, idle, found.accesses, found.arousal), DIGITS)
-    return _Bench(view, found, np.where(found.pinned, found.importance, worth), rows)
+    return _ScoredCandidates(view, found, np.where(found.pinned, found.importance, worth), rows)
 
 
 def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> ConsolidationAdvice:
-    """Whether there is enough to do."""
+    """Whether consolidation is due."""
     tiers = runtime.store.lifecycle.tiers(scope.user)
     short, long = tiers.get("short_term", 0) + tiers.get("consolidating", 0), tiers.get("long_term", 0)
     if short < settings.buffer_threshold:
@@ -111,13 +113,13 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
             should_consolidate=False, reason=reason, short_term_count=short, long_term_count=long
         )
     throttle = Throttle(runtime.gate)
-    bench = _bench(runtime, scope, settings, throttle)
+    scored = _score_candidates(runtime, scope, settings, throttle)
     throttle()
-    ready = 0 if bench is None else len(bench.seeds(settings))
+    ready = 0 if scored is None else len(scored.seeds(settings))
     what = (
         f"{ready} of {short} short-term memories are old and important enough"
         if ready
-        else (f"none of {short} short-term memories is old and important enough and not looked at yet")
+        else (f"none of {short} short-term memories is old enough, important enough and not judged yet")
     )
     return ConsolidationAdvice(should_consolidate=ready > 0, reason=what, short_term_count=short, long_term_count=long)
 
@@ -125,10 +127,10 @@ def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> Consolidat
 def consolidate(
     runtime: Runtime, scope: Scope, settings: Consolidator, *, dry_run: bool = False
 ) -> ConsolidationReport:
-    """One cycle; where another process is at it, nothing."""
+    """Run one cycle, unless another process is consolidating."""
     began = time.monotonic()
     if dry_run:
-        plan = _planned(runtime, scope, settings, mark=False)
+        plan = _plan_cycle(runtime, scope, settings, mark=False)
         return _report(plan, began, dry_run=True)
     with runtime.processing, runtime.store.lifecycle.exclusive() as alone:
         if not alone:
@@ -136,30 +138,30 @@ def consolidate(
         plan = None
         for attempt in range(1, ATTEMPTS + 1):
             try:
-                plan = _stored(runtime, scope, settings)
+                plan = _store_plan(runtime, scope, settings)
                 break
-            except Conflict:  # somebody changed one of them meanwhile: it is planned anew
+            except Conflict:  # another writer changed one of the memories: plan again
                 if attempt == ATTEMPTS:
                     raise
     return _report(plan, began, dry_run=False)
 
 
-def _stored(runtime: Runtime, scope: Scope, settings: Consolidator) -> _Plan | None:
+def _store_plan(runtime: Runtime, scope: Scope, settings: Consolidator) -> _Plan | None:
     """Plan a cycle and store it, all or nothing."""
     runtime.store.lifecycle.release()
     try:
-        plan = _planned(runtime, scope, settings, mark=True)
+        plan = _plan_cycle(runtime, scope, settings, mark=True)
         if plan is not None:
             runtime.store.apply(scope.user, [plan.change], model=runtime.indexer.embedder.id)
     except BaseException:
-        with suppress(StoreError):  # what was marked and not stored goes back; if not now, at the next cycle
+        with suppress(StoreError):  # unmark the seeds; if this fails, the next cycle does it
             runtime.store.lifecycle.release()
         raise
     return plan
 
 
 def undo(runtime: Runtime, scope: Scope, id: str) -> Receipt:
-    """Take one consolidation back, and the texts that it changed."""
+    """Revert a consolidation, including the texts it changed."""
     with runtime.processing:
         before = runtime.store.lifecycle.previous_texts(scope.user, id)
         embedder = runtime.indexer.embedder
@@ -186,42 +188,43 @@ def _report(plan: _Plan | None, began: float, *, dry_run: bool) -> Consolidation
     )
 
 
-def _planned(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark: bool) -> _Plan | None:
-    """The plan of a cycle, None when there is nothing to do; ``mark`` notes its seeds as being worked on."""
+def _plan_cycle(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark: bool) -> _Plan | None:
+    """The plan of a cycle, None when there is nothing to do; ``mark`` sets the status of its seeds to consolidating."""
     throttle = Throttle(runtime.gate)
-    bench = _bench(runtime, scope, settings, throttle)
-    seeds = [] if bench is None else bench.seeds(settings)[: settings.max_batch_size]
+    scored = _score_candidates(runtime, scope, settings, throttle)
+    seeds = [] if scored is None else scored.seeds(settings)[: settings.max_batch_size]
     throttle()
-    if bench is None or not seeds:
+    if scored is None or not seeds:
         return None
     if mark:
-        ids = runtime.store.relations.ids(bench.view.user, bench.candidates.doc[seeds].tolist())
+        ids = runtime.store.relations.ids(scored.view.user, scored.candidates.doc[seeds].tolist())
         runtime.store.apply(scope.user, [MarkConsolidating(ids=tuple(ids.values()))])
-    records = _Records(runtime, bench, seeds)
+    records = _Records(runtime, scored, seeds)
     throttle()
-    grouped = _clustered(bench, seeds, settings, records, throttle)
-    decided = _decisions(runtime, bench, grouped, settings, records, throttle)
-    stands = {id_: d.best.id for d in decided for id_ in d.absorbed}
-    links = _contradictions(grouped, records, stands)
+    grouped = _cluster(scored, seeds, settings, records, throttle)
+    decisions = _decisions(runtime, scored, grouped, settings, records, throttle)
+    absorbed_by = {id_: d.best.id for d in decisions for id_ in d.absorbed}
+    links = _contradictions(grouped, records, absorbed_by)
     change = Consolidate(
         id=f"con_{uuid.uuid4().hex[:24]}",
         promotions=tuple(
-            Promotion(id=d.best.id, importance=d.worth, absorbed=tuple(d.absorbed), revised=d.revised) for d in decided
+            Promotion(id=d.best.id, importance=d.worth, absorbed=tuple(d.absorbed), revised=d.revised)
+            for d in decisions
         ),
-        contradictions=(*links, *(link for d in decided for link in d.ended)),
-        weighed={records[place].id: float(bench.worth[place]) for place in seeds},
+        contradictions=(*links, *(link for d in decisions for link in d.superseded_links)),
+        weighed={records[place].id: float(scored.worth[place]) for place in seeds},
     )
     throttle()
-    kept = {d.best.id for d in decided} | set(stands)
+    kept = {d.best.id for d in decisions} | set(absorbed_by)
     skipped = sum(id_ not in kept for id_ in change.weighed)
-    return _Plan(change, tuple(map(_summary, decided)), len(grouped.clusters), skipped)
+    return _Plan(change, tuple(map(_summary, decisions)), len(grouped.clusters), skipped)
 
 
-def _contradictions(grouped: Clustering, records: _Records, stands: Mapping[str, str]) -> tuple[Link, ...]:
-    """The pairs that contradict each other, linked; whoever goes into another memory is spoken for by that one."""
+def _contradictions(grouped: Clustering, records: _Records, absorbed_by: Mapping[str, str]) -> tuple[Link, ...]:
+    """Links between contradicting pairs; an absorbed memory is represented by the one that absorbs it."""
     found: dict[tuple[str, str], Link] = {}
     for a, b in grouped.conflicts:
-        target, source = (stands.get(records[place].id, records[place].id) for place in (a, b))
+        target, source = (absorbed_by.get(records[place].id, records[place].id) for place in (a, b))
         if not contradicts(records[a], records[b]):  # both may be true
             continue
         if source != target and (target, source) not in found:
@@ -231,17 +234,17 @@ def _contradictions(grouped: Clustering, records: _Records, stands: Mapping[str,
 
 
 class _Records:
-    """The memories of a bench by place: the seeds at once, others when they are first looked at."""
+    """The candidate memories by position; seeds are loaded at once, others at first use."""
 
-    def __init__(self, runtime: Runtime, bench: _Bench, seeds: Sequence[int]) -> None:
-        self._runtime, self._bench = runtime, bench
+    def __init__(self, runtime: Runtime, scored: _ScoredCandidates, seeds: Sequence[int]) -> None:
+        self._runtime, self._scored = runtime, scored
         self._held: dict[int, MemoryRecord] = {}
-        self._opposed: dict[int, set[int]] = {}
+        self._contradicting: dict[int, set[int]] = {}
         self._fetch(seeds)
 
     def _fetch(self, places: Iterable[int]) -> None:
-        docs = {int(self._bench.candidates.doc[place]): place for place in places}
-        for doc, stored in self._runtime.store.fetch(self._bench.view.user, list(docs)).items():
+        docs = {int(self._scored.candidates.doc[place]): place for place in places}
+        for doc, stored in self._runtime.store.fetch(self._scored.view.user, list(docs)).items():
             assert isinstance(stored.value, MemoryRecord)
             self._held[docs[doc]] = stored.value
 
@@ -251,32 +254,35 @@ class _Records:
         return self._held[place]
 
     def conflict(self, first: int, second: int) -> bool:
-        """Whether two memories say different things, or somebody said that they do."""
-        docs = [int(self._bench.candidates.doc[place]) for place in (first, second)]
-        return docs[1] in self._contradicted(docs[0]) or differs(self[first].content, self[second].content) is not None
+        """Whether two memories have different content or are linked as contradicting."""
+        docs = [int(self._scored.candidates.doc[place]) for place in (first, second)]
+        return (
+            docs[1] in self._contradicting_docs(docs[0])
+            or differs(self[first].content, self[second].content) is not None
+        )
 
-    def _contradicted(self, doc: int) -> set[int]:
-        if doc not in self._opposed:
-            edges = self._runtime.store.relations.edges(self._bench.view.user, [doc])
-            self._opposed[doc] = {end for a, b, kind, *_ in edges if kind == "contradicts" for end in (a, b)} - {doc}
-        return self._opposed[doc]
+    def _contradicting_docs(self, doc: int) -> set[int]:
+        if doc not in self._contradicting:
+            edges = self._runtime.store.relations.edges(self._scored.view.user, [doc])
+            self._contradicting[doc] = {end for a, b, kind, *_ in edges if kind == "contradicts" for end in (a, b)} - {
+                doc
+            }
+        return self._contradicting[doc]
 
 
-def _clustered(
-    bench: _Bench, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle
+def _cluster(
+    scored: _ScoredCandidates, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle
 ) -> Clustering:
-    """Gather what says the same around the seeds; never across a level, nor across trust."""
-    columns, rows, c = bench.view.columns, bench.rows, bench.candidates
-    kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory may not rest on one that is trusted less
+    """Cluster candidates around the seeds, within one level and trust."""
+    columns, rows, c = scored.view.columns, scored.rows, scored.candidates
+    kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory must not absorb one of other trust
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
     throttle()
     levels = np.where(c.apart, -2 - rows, level * len(kinds) + trust.reshape(-1))
-    matrix = bench.view.vectors.held
-    whole = (
-        matrix is not None and 2 * len(rows) > len(matrix) > 0
-    )  # a copy of nearly everything costs more than its products
+    matrix = scored.view.vectors.held
+    whole = matrix is not None and 2 * len(rows) > len(matrix) > 0  # copying most rows costs more than multiplying all
     at = rows.astype(np.intp) if whole else np.arange(len(rows))
-    vectors = matrix if matrix is not None and whole else bench.view.vectors.of(rows)
+    vectors = matrix if matrix is not None and whole else scored.view.vectors.of(rows)
     all_levels = np.full(len(vectors), -1, np.int64)
     all_levels[at] = levels
 
@@ -298,7 +304,7 @@ def _clustered(
 
 @dataclass(slots=True)
 class _Decision:
-    """What becomes of one group: who stands for whom, with which text, and what its time is over for."""
+    """The decision about one cluster: what is absorbed, the new text, and what is superseded."""
 
     best: MemoryRecord
     worth: float
@@ -306,41 +312,41 @@ class _Decision:
     types: Counter[MemoryType]
     absorbed: list[str]
     revised: Revise | None = None
-    ended: list[Link] = field(default_factory=list[Link])
+    superseded_links: list[Link] = field(default_factory=list[Link])
     apart: list[MemoryRecord] = field(default_factory=list[MemoryRecord])
 
 
 def _decisions(
     runtime: Runtime,
-    bench: _Bench,
+    scored: _ScoredCandidates,
     grouped: Clustering,
     settings: Consolidator,
     records: _Records,
     throttle: Throttle,
 ) -> list[_Decision]:
-    """The groups that are important enough, each decided on; the most important member stands for the others."""
+    """Decisions about the clusters that are important enough; the most important member absorbs the others."""
     consultant = Consultant(runtime)
-    decided: list[_Decision] = []
+    decisions: list[_Decision] = []
     for group in (*grouped.clusters, *((single,) for single in grouped.singles)):
         throttle()
         places = np.array(sorted(group), np.intp)
-        mean = float(bench.worth[places].mean())
+        mean = float(scored.worth[places].mean())
         if mean < settings.importance_threshold:
             continue
-        best, *members = places[np.lexsort((places, -bench.worth[places]))].tolist()
-        decision = _decided(
+        best, *members = places[np.lexsort((places, -scored.worth[places]))].tolist()
+        decision = _decide(
             runtime, consultant, records[best], [records[place] for place in members],
-            worth=float(bench.worth[places].max()), mean=mean,
+            worth=float(scored.worth[places].max()), mean=mean,
         )  # fmt: skip
-        decided.append(decision)
-        worth = {records[place].id: float(bench.worth[place]) for place in members}
-        fresh = {records[place].id for place in members if bench.candidates.fresh[place]}
-        decided += [
+        decisions.append(decision)
+        worth = {records[place].id: float(scored.worth[place]) for place in members}
+        fresh = {records[place].id for place in members if scored.candidates.fresh[place]}
+        decisions += [
             _decision(record, worth[record.id])
             for record in decision.apart
             if record.id in fresh and worth[record.id] >= settings.importance_threshold
         ]
-    return decided
+    return decisions
 
 
 def _decision(record: MemoryRecord, worth: float) -> _Decision:
@@ -348,7 +354,7 @@ def _decision(record: MemoryRecord, worth: float) -> _Decision:
     return _Decision(best=record, worth=worth, mean=worth, types=types, absorbed=[])
 
 
-def _decided(
+def _decide(
     runtime: Runtime,
     consultant: Consultant,
     best: MemoryRecord,
@@ -357,7 +363,7 @@ def _decided(
     worth: float,
     mean: float,
 ) -> _Decision:
-    """Which members the best one absorbs, its new text if the language model merged them, and what it replaces."""
+    """Decide which members the best one absorbs, its text if the language model merged them, and what it supersedes."""
     types: Counter[MemoryType] = Counter(record.type for record in (best, *members))
     made = _Decision(best=best, worth=worth, mean=mean, types=types, absorbed=[member.id for member in members])
     if not consultant.available or not members:
@@ -365,7 +371,7 @@ def _decided(
     from mnemic.llm import decision
 
     record = best
-    for member in members[:ASKED]:
+    for member in members[:MAX_ASKED]:
         answer = consultant.ask(lambda r=record, m=member: decision.task(r, m))
         match None if answer is None else answer.action:
             case decision.KeepBoth():
@@ -374,23 +380,23 @@ def _decided(
             case decision.Replace(kept=kept):
                 new, old = (made.best, member) if kept == 0 else (member, made.best)
                 made.absorbed.remove(member.id)
-                made.ended.append(Link(source=new.id, target=old.id, type="supersedes", reason=READ))
+                made.superseded_links.append(Link(source=new.id, target=old.id, type="supersedes", reason=BY_MODEL))
                 if new is member:
                     made.best = record = member
             case decision.Merge(content=content) if not differs(content, record.content):
                 record = replace(record, content=content)
             case _:
-                pass  # the rules have found that they say the same: absorbed as it is
+                pass  # a duplicate by the rules: absorbed unchanged
     if record.content != made.best.content:
-        made.revised = _reworded(runtime, record)
+        made.revised = _revise_text(runtime, record)
     return made
 
 
-READ = "the language model reads it so"
+BY_MODEL = "the language model reads it so"
 
 
-def _reworded(runtime: Runtime, record: MemoryRecord) -> Revise:
-    record = described(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
+def _revise_text(runtime: Runtime, record: MemoryRecord) -> Revise:
+    record = with_description(replace(record, version=record.version + 1, updated_at=now(), summary=None, keywords=()))
     (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
     record = with_emotion(record, index.vector, runtime.indexer.embedder.id)
     return Revise(record=record, indexing=index)

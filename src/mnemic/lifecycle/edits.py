@@ -1,4 +1,4 @@
-"""Edits: the next version of a memory, and records taken out of every search and brought back."""
+"""Edits: updates, archiving and restoring of records."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
-from mnemic.knowledge.candidates import redescribed
+from mnemic.knowledge.candidates import with_new_description
 from mnemic.lifecycle.revision import follow
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
@@ -23,8 +23,8 @@ from mnemic.types import UNSET, Archive, Change, MemoryRecord, Message, Receipt,
 __all__ = ["archive", "restore", "update"]
 
 
-def _changed(name: str, value: object, zone: tzinfo) -> Any:
-    """The checked new value of one field of a memory; ``None`` clears those that may be empty."""
+def _validated(name: str, value: object, zone: tzinfo) -> Any:
+    """The validated new value of a field; ``None`` clears fields that may be empty."""
     match name:
         case "importance":
             return None if value is None else fields.fraction(name, value)
@@ -47,10 +47,10 @@ def _changed(name: str, value: object, zone: tzinfo) -> Any:
             return text
 
 
-def _said_by(changed: dict[str, Any], held: MemoryRecord) -> None:
-    """Believe a new content no more than whoever says it."""
+def _set_trust(changed: dict[str, Any], held: MemoryRecord) -> None:
+    """Limit the trust of new content to that of its source."""
     if "source" in changed and "content" not in changed:
-        raise InvalidInput("source= says whose words a new content is: give that as well.")
+        raise InvalidInput("source= is the source of new content: pass content= as well.")
     if changed.get("content") == held.content:
         changed.pop("source", None)
     if "source" in changed:
@@ -58,17 +58,17 @@ def _said_by(changed: dict[str, Any], held: MemoryRecord) -> None:
 
 
 def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], zone: tzinfo) -> Receipt:
-    """Write the next version of a memory; the one before is kept."""
+    """Write the next version of a memory; earlier ones are kept."""
     held = runtime.store.get(scope.user, fields.text("id", id, limit=fields.MAX_ID)).value
     if not isinstance(held, MemoryRecord):
         what = "a message: what was said is evidence and never rewritten" if isinstance(held, Message) else "an episode"
         raise InvalidInput(f"{id!r} is {what}. Remember a correction instead.")
-    changed = {name: _changed(name, value, zone) for name, value in values.items() if value is not UNSET}
+    changed = {name: _validated(name, value, zone) for name, value in values.items() if value is not UNSET}
     if "importance" in changed:
         changed["pinned"] = changed["importance"] is not None
         if not changed["pinned"]:
             del changed["importance"]
-    _said_by(changed, held)
+    _set_trust(changed, held)
     one = check_record(
         runtime.secrets,
         runtime.fence,
@@ -81,13 +81,13 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     if not reworded:
         record = replace(record, trust=held.trust)
     elif is_trusted(held.trust) and not is_trusted(record.trust):
-        why = "what is not trusted cannot take the place of what is; remember it as a memory of its own"
+        why = "untrusted content cannot replace trusted content; remember it as a new memory"
         return Receipt(id=held.id, outcome="rejected", reason=why)
     if all(getattr(held, name) == getattr(record, name) for name in changed):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing changed")
     embedder = runtime.indexer.embedder
     if reworded:
-        record = redescribed(record, held)
+        record = with_new_description(record, held)
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if reworded:
         record = with_emotion(record, indexing.vector, embedder.id)
@@ -97,25 +97,25 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
 
 
 def archive(runtime: Runtime, scope: Scope, ids: Iterable[str], reason: str, zone: tzinfo) -> Receipts:
-    """Take records out of every search; ids that do not exist are told in their receipts."""
-    return _followed(runtime, scope, fields.words("ids", ids), lambda id_: Archive(id=id_, reason=reason), zone)
+    """Remove records from searches; receipts report ids that do not exist."""
+    return _apply_and_follow(runtime, scope, fields.words("ids", ids), lambda id_: Archive(id=id_, reason=reason), zone)
 
 
 def restore(runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo) -> Receipts:
     """Bring archived records back."""
-    return _followed(runtime, scope, fields.words("ids", ids), lambda id_: Restore(id=id_), zone)
+    return _apply_and_follow(runtime, scope, fields.words("ids", ids), lambda id_: Restore(id=id_), zone)
 
 
-def _followed(
+def _apply_and_follow(
     runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change], zone: tzinfo
 ) -> Receipts:
-    """Change records, and then what was made of them."""
-    receipts = _each(runtime, scope, ids, change)
+    """Change records, then what was derived from them."""
+    receipts = _apply_each(runtime, scope, ids, change)
     follow(runtime, scope, ids, zone)
     return receipts
 
 
-def _each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:
+def _apply_each(runtime: Runtime, scope: Scope, ids: Sequence[str], change: Callable[[str], Change]) -> Receipts:
     receipts: list[Receipt] = []
     for id_ in ids:
         try:

@@ -1,4 +1,4 @@
-"""Erasing: what was made of something goes with it, what stays is told again without it, and no byte is left."""
+"""Erasure: removes records with everything derived from them, down to the bytes, and rewrites what remains."""
 
 from __future__ import annotations
 
@@ -28,64 +28,64 @@ from mnemic.types import (
     Scope,
 )
 
-__all__ = ["decide", "erase", "erase_user", "finish"]
+__all__ = ["erase", "erase_user", "finish", "plan_erasure"]
 
 ATTEMPTS = 5
-"""Readings of a record that others write to, before giving up."""
+"""Attempts against concurrent writers."""
 PATIENCE = 3.0
-"""Seconds to wait for readers that still see the state before."""
+"""Seconds to wait for readers of the earlier state."""
 SHORTEST = 12
-"""Bytes of a text that is searched for in the files afterwards: shorter ones are anybody's."""
+"""Least bytes of a text that is searched for in the files afterwards; shorter ones are not specific."""
 WINDOW = 48
-"""Bytes of it that are compared."""
+"""Most bytes searched for per text."""
 BATCH = 1_000
-"""Records that are read at once."""
+"""Records per read."""
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
-    """What goes, which episodes are told again and which memories get back the text they had; all by id."""
+class ErasurePlan:
+    """Ids of records to erase and of episodes to rewrite, and memories whose earlier text is restored."""
 
-    gone: frozenset[str]
-    remade: frozenset[str]
+    erased: frozenset[str]
+    rewritten: frozenset[str]
     restored: Mapping[str, MemoryRecord]
 
 
-def decide(family: Lineage, ids: Collection[str]) -> Decision:
-    """What becomes of a family when some of it goes for good.
+def plan_erasure(family: Lineage, ids: Collection[str]) -> ErasurePlan:
+    """Plan the erasure of some records of a family.
 
-    What was made of something that goes, goes with it, but:
+    Records derived from an erased one are erased too, except:
 
-    - an episode that is not archived is told again from its other messages, if there are any;
-    - a memory that a consolidation made stand for others is not made of them, unless its text was made anew then: it gets
-      back the text it had, or goes too where that cannot be had.
+    - an episode that is not archived is rewritten from its other messages, if there are any; - a memory that absorbed
+    others in a consolidation is kept, unless its text was rewritten then: it gets back its earlier
+      text, or is erased if that is unknown.
 
-    What was made of an episode or a memory whose text changes this way goes as well.
+    Records derived from an episode or a memory whose text changes this way are erased as well.
     """
-    gone = {id_ for id_ in ids if id_ in family.nodes}
+    erased = {id_ for id_ in ids if id_ in family.nodes}
     remade: set[str] = set()
     restored: dict[str, MemoryRecord] = {}
     heads = {absorption.id: absorption for absorption in family.absorptions if absorption.before}
     while True:
-        before = (len(gone), len(remade), len(restored))
+        before = (len(erased), len(remade), len(restored))
         for kin in family.nodes.values():
-            if kin.id in gone:
+            if kin.id in erased:
                 continue
-            changed = gone | remade | {*restored}
-            told_of = changed.intersection(kin.sources)
-            absorbed = [a for a in family.absorptions if a.id == kin.id]
-            tainted = any(a.reworded and not changed.isdisjoint(a.members) for a in absorbed)
-            told_of -= {edge for a in absorbed for edge in a.edges}
-            if kin.kind == "episode" and kin.live and told_of:
+            changed = erased | remade | {*restored}
+            affected = changed.intersection(kin.sources)
+            absorptions = [a for a in family.absorptions if a.id == kin.id]
+            tainted = any(a.reworded and not changed.isdisjoint(a.members) for a in absorptions)
+            affected -= {edge for a in absorptions for edge in a.edges}
+            if kin.kind == "episode" and kin.live and affected:
                 remade.add(kin.id)
-            elif told_of or (tainted and kin.id not in heads):
-                gone.add(kin.id)
+            elif affected or (tainted and kin.id not in heads):
+                erased.add(kin.id)
             elif tainted:
                 restored[kin.id] = _before(heads[kin.id])
-        remade -= gone
-        restored = {id_: record for id_, record in restored.items() if id_ not in gone}
-        if before == (len(gone), len(remade), len(restored)):
-            return Decision(frozenset(gone), frozenset(remade), restored)
+        remade -= erased
+        restored = {id_: record for id_, record in restored.items() if id_ not in erased}
+        if before == (len(erased), len(remade), len(restored)):
+            return ErasurePlan(frozenset(erased), frozenset(remade), restored)
 
 
 def _before(absorption: Absorption) -> MemoryRecord:
@@ -96,10 +96,10 @@ def _before(absorption: Absorption) -> MemoryRecord:
 def erase(
     runtime: Runtime, scope: Scope, ids: Iterable[str], zone: tzinfo, *, spared: Sequence[Receipt] = ()
 ) -> Erasure:
-    """Remove records of a user for good, with all that was made from them.
+    """Erase records of a user with everything derived from them.
 
     Raises:
-        Conflict: others kept making something of the same records; nothing was erased.
+        Conflict: other writers kept deriving records from them; nothing was erased.
     """
     named = list(dict.fromkeys(ids))
     with runtime.processing:
@@ -108,94 +108,96 @@ def erase(
             missing = tuple(id_ for id_ in named if id_ not in family.nodes)
             if len(missing) == len(named):
                 return Erasure(missing=missing, spared=tuple(spared))
-            decision, change = _planned(runtime, scope, family, named)
+            plan, change = _plan(runtime, scope, family, named)
             records = runtime.store.knowledge.records(scope.user, change.ids)
             needles = _searchable(_needles(runtime, scope.user, records.values()))
             try:
                 counts = runtime.store.erasure.erase(scope.user, change, model=runtime.indexer.embedder.id)
             except Conflict:
                 continue
-            told = [family.nodes[id_] for id_ in decision.gone]
+            erased_kin = [family.nodes[id_] for id_ in plan.erased]
             break
         else:
             raise Conflict(
-                "Others kept making something of the same records. Nothing was erased; try in a quiet moment."
+                "Other writers kept deriving records from these. Nothing was erased; try again when they are idle."
             )
-        remade = [episode.record.id for episode in change.remade] + list(decision.restored)
-        remade += revision.summarised(runtime, scope, told, zone)
-    _forget_in_ram(runtime, scope.user)
-    purge = _purged(runtime, needles)
+        remade = [episode.record.id for episode in change.remade] + list(plan.restored)
+        remade += revision.rewrite_summaries(runtime, scope, erased_kin, zone)
+    _drop_caches(runtime, scope.user)
+    purge = _purge(runtime, needles)
     return Erasure(
         ids=change.ids, missing=missing, remade=tuple(remade), spared=tuple(spared), counts=counts, purge=purge
     )
 
 
 def _family(runtime: Runtime, scope: Scope, named: Sequence[str]) -> Lineage:
-    """Records with all that was made from them, and the summaries of sessions that messages among them were said in."""
+    """Records with everything derived from them, and the summaries of the sessions of their messages."""
     family = runtime.store.erasure.lineage(scope.user, named)
-    more = [id_ for id_ in revision.summaries(family.nodes.values()) if id_ not in family.nodes]
+    more = [id_ for id_ in revision.summary_scopes(family.nodes.values()) if id_ not in family.nodes]
     return runtime.store.erasure.lineage(scope.user, [*named, *more]) if more else family
 
 
 def erase_user(runtime: Runtime, scope: Scope) -> Erasure:
-    """Remove everything that a user has, at every level, and the user's name."""
+    """Erase all records of a user, at every level, and the user's name."""
     number = runtime.store.user(scope.user)
     if number is None:
         return Erasure()
     with runtime.processing:
         needles = _needles_of_user(runtime, scope.user, number)
         counts = runtime.store.erasure.erase(scope.user, EraseUser())
-    _forget_in_ram(runtime, scope.user)
-    return Erasure(counts=counts, purge=_purged(runtime, needles))
+    _drop_caches(runtime, scope.user)
+    return Erasure(counts=counts, purge=_purge(runtime, needles))
 
 
-def _purged(runtime: Runtime, needles: Sequence[bytes]) -> Purge:
-    """Remove the bytes: from an index over the vectors first, which is then made anew from what is left."""
-    left = "" if runtime.erase_index() else "the vector index: the process that has it open removes it at its next look"
+def _purge(runtime: Runtime, needles: Sequence[bytes]) -> Purge:
+    """Remove the bytes from the vector index, then from the files of the record."""
+    remaining = (
+        "" if runtime.erase_index() else "the vector index: the process that has it open removes it at its next look"
+    )
     purge = runtime.store.erasure.purge(needles, patience=PATIENCE)
-    return replace(purge, pending="; ".join(part for part in (purge.pending, left) if part))
+    return replace(purge, pending="; ".join(part for part in (purge.pending, remaining) if part))
 
 
 def finish(runtime: Runtime, *, patience: float = PATIENCE) -> Purge | None:
-    """Go on with an erasure whose bytes could not be removed at once; None when there is none."""
+    """Finish an erasure whose bytes could not be removed at once; None if there is none."""
     try:
         if not runtime.store.erasure.unfinished():
             return None
-    except StoreError:  # a record that cannot be read has its own way of saying so
+    except StoreError:  # a damaged record is reported elsewhere
         return None
     return runtime.store.erasure.purge(patience=patience)
 
 
-def _planned(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -> tuple[Decision, Erase]:
-    """What is decided, as a change: episodes are told again here. Where nothing is left of one, it goes as well."""
+def _plan(runtime: Runtime, scope: Scope, family: Lineage, ids: Sequence[str]) -> tuple[ErasurePlan, Erase]:
+    """The plan and its change, with rewritten episodes. An episode without remaining messages is erased as well."""
     knowledge = runtime.store.knowledge
     named = set(ids)
     while True:
-        decision = decide(family, named)
-        records = knowledge.records(scope.user, sorted(decision.remade))
-        left: dict[str, list[Message]] = {}
+        plan = plan_erasure(family, named)
+        records = knowledge.records(scope.user, sorted(plan.rewritten))
+        remaining: dict[str, list[Message]] = {}
         for id_, episode in records.items():
             if isinstance(episode, Episode):
-                left[id_] = [m for m in knowledge.messages_of(scope.user, episode) if m.id not in decision.gone]
-        empty = {id_ for id_ in decision.remade if not left.get(id_)}
-        told = revision.summaries(family.nodes[id_] for id_ in decision.gone)
-        more = (empty | (told.keys() & family.nodes.keys())) - decision.gone
+                remaining[id_] = [m for m in knowledge.messages_of(scope.user, episode) if m.id not in plan.erased]
+        empty = {id_ for id_ in plan.rewritten if not remaining.get(id_)}
+        summaries = revision.summary_scopes(family.nodes[id_] for id_ in plan.erased)
+        more = (empty | (summaries.keys() & family.nodes.keys())) - plan.erased
         if not more:
             break
         named |= more
-    told_of = [(records[id_], left[id_]) for id_ in sorted(decision.remade)]
-    remade = revision.told_again(runtime, scope.user, told_of, gone=decision.gone)
-    held = list(decision.restored.values())
+    affected = [(records[id_], remaining[id_]) for id_ in sorted(plan.rewritten)]
+    remade = revision.rewritten_episodes(runtime, scope.user, affected, erased=plan.erased)
+    held = list(plan.restored.values())
     restored = [
         Revise(record=record, indexing=index)
         for record, index in zip(held, runtime.indexer.indexing(held, runtime.indexer.embedder), strict=True)
     ]
-    change = Erase(ids=tuple(sorted(decision.gone)), remade=tuple(remade), restored=tuple(restored))
-    return decision, change
+    change = Erase(ids=tuple(sorted(plan.erased)), remade=tuple(remade), restored=tuple(restored))
+    return plan, change
 
 
 def _needles_of_user(runtime: Runtime, user: str, number: int) -> list[bytes]:
-    """Parts of all that a user has, and the name."""
+    """Byte samples of all records of a user, and of the name."""
     rows = runtime.store.catalog(number, after=0, event=-1, vectors=False).rows
     docs: list[int] = rows.doc.tolist() if rows else []
     found = [_middle(user.encode())]
@@ -206,7 +208,7 @@ def _needles_of_user(runtime: Runtime, user: str, number: int) -> list[bytes]:
 
 
 def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode | MemoryRecord]) -> list[bytes]:
-    """Parts of the texts and vectors of records, to be searched for when they are gone."""
+    """Byte samples of texts and vectors, to search the files for after the erasure."""
     found: list[bytes] = []
     for record in records:
         texts = [record.id or "", record.content, *_strings(record.metadata)]
@@ -230,7 +232,7 @@ def _needles(runtime: Runtime, user: str, records: Collection[Message | Episode 
 
 
 def _searchable(found: Sequence[bytes]) -> list[bytes]:
-    """Each once, without those that are anybody's."""
+    """Distinct samples that are long enough to be specific."""
     return [needle for needle in dict.fromkeys(found) if len(needle) >= SHORTEST and any(needle)]
 
 
@@ -251,8 +253,8 @@ def _strings(value: object) -> list[str]:
     return []
 
 
-def _forget_in_ram(runtime: Runtime, user: str) -> None:
-    """What this process holds of the user begins anew; other processes follow the record."""
+def _drop_caches(runtime: Runtime, user: str) -> None:
+    """Drop this process's caches of the user; other processes notice the change."""
     runtime.views.drop(user)
     if isinstance(runtime.indexer.embedder, CachedEmbedder):
         runtime.indexer.embedder.clear()

@@ -1,4 +1,4 @@
-"""Work for quiet moments: processing and consolidation, once nobody has spoken for a while."""
+"""Idle work: processing and consolidation after a period without activity."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ __all__ = ["IdleTrigger"]
 
 
 class IdleTrigger:
-    """Runs ``process``, and ``consolidate`` when that is advised, after a quiet time, off the caller's thread.
+    """Runs ``process``, and ``consolidate`` when advised, on a background thread after an idle period.
 
-    It does nothing until it is armed: adapters arm it when a run of their framework ends. It fires once for each quiet
-    period and never while a run is under way. Several processes on one folder may each have one: what one of them does, the
-    others find done.
+    It does nothing until it is armed: adapters arm it when a run of their framework ends. It fires once per idle period
+    and never during a run. Several processes on one folder may each have one; work done by one is skipped by the
+    others.
 
     Args:
         runtime: the record.
-        scope: whose memory is looked after.
-        zone: for times of new memories.
-        idle: how long is quiet.
-        clock: seconds, always forward; for tests.
+        scope: the user.
+        zone: time zone of new memories.
+        idle: the settings.
+        clock: a monotonic clock in seconds; for tests.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class IdleTrigger:
         self._scheduler = runtime.scheduler
         self._deadline: float | None = None
         self._running = 0
-        self._looked = -float("inf")
+        self._last_check = -float("inf")
         self._stopped = self._resting = False
         self._sessions: dict[Scope, None] = {}
         self._waiting = 0
@@ -51,7 +51,7 @@ class IdleTrigger:
         reset_after_fork(self, IdleTrigger._renew)
 
     def _renew(self) -> None:
-        """Begin anew in a forked child: what was to be done is left to the parent."""
+        """Reset in a forked child; the parent does the pending work."""
         self._deadline = None
         self._running = self._waiting = 0
         self._full = False
@@ -59,7 +59,7 @@ class IdleTrigger:
 
     @contextmanager
     def run(self) -> Generator[None]:
-        """A run that must not be disturbed; its end begins the quiet time."""
+        """A run of a framework; idle work stops while it lasts, and its end starts the idle period."""
         self.begin()
         try:
             yield
@@ -67,15 +67,15 @@ class IdleTrigger:
             self.end()
 
     def begin(self) -> None:
-        """A run begins: nothing is done until as many have ended."""
+        """A run starts: no idle work until all runs have ended."""
         with self._scheduler.changed:
             self._running += 1
-            self._deadline = None  # at work it stops after this step
+            self._deadline = None  # running work stops after this step
             if self._resting:
                 self._scheduler.changed.notify_all()
 
     def end(self) -> None:
-        """A run ended; the last one begins the quiet time."""
+        """A run ended; the last one starts the idle period."""
         with self._scheduler.changed:
             self._running = max(self._running - 1, 0)
             busy = self._running > 0
@@ -83,7 +83,7 @@ class IdleTrigger:
             self.arm()
 
     def stored(self, scope: Scope, count: int, threshold: int) -> None:
-        """Messages were stored: when so many wait, they are processed as soon as no run is under way."""
+        """Messages were stored: at ``threshold`` waiting messages, process them as soon as no run is active."""
         with self._scheduler.changed:
             self._waiting += count
             if self._stopped or self._waiting < threshold:
@@ -94,11 +94,11 @@ class IdleTrigger:
             self._schedule(0.0)
 
     def arm(self, scope: Scope | None = None, *, seconds: float | None = None) -> None:
-        """Something happened: the quiet time begins anew.
+        """Activity: restart the idle period.
 
         Args:
-            scope: the conversation it happened in; when it falls quiet, a summary of it is kept.
-            seconds: how long it must be quiet; default the setting.
+            scope: the active conversation, which is summarised when idle.
+            seconds: length of the idle period; default the setting.
         """
         with self._scheduler.changed:
             if self._stopped:
@@ -111,7 +111,7 @@ class IdleTrigger:
                 self._schedule(0.0 if self._full else quiet)
 
     def _schedule(self, seconds: float) -> None:
-        """Have the background thread look here."""
+        """Schedule a poll by the background thread."""
         self._scheduler.schedule(self, seconds)
 
     def wait(self) -> float | None:
@@ -123,7 +123,7 @@ class IdleTrigger:
         return None if self._deadline is None else max(self._deadline - self._clock(), 0.0)
 
     def poll(self) -> bool:
-        """Fire if it is quiet; whether it was. The background thread calls this; tests may."""
+        """Fire if idle; whether it was. Called by the background thread and tests."""
         with self._scheduler.changed:
             if self._stopped or self._running:
                 return False
@@ -137,16 +137,16 @@ class IdleTrigger:
         try:
             self._process()
             if quiet:
-                self._tidy()
-        except Exception as error:  # noqa: BLE001 - nobody waits for this thread, which must go on: it is told, and tried
+                self._maintain()
+        except Exception as error:  # noqa: BLE001 - the background thread must go on: warn, and try
             self.last_error = error  # again at the next quiet time
             if not self._stopped:
-                said = self._runtime.secrets.redacted(str(error))[0]
-                warnings.warn(f"Idle work was left undone: {said}", RuntimeWarning, stacklevel=2)
+                message = self._runtime.secrets.redacted(str(error))[0]
+                warnings.warn(f"Idle work was left undone: {message}", RuntimeWarning, stacklevel=2)
         return True
 
-    def _disturbed(self) -> bool:
-        """Whether a run began meanwhile, or the end: the step under way is the last one for now."""
+    def _interrupted(self) -> bool:
+        """Whether a run started or the trigger was stopped: idle work ends after the current step."""
         return self._stopped or self._running > 0
 
     def _process(self) -> None:
@@ -154,46 +154,46 @@ class IdleTrigger:
         from mnemic.lifecycle import maintenance
 
         maintenance.embed_pending(self._runtime)
-        pipeline.process(self._runtime, self._scope, self._zone, halted=self._disturbed)
+        pipeline.process(self._runtime, self._scope, self._zone, halted=self._interrupted)
 
-    def _tidy(self) -> None:
-        """What is done in a quiet time only."""
+    def _maintain(self) -> None:
+        """Summaries, retention and consolidation, in an idle period only."""
         from mnemic.lifecycle import consolidation, retention, sessions
 
-        while (scope := next(iter(self._sessions), None)) is not None and not self._disturbed():
+        while (scope := next(iter(self._sessions), None)) is not None and not self._interrupted():
             sessions.summarise(self._runtime, scope, self._zone)
             with self._scheduler.changed:
                 self._sessions.pop(scope, None)
-        if self._disturbed():
+        if self._interrupted():
             return
         retention.retire(self._runtime, self._scope, self._runtime.settings.retention)
-        if self._clock() - self._looked < self._idle.check_interval:
+        if self._clock() - self._last_check < self._idle.check_interval:
             return
-        self._looked = self._clock()
+        self._last_check = self._clock()
         settings = self._runtime.settings.consolidator
-        while not self._disturbed() and consolidation.advise(self._runtime, self._scope, settings).should_consolidate:
+        while not self._interrupted() and consolidation.advise(self._runtime, self._scope, settings).should_consolidate:
             if not consolidation.consolidate(self._runtime, self._scope, settings).id:
-                break  # another process is at it
-            if self._scheduler.has_due_jobs():  # they have their turn first
+                break  # another process is consolidating
+            if self._scheduler.has_due_jobs():  # let other jobs run first
                 self.arm(seconds=self._idle.rest_seconds)
-                self._looked = -float("inf")
+                self._last_check = -float("inf")
                 break
             self._rest()
 
     def _rest(self) -> None:
-        """Pause between two cycles, unless a run begins."""
+        """Pause between two cycles, unless a run starts."""
         with self._scheduler.changed:
             self._resting = True
-            self._scheduler.changed.wait_for(self._disturbed, self._idle.rest_seconds)
+            self._scheduler.changed.wait_for(self._interrupted, self._idle.rest_seconds)
             self._resting = False
 
     @property
     def stopped(self) -> bool:
-        """Whether it was stopped; then it never fires again."""
+        """Whether it was stopped for good."""
         return self._stopped
 
     def stop(self) -> None:
-        """Finish the step under way and fire no more. May be called twice."""
+        """Finish the current step and never fire again. May be called twice."""
         with self._scheduler.changed:
             self._stopped = True
             self._scheduler.changed.notify_all()
@@ -205,6 +205,6 @@ _TRIGGERS: weakref.WeakSet[IdleTrigger] = weakref.WeakSet()
 
 @atexit.register
 def _stop_all() -> None:
-    """The end of the interpreter: steps under way are finished, as at ``close``."""
+    """At interpreter exit: finish running steps, as ``close`` does."""
     for trigger in list(_TRIGGERS):
         trigger.stop()

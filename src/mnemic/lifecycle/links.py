@@ -1,4 +1,4 @@
-"""Links between memories, made and removed by hand, and the memories around one."""
+"""Manual links between memories, and the graph around one."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mnemic.types import DropLink, Graph, Link, LinkType, PutLink, Receipt, Scop
 __all__ = ["graph", "link", "unlink"]
 
 MOST = 500
-"""Memories of one graph."""
+"""Most memories of one graph."""
 MAX_REASON = 1_000
 
 
@@ -29,7 +29,7 @@ def _type(value: object) -> LinkType:
 def link(
     runtime: Runtime, scope: Scope, source: object, target: object, type: object, strength: object, reason: object
 ) -> Receipt:
-    """Link two memories; ``supersedes`` ends the time of the second."""
+    """Link two memories; ``supersedes`` expires the target."""
     if isinstance(strength, bool) or not isinstance(strength, (int, float)) or not 0 <= strength <= 1:
         raise InvalidInput(f"strength must be a number from 0 to 1, not {shown(strength)}.")
     if not isinstance(reason, str) or len(reason) > MAX_REASON:
@@ -43,17 +43,17 @@ def link(
         return runtime.store.apply(scope.user, [put])[0]
     trusts = [runtime.store.get(scope.user, id_).value.trust for id_ in (edge.source, edge.target)]
     if is_trusted(trusts[1]) and not is_trusted(trusts[0]):
-        why = "what is not trusted does not take the place of what is: remember it from a source that is trusted"
+        why = "untrusted memories cannot supersede trusted ones: remember it from a trusted source"
         return Receipt(id=edge.source, outcome="rejected", reason=why)
-    if _took_the_place_of(runtime, scope, edge.target, edge.source):
-        why = f"{edge.target!r} took its place: unlink({edge.target!r}, {edge.source!r}) and restore it first"
+    if _has_superseded(runtime, scope, edge.target, edge.source):
+        why = f"{edge.target!r} superseded it: unlink({edge.target!r}, {edge.source!r}) and restore it first"
         return Receipt(id=edge.source, outcome="rejected", reason=why)
     ended = Supersede(id=edge.target, by=edge.source, at=now(), reason=edge.reason)
     return runtime.store.apply(scope.user, [put, ended])[0]
 
 
-def _took_the_place_of(runtime: Runtime, scope: Scope, new: str, old: str) -> bool:
-    """Whether a memory took the place of another, perhaps through others in between."""
+def _has_superseded(runtime: Runtime, scope: Scope, new: str, old: str) -> bool:
+    """Whether a memory superseded another, directly or through others."""
     seen, open_ = {new}, [new]
     while open_ and old not in seen:
         earlier = runtime.store.relations.predecessors(scope.user, open_)

@@ -1,4 +1,4 @@
-"""Work that is not on anyone's critical path: embedding what had to wait, changing the model."""
+"""Maintenance: embedding of pending records, change of the embedding model, verification."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ __all__ = ["embed_pending", "reembed", "verify"]
 BATCH = 64
 PAGE = 500
 SHOWN = 20
-"""Ids that a finding names."""
+"""Most ids listed in a finding."""
 
-Waiting = tuple[int, int, str]
+PendingText = tuple[int, int, str]
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) after each batch."""
 
 
 def embed_pending(runtime: Runtime) -> int:
-    """Embed the records that still wait; returns how many got their vector.
+    """Embed pending records; returns the number embedded.
 
-    Stops quietly when the embedder cannot be had: the work stays in ``pending``. A text that fails by itself is noted
-    with its reason and does not hold up the others.
+    Stops silently when the embedder is unavailable: the rest stays pending. A text that fails alone is noted with its
+    reason and does not block the others.
     """
     done, seen = 0, set[int]()
     while True:
@@ -44,11 +44,11 @@ def embed_pending(runtime: Runtime) -> int:
         try:
             done += _embed(runtime, batch)
         except EmbedderUnavailable as error:
-            runtime.store.embedding.failed([doc for _, doc, _ in batch], _said(runtime, error))
+            runtime.store.embedding.failed([doc for _, doc, _ in batch], _redacted_error(runtime, error))
             return done
 
 
-def _embed(runtime: Runtime, batch: Sequence[Waiting]) -> int:
+def _embed(runtime: Runtime, batch: Sequence[PendingText]) -> int:
     embedder = runtime.indexer.embedder
     try:
         vectors = _vectors(runtime, embedder, batch)
@@ -56,28 +56,28 @@ def _embed(runtime: Runtime, batch: Sequence[Waiting]) -> int:
         raise
     except EmbedderError as error:
         if len(batch) == 1:
-            runtime.store.embedding.failed([batch[0][1]], _said(runtime, error))
+            runtime.store.embedding.failed([batch[0][1]], _redacted_error(runtime, error))
             return 0
         return sum(_embed(runtime, [row]) for row in batch)
     runtime.store.embedding.fill(batch, vectors, embedder.id)
     return len(batch)
 
 
-def _said(runtime: Runtime, error: EmbedderError) -> str:
-    """What an embedder says of its failure is stored: some name the key that they were given."""
+def _redacted_error(runtime: Runtime, error: EmbedderError) -> str:
+    """The error message to store, redacted because some embedders quote the key."""
     return runtime.secrets.redacted(str(error))[0]
 
 
-def _vectors(runtime: Runtime, embedder: Embedder, batch: Sequence[Waiting]) -> NDArray[np.float32]:
-    texts = [runtime.secrets.redacted(text)[0] for *_, text in batch]  # what was stored under another policy
+def _vectors(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText]) -> NDArray[np.float32]:
+    texts = [runtime.secrets.redacted(text)[0] for *_, text in batch]  # they may have been stored under another policy
     return checked(embedder.embed(texts), len(batch), embedder.dimension)
 
 
 def reembed(runtime: Runtime, embedder: Embedder, progress: Progress | None) -> int:
-    """Make every vector anew with an embedder, beside the old ones, and swap at the end.
+    """Recompute every vector beside the old ones, and swap at the end.
 
-    Searches go on with the old vectors meanwhile. Interrupted, it goes on where it stopped when called again. A text that
-    the embedder refuses is pending afterwards.
+    Searches use the old vectors meanwhile. An interrupted call resumes when called again. A text that the embedder
+    rejects is pending afterwards.
     """
     work = runtime.store.embedding
     total, done = work.begin(embedder.id), 0
@@ -93,7 +93,7 @@ def reembed(runtime: Runtime, embedder: Embedder, progress: Progress | None) -> 
             return done
 
 
-def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[Waiting]) -> None:
+def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText]) -> None:
     try:
         runtime.store.embedding.build(batch, _vectors(runtime, embedder, batch), embedder.id)
     except EmbedderUnavailable:
@@ -107,7 +107,7 @@ def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[Waiting]) -> 
 
 
 def verify(runtime: Runtime, *, deep: bool) -> VerifyReport:
-    """Check the record, and with ``deep`` what is derived from it and whether secrets stand in it."""
+    """Check the record; with ``deep`` also the vector index and the texts for secrets."""
     report = runtime.store.verify(deep=deep)
     if not deep or not report.ok:
         return report
@@ -116,7 +116,7 @@ def verify(runtime: Runtime, *, deep: bool) -> VerifyReport:
 
 
 def _secrets(runtime: Runtime) -> list[str]:
-    """Kinds of secrets and where they stand: stored under another policy, or before there was a rule for them."""
+    """Findings of stored secrets, by kind."""
     policy, found, after = runtime.secrets, dict[str, list[str]](), 0
     if policy.action == "allow":
         return []
@@ -125,12 +125,12 @@ def _secrets(runtime: Runtime) -> list[str]:
         for _, id_, says in page:
             for kind in policy.within(says)[1]:
                 found.setdefault(kind, []).append(policy.name(id_))
-    return [_told(kind, ids) for kind, ids in sorted(found.items())]
+    return [_finding(kind, ids) for kind, ids in sorted(found.items())]
 
 
-def _told(kind: str, ids: Sequence[str]) -> str:
+def _finding(kind: str, ids: Sequence[str]) -> str:
     shown = ", ".join(ids[:SHOWN]) + (f" and {len(ids) - SHOWN} more" if len(ids) > SHOWN else "")
     return (
-        f"a secret ({kind}) stands in {shown}: stored under another policy, or before there was a rule for it. Erase it with "
+        f"a secret ({kind}) is stored in {shown}, by another policy or an older rule. Erase it with "
         "forget(ids=[...], hard=True) and store it again without, or allow the kind in the policy"
     )

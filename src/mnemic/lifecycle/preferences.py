@@ -1,4 +1,4 @@
-"""Preferences: exact keys with values, kept as memories so that they have a history and are found."""
+"""Preferences: exact keys with values, stored as memories with a history."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mnemic.types.literals import PREFERENCE as KEY
 __all__ = ["Preferences"]
 
 VALUE = "value"
-"""Where the value stands in the metadata of a preference."""
+"""Metadata key of a preference's value."""
 LONGEST_KEY = 200
 
 
@@ -29,7 +29,7 @@ LONGEST_KEY = 200
 class Preferences(MutableMapping[str, Any]):
     """The preferences of a handle's user, at the level of its project if it has one.
 
-    Keys are strings, values any JSON. Setting a key again ends the earlier value, which stays in the record: ask with
+    Keys are strings, values any JSON. Setting a key again expires the earlier value, which is kept as history: see
     ``memory.search(..., at=...)``. Reading falls back from the project to the user.
     """
 
@@ -44,10 +44,10 @@ class Preferences(MutableMapping[str, Any]):
         return sorted(found, key=lambda record: (record.project is not None, record.created_at))
 
     def _name(self, key: object) -> str:
-        """A key as it is kept."""
-        return self._runtime.secrets.redacted(_checked(key))[0]
+        """The stored, redacted form of a key."""
+        return self._runtime.secrets.redacted(_checked_key(key))[0]
 
-    def _held(self) -> dict[str, MemoryRecord]:
+    def _current(self) -> dict[str, MemoryRecord]:
         return {str(record.metadata[KEY]): record for record in self._all()}
 
     def _own(self, key: str) -> list[MemoryRecord]:
@@ -55,21 +55,21 @@ class Preferences(MutableMapping[str, Any]):
         return [r for r in self._all() if r.metadata[KEY] == key and r.project == self._scope.project]
 
     def __getitem__(self, key: str) -> Any:
-        return self._held()[self._name(key)].metadata.get(VALUE)
+        return self._current()[self._name(key)].metadata.get(VALUE)
 
     def __setitem__(self, key: str, value: Any) -> None:
-        to_json(value)  # refuses what is no JSON
-        named, kinds = self._runtime.secrets.within({_checked(key): _storable(value)})
+        to_json(value)  # raises unless it is JSON
+        named, kinds = self._runtime.secrets.within({_checked_key(key): _storable(value)})
         refuse_secrets(self._runtime.secrets, "A preference", kinds)
         ((name, value),) = named.items()
         moment = now().astimezone(self._zone)
-        told, old = to_json(value), self._own(name)
-        if old and to_json(old[-1].metadata.get(VALUE)) == told:
+        encoded, old = to_json(value), self._own(name)
+        if old and to_json(old[-1].metadata.get(VALUE)) == encoded:
             return
-        # What was said before ends first: it may be the same text, as 1 and "1" are.
+        # The earlier value ends first: its text may be the same, as for 1 and "1".
         reason = f"preference {name} was set again"
         changes: list[Change] = [Supersede(id=r.id, by=None, at=moment, reason=reason) for r in old]
-        texts = [f"Preference {name}: {_worded(value)}", f"Preference {to_json(name)}: {told}"]
+        texts = [f"Preference {name}: {_as_text(value)}", f"Preference {to_json(name)}: {encoded}"]
         twins = self._runtime.store.knowledge.duplicates(self._scope.user, self._scope.project, texts)
         known = {record.content for record in old}
         content = next((text for text in texts if text not in twins or text in known), texts[1])
@@ -87,7 +87,7 @@ class Preferences(MutableMapping[str, Any]):
             raise Conflict(f"The preference {name!r} was not stored: {stored[len(old)].reason}. Set it again.")
 
     def __delitem__(self, key: str) -> None:
-        """Remove a preference of the handle's own level; what holds above it is not touched and shows again.
+        """Remove a preference at the handle's level; one of the user's level becomes visible again.
 
         Raises:
             KeyError: nothing is set at this level.
@@ -99,23 +99,25 @@ class Preferences(MutableMapping[str, Any]):
         self._runtime.store.apply(self._scope.user, changes)
 
     def clear(self) -> None:
-        """Remove every preference of the handle's own level."""
+        """Remove every preference at the handle's level."""
         for key in {str(r.metadata[KEY]) for r in self._all() if r.project == self._scope.project}:
             del self[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(sorted(self._held()))
+        return iter(sorted(self._current()))
 
     def __len__(self) -> int:
-        return len(self._held())
+        return len(self._current())
 
     def __repr__(self) -> str:
         return f"Preferences({dict(self)!r})"
 
 
-def _checked(key: object) -> str:
+def _checked_key(key: object) -> str:
     if not isinstance(key, str) or not key.strip() or len(key) > LONGEST_KEY:
-        raise InvalidInput(f"A preference is named by a string of 1 to {LONGEST_KEY} characters, not {shown(key, 60)}.")
+        raise InvalidInput(
+            f"The key of a preference must be a string of 1 to {LONGEST_KEY} characters, not {shown(key, 60)}."
+        )
     return clean(key)
 
 
@@ -133,5 +135,5 @@ def _storable(value: Any) -> Any:
             return value
 
 
-def _worded(value: Any) -> str:
+def _as_text(value: Any) -> str:
     return value if isinstance(value, str) else to_json(value)

@@ -1,4 +1,4 @@
-"""Quarantine: what is doubted, with everything that was made from it, out of the way until somebody has looked at it."""
+"""Quarantine: excludes doubtful records, and everything derived from them, until they are reviewed."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ _ALL = ("short_term", "consolidating", "long_term", "archived")
 def quarantine(
     runtime: Runtime, scope: Scope, ids: Iterable[str] | None, source: str | None, session: str | None, reason: str
 ) -> Receipts:
-    """Quarantine records by id, or all of a source or a conversation."""
+    """Quarantine records by id, by source or by conversation."""
     if (ids is None) == (source is None and session is None):
-        raise InvalidInput("quarantine() takes ids, or source= and session=; one of the two.")
+        raise InvalidInput("quarantine() takes either ids, or source= and session=.")
     if not isinstance(reason, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput("reason must be a string.")
-    for name, given in (("source", source), ("session", session)):
-        if not isinstance(given, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+    for name, value in (("source", source), ("session", session)):
+        if not isinstance(value, (str, NoneType)):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
             raise InvalidInput(f"{name} must be a string.")
-    named = fields.words("ids", ids) if ids is not None else _of(runtime, scope, source, session)
+    named = fields.words("ids", ids) if ids is not None else _records_of(runtime, scope, source, session)
     if not named:
         return Receipts()
     lifecycle = runtime.store.lifecycle
     before = set(lifecycle.quarantined(scope.user))
     runtime.store.apply(scope.user, [Quarantine(ids=tuple(named), reason=runtime.secrets.redacted(reason)[0])])
-    gone = [id_ for id_ in lifecycle.quarantined(scope.user) if id_ not in before]
-    return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in gone)
+    quarantined = [id_ for id_ in lifecycle.quarantined(scope.user) if id_ not in before]
+    return Receipts(Receipt(id=id_, outcome="quarantined", reason=reason) for id_ in quarantined)
 
 
 def release(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> Receipts:
-    """Bring records back from quarantine."""
+    """Release records from quarantine."""
     named = fields.words("ids", ids)
     if not named:
         return Receipts()
@@ -48,8 +48,8 @@ def release(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> Receipts:
     return Receipts(Receipt(id=id_, outcome="restored") for id_ in before if id_ not in left)
 
 
-def _of(runtime: Runtime, scope: Scope, source: str | None, session: str | None) -> list[str]:
-    """Ids of all that comes from a source, in a conversation."""
+def _records_of(runtime: Runtime, scope: Scope, source: str | None, session: str | None) -> list[str]:
+    """Ids of all records of a source, of a conversation, or both."""
     store, user = runtime.store, scope.user
     reach = Filters(reach="user", in_session=session, status=_ALL, expired=True)
     records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]

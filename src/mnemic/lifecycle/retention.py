@@ -1,4 +1,4 @@
-"""Retention: what has had its time is archived, oldest and least important first; nothing that a live memory cites."""
+"""Retention: archives expired records, except messages that a live memory cites."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH = 500
 
 
 def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
-    """Archive what has had its time; returns how many records."""
+    """Archive expired records; returns their number."""
     moment = now()
     due = runtime.store.lifecycle.overdue(scope.user, to_micros(moment))
     if policy.message_days is not None:

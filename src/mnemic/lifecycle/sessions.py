@@ -1,4 +1,4 @@
-"""Working memory: the conversation under way, and what is kept of it for a while when it ends."""
+"""Sessions: the current conversation, and its summary when it ends."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from mnemic.errors import NotFound
-from mnemic.knowledge.selection import SILENT
+from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
@@ -17,18 +17,18 @@ from mnemic.text.clock import now
 from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
 from mnemic.types.literals import SESSION_SUMMARY
 
-__all__ = ["look", "summarise", "summary_id"]
+__all__ = ["session_view", "summarise", "summary_id"]
 
 ATTEMPTS = 5
-"""Readings of a session that changes meanwhile, before giving up."""
+"""Attempts against concurrent changes of a session."""
 FORGOTTEN = "its summary was forgotten: restore() brings it back"
 TOPICS = 5
 TOOL_ROLES = frozenset({"tool", "function"})
 SUMMARY_IMPORTANCE = 0.4
 
 
-def look(runtime: Runtime, scope: Scope, zone: tzinfo) -> SessionView:
-    """The handle's session as it stands."""
+def session_view(runtime: Runtime, scope: Scope, zone: tzinfo) -> SessionView:
+    """The state of the handle's session."""
     messages = _messages(runtime, scope)
     return SessionView(
         id=scope.session, messages=tuple(messages), tools=_tools(messages),
@@ -44,26 +44,26 @@ def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
 
 
 def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
-    """How often each tool answered, by its name."""
+    """Counts of tool messages by tool name."""
     return dict(Counter(m.name or "tool" for m in messages if m.role in TOOL_ROLES).most_common())
 
 
 def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
-    """Keep a summary of the handle's session: topics, tools and how much was said; None when nothing was.
+    """Store a summary of the handle's session: topics, tools and message count; None for an empty session.
 
-    The same session again gives the next version of its summary.
+    Summarising a session again writes the next version.
     """
     runtime.delivered.forget(scope)
-    receipt = _summarised(runtime, scope, zone)
+    receipt = _summarise_once(runtime, scope, zone)
     for _ in range(ATTEMPTS - 1):
         if receipt is None or receipt.outcome != "rejected" or receipt.reason == FORGOTTEN:
             break
-        receipt = _summarised(runtime, scope, zone)
+        receipt = _summarise_once(runtime, scope, zone)
     return receipt
 
 
-def _summarised(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
-    """The same, once: what it is made of may change or be erased meanwhile, and nothing is stored then."""
+def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
+    """One attempt; nothing is stored if the session changes meanwhile."""
     messages = _messages(runtime, scope)
     if not messages or scope.session is None:
         return None
@@ -82,13 +82,13 @@ def _summarised(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
             return Receipt(id=record.id, outcome="rejected", reason="the session changed meanwhile; end it again")
     if held.metadata.get("message_count") == len(messages) and held.content.startswith(record.content):
         return Receipt(id=held.id, outcome="duplicate", reason="nothing was said since")
-    gone = held.status == "archived"
-    if gone and held.delete_after is not None and held.delete_after > record.created_at:
+    archived = held.status == "archived"
+    if archived and held.delete_after is not None and held.delete_after > record.created_at:
         return Receipt(id=held.id, outcome="rejected", reason=FORGOTTEN)
-    trust = min(record.trust, held.trust)  # what it was made of before stays among its sources
+    trust = min(record.trust, held.trust)  # its earlier sources are kept
     record = replace(record, version=held.version + 1, created_at=held.created_at, trust=trust)
     (index,) = runtime.indexer.indexing([record], embedder)
-    back = [Restore(id=held.id)] if gone else []  # its week was over, and the conversation went on
+    back = [Restore(id=held.id)] if archived else []  # it had expired, and the conversation continued
     return runtime.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
 
 
@@ -101,10 +101,10 @@ def summary_id(scope: Scope) -> str:
 def _record(
     runtime: Runtime, scope: Scope, messages: Sequence[Message], topics: Sequence[str], moment: datetime
 ) -> MemoryRecord:
-    said = [m.sent_at for m in messages if m.sent_at]
-    sources = [m for m in messages if m.role not in SILENT] or messages  # of tools it tells the names alone
+    times = [m.sent_at for m in messages if m.sent_at]
+    sources = [m for m in messages if m.role not in SILENT_ROLES] or messages  # tools are only named
     tools = _tools(messages)
-    began = min(said)
+    began = min(times)
     day = f"{began.day} {began:%B} {began.year}"
     parts = [f"Session on {day}: {len(messages)} messages."]
     if topics:
@@ -116,6 +116,6 @@ def _record(
         salience=SUMMARY_IMPORTANCE, tags=("session",), source_ids=tuple(str(m.id) for m in sources),
         metadata={"session": scope.session, "message_count": len(messages), "tools": dict(tools), "topics": list(topics)},
         project=scope.project, source="tool_internal", trust=least_trust(m.trust for m in sources),
-        said_at=max(said), valid_at=began, created_at=moment, updated_at=moment,
+        said_at=max(times), valid_at=began, created_at=moment, updated_at=moment,
         delete_after=moment + timedelta(days=runtime.settings.retention.session_summary_days),
     )  # fmt: skip

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection
 from typing import Any, cast
 
-__all__ = ["cleaned", "found_objects", "plain"]
+__all__ = ["find_objects", "plain", "plain_values"]
 
 MOST_TRIES = 100
 """Opening braces at which an object is looked for."""
@@ -29,18 +29,18 @@ def plain(text: str) -> str:
     return _UNSAFE.sub("", _ESCAPES.sub("", joined).replace("\r\n", "\n").replace("\r", "\n")).strip()
 
 
-def cleaned(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """A JSON value with every string made plain."""
     if isinstance(value, str):
         return plain(value)
     if isinstance(value, dict):
-        return {plain(key): cleaned(item) for key, item in cast("dict[str, Any]", value).items()}
+        return {plain(key): plain_values(item) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
-        return [cleaned(item) for item in cast("list[Any]", value)]
+        return [plain_values(item) for item in cast("list[Any]", value)]
     return value
 
 
-def found_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
+def find_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
     """The JSON objects in a text that have one of these keys, the last one first.
 
     An object inside another one is not looked for, unless the outer one is cut off.

@@ -12,7 +12,7 @@ from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
 from mnemic.types import Message
 
-__all__ = ["borne_out", "distinct", "founded", "lost_values", "shortened", "told_by"]
+__all__ = ["distinct", "lost_values", "numbers_supported", "shortened", "sources_of", "topic_supported"]
 
 _NUMERAL = re.compile(r"\d+(?:[.,]\d+)*")
 _ADDRESS = re.compile(r"\b(?:https?://|www\.)[^\s<>\"')\]]+[^\s<>\"')\].,;:!?]|\b[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
@@ -26,7 +26,7 @@ _DATE = re.compile(
     rf"\b(?:(?P<y>\d{{4}})-(?P<m>\d\d)-(?P<d>\d\d)\b|(?P<day>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<month>{_ANY_MONTH})\b"
     rf"(?:,? (?P<year>\d{{4}})\b)?|(?P<month_>{_ANY_MONTH}) (?P<day_>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,? (?P<year_>\d{{4}})\b)?)"
 )
-_FROM_A_DAY = re.compile(
+_DAY_WORDS = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tonight|yesterday|tomorrow|week(?:s|end)?|days?|ago|morning|"
     r"evening|afternoon|night)\b"
 )
@@ -45,7 +45,7 @@ _SPELLED = {
 }  # fmt: skip
 
 
-def founded(text: str, sources: Iterable[str]) -> bool:
+def numbers_supported(text: str, sources: Iterable[str]) -> bool:
     """Whether every number of a text stands in its sources, in figures or spelled out.
 
     Only a date may be worked out: one within 15 days of a source that begins with its own date, as ``told_by`` gives it, and
@@ -55,12 +55,12 @@ def founded(text: str, sources: Iterable[str]) -> bool:
     said = " ".join(held)
     words = {_DIGITS[word] for word in _WORDS.findall(said) if word in _DIGITS}
     known = {*_numbers(said), *words}
-    days = [day for source in held if _FROM_A_DAY.search(source) and (day := _stamp(source))]
-    rest = _DATE.sub(lambda found: " " if _worked_out(found, days) else found[0], text.lower())
+    days = [day for source in held if _DAY_WORDS.search(source) and (day := _leading_date(source))]
+    rest = _DATE.sub(lambda found: " " if _is_derived_date(found, days) else found[0], text.lower())
     return all(number in known or _SPELLED.get(number, "\n") in said for number in _numbers(rest))
 
 
-def _stamp(source: str) -> date | None:
+def _leading_date(source: str) -> date | None:
     """The day a source begins with."""
     found = _DATE.match(source)
     return _day_of(found, None) if found else None
@@ -79,11 +79,11 @@ def _day_of(found: re.Match[str], near: date | None) -> date | None:
         return None
 
 
-def _worked_out(found: re.Match[str], days: Sequence[date]) -> bool:
+def _is_derived_date(found: re.Match[str], days: Sequence[date]) -> bool:
     return any((day := _day_of(found, near)) is not None and abs(day - near) <= _NEAR for near in days)
 
 
-def borne_out(text: str, sources: Iterable[str], share: float = 0.2) -> bool:
+def topic_supported(text: str, sources: Iterable[str], share: float = 0.2) -> bool:
     """Whether a text speaks of what its sources speak of: this share of its words, and at least one, stands there too.
 
     A model that repeats its instructions, or answers another question, does not pass.
@@ -118,7 +118,7 @@ def lost_values(text: str, sources: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(lost))
 
 
-def told_by(messages: Iterable[Message]) -> list[str]:
+def sources_of(messages: Iterable[Message]) -> list[str]:
     """The texts that an answer about messages may take its numbers from: when something was said, by whom, what, and the days
     that it speaks of.
     """
@@ -127,8 +127,8 @@ def told_by(messages: Iterable[Message]) -> list[str]:
         text = f"{message.name or ''} {message.content}"
         if message.sent_at is not None:
             days = {day for period in mentioned_periods(message.content, message.sent_at.toordinal()) for day in period}
-            told = " ".join(date.fromordinal(day).isoformat() for day in sorted(days))
-            text = f"{message.sent_at:%Y-%m-%d} {text} {told}"
+            mentioned = " ".join(date.fromordinal(day).isoformat() for day in sorted(days))
+            text = f"{message.sent_at:%Y-%m-%d} {text} {mentioned}"
         found.append(text)
     return found
 

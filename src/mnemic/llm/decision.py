@@ -8,8 +8,8 @@ from typing import Literal
 from pydantic import Field
 
 from mnemic.errors import LanguageModelError
-from mnemic.llm.checks import founded, lost_values
-from mnemic.llm.fences import DATA_RULE, fenced, moment, numbered
+from mnemic.llm.checks import lost_values, numbers_supported
+from mnemic.llm.fences import DATA_RULE, fenced, moment, numbered_list
 from mnemic.llm.schema import Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord
@@ -82,7 +82,7 @@ def task(first: MemoryRecord, second: MemoryRecord) -> Task[PairDecision]:
 def prompt(first: MemoryRecord, second: MemoryRecord) -> str:
     """Both memories with the time from which each is true, numbered 1 and 2."""
     lines = [f"{moment(m.valid_at or m.created_at)}: {m.content}" for m in (first, second)]
-    return f"{fenced(memories=numbered(lines))}\n\nDecide."
+    return f"{fenced(memories=numbered_list(lines))}\n\nDecide."
 
 
 def _read(answer: Decision, pair: tuple[str, str]) -> PairDecision:
@@ -96,7 +96,7 @@ def _read(answer: Decision, pair: tuple[str, str]) -> PairDecision:
         return PairDecision(action=Replace(kept=chosen - 1, superseded=2 - chosen), reason=reason)
     content = " ".join((answer.content or "").split())
     lost = lost_values(content, pair)
-    if lost or not content or not founded(content, pair):
+    if lost or not content or not numbers_supported(content, pair):
         why = f"it lost {len(lost)} values" if lost else "it is empty or holds a number of neither memory"
         raise LanguageModelError(f"The language model's merge of two memories was refused: {why}.")
     return PairDecision(action=Merge(into=chosen - 1, content=content), reason=reason)

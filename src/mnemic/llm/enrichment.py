@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.checks import borne_out, distinct, founded, shortened
-from mnemic.llm.fences import DATA_RULE, fenced, numbered
+from mnemic.llm.checks import distinct, numbers_supported, shortened, topic_supported
+from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
 from mnemic.llm.schema import Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
@@ -99,7 +99,7 @@ def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:
 
 def prompt(memories: Sequence[MemoryRecord | str]) -> str:
     """The memories, numbered from 1."""
-    return f"{fenced(memories=numbered(memories))}\n\nDescribe memories 1 to {len(memories)}."
+    return f"{fenced(memories=numbered_list(memories))}\n\nDescribe memories 1 to {len(memories)}."
 
 
 def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
@@ -107,7 +107,7 @@ def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
     dropped = 0
     for described in answer.memories:
         place = described.memory - 1
-        enriched = _enriched(described, texts[place]) if 0 <= place < len(texts) and items[place] is None else None
+        enriched = _checked(described, texts[place]) if 0 <= place < len(texts) and items[place] is None else None
         if enriched is None:
             dropped += 1
         else:
@@ -117,11 +117,11 @@ def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
     return Enrichments(items=tuple(items), dropped=dropped)
 
 
-def _enriched(described: Description, text: str) -> Enrichment | None:
+def _checked(described: Description, text: str) -> Enrichment | None:
     """The description without what the memory does not bear out; None when nothing but defaults is left."""
     summary = shortened(described.summary, 2, LONGEST_SUMMARY)
-    summary = summary if summary and founded(summary, [text]) and borne_out(summary, [text]) else None
-    keywords = distinct((word for word in described.keywords if founded(word, [text])), MOST_KEYWORDS)
+    summary = summary if summary and numbers_supported(summary, [text]) and topic_supported(summary, [text]) else None
+    keywords = distinct((word for word in described.keywords if numbers_supported(word, [text])), MOST_KEYWORDS)
     if summary is None and not keywords:
         return None
     lowered = text.casefold()

@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from mnemic.errors import LanguageModelError
-from mnemic.llm.answers import cleaned, found_objects
-from mnemic.llm.schema import json_schema, validated
+from mnemic.llm.answers import find_objects, plain_values
+from mnemic.llm.schema import json_schema, validate_leniently
 from mnemic.llm.task import Answer, Task
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pydantic_ai.models import Model, ModelRequestParameters
     from pydantic_ai.settings import ModelSettings
 
-__all__ = ["FORMS", "Form", "FormMemory", "price", "read", "request", "settings_for"]
+__all__ = ["FORMS", "Form", "FormSelector", "price", "read", "request", "settings_for"]
 
 A = TypeVar("A", bound=Answer)
 
@@ -26,7 +26,7 @@ Form = Literal["native", "tool", "prompted"]
 FORMS: tuple[Form, ...] = ("native", "tool", "prompted")
 
 
-class FormMemory:
+class FormSelector:
     """The form that worked, so that one which never does costs nothing after the first time.
 
     A form that has worked is asked again after an answer nobody can read; when two questions in a row got none in it, the
@@ -34,22 +34,22 @@ class FormMemory:
     """
 
     def __init__(self) -> None:
-        self.proven: Form | None = None
-        self._missed = 0
+        self.known_form: Form | None = None
+        self._failures = 0
 
     def plan(self) -> tuple[Form, ...]:
         """The forms to try for one question, in order."""
-        return (self.proven, self.proven) if self.proven else FORMS
+        return (self.known_form, self.known_form) if self.known_form else FORMS
 
-    def worked(self, form: Form) -> None:
+    def record_success(self, form: Form) -> None:
         """A question was answered in this form."""
-        self.proven, self._missed = form, 0
+        self.known_form, self._failures = form, 0
 
-    def missed(self) -> None:
+    def record_failure(self) -> None:
         """A question got no answer that can be read, in any form of the plan."""
-        self._missed += 1
-        if self._missed >= 2:
-            self.proven, self._missed = None, 0
+        self._failures += 1
+        if self._failures >= 2:
+            self.known_form, self._failures = None, 0
 
 
 async def request(model: Model, task: Task[Any], form: Form, settings: ModelSettings) -> ModelResponse:
@@ -111,10 +111,10 @@ def read(task: Task[A], response: ModelResponse, limit: int) -> A:
     size = sum(len(piece) if isinstance(piece, str) else len(json.dumps(piece, default=str)) for piece in pieces)
     if size > limit:
         raise LanguageModelError(f"The language model answered {size} characters; {limit} are the most it may.")
-    problem = _why_unread(pieces, response)
+    problem = _failure_reason(pieces, response)
     for data in _objects(pieces, task):
         try:
-            answer, dropped = validated(task.schema, cleaned(data))
+            answer, dropped = validate_leniently(task.schema, plain_values(data))
             value = task.read(answer)
         except LanguageModelError as error:
             problem = str(error)
@@ -126,7 +126,7 @@ def read(task: Task[A], response: ModelResponse, limit: int) -> A:
     raise LanguageModelError(problem)
 
 
-def _why_unread(pieces: list[str | dict[str, Any]], response: ModelResponse) -> str:
+def _failure_reason(pieces: list[str | dict[str, Any]], response: ModelResponse) -> str:
     if response.finish_reason == "length":
         return "The language model's answer was cut off: it needs more than max_tokens."
     if not pieces:
@@ -146,7 +146,7 @@ def _objects(pieces: list[str | dict[str, Any]], task: Task[Any]) -> list[dict[s
     names = task.schema.model_fields
     called = [piece for piece in pieces if isinstance(piece, dict)]
     written = "".join(piece for piece in pieces if isinstance(piece, str))
-    return called + found_objects(written, names)
+    return called + find_objects(written, names)
 
 
 def price(response: ModelResponse) -> float:

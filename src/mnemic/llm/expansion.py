@@ -9,7 +9,7 @@ from pydantic import Field, StringConstraints
 
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import plain
-from mnemic.llm.checks import distinct, founded
+from mnemic.llm.checks import distinct, numbers_supported
 from mnemic.llm.fences import DATA_RULE, fenced
 from mnemic.llm.schema import Schema
 from mnemic.llm.task import Answer, Task
@@ -62,7 +62,7 @@ def prompt(query: str) -> str:
 
 
 def _read(answer: Queries, query: str) -> Expansion:
-    others = [text for text in answer.queries if founded(text, [query])]
+    others = [text for text in answer.queries if numbers_supported(text, [query])]
     queries = distinct([query, *others], MOST_QUERIES + 1)[1:]
     if not queries:
         raise LanguageModelError("The language model gave no other wording of the query.")

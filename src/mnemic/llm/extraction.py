@@ -15,18 +15,26 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput
 from mnemic.llm.answers import plain
-from mnemic.llm.checks import borne_out, distinct, founded, told_by
+from mnemic.llm.checks import distinct, numbers_supported, sources_of, topic_supported
 from mnemic.llm.enrichment import CATEGORIES, MOST_KEYWORDS, MOST_TAGS
-from mnemic.llm.fences import DATA_RULE, fenced, numbered, ranges, spoken
+from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, numbered_list, transcript
 from mnemic.llm.schema import Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 
 __all__ = [
-    "MOST_EPISODES", "MOST_KNOWN", "MOST_MESSAGES", "ChangeType", "Extraction", "Spoken", "Statement", "prompt", "task",
+    "MOST_EPISODES",
+    "MOST_KNOWN",
+    "MOST_MESSAGES",
+    "ChangeType",
+    "EpisodeText",
+    "Extraction",
+    "Statement",
+    "prompt",
+    "task",
 ]  # fmt: skip
 
-Spoken = tuple[str, Sequence[Message]]
+EpisodeText = tuple[str, Sequence[Message]]
 """The title of an episode, and its messages."""
 
 ChangeType = Literal["new", "update", "contradiction"]
@@ -130,7 +138,7 @@ class Findings(Schema):
     statements: list[FoundStatement] = Field(max_length=MOST_STATEMENTS)
 
 
-def task(episodes: Sequence[Spoken], known: Sequence[MemoryRecord] = ()) -> Task[Extraction]:
+def task(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> Task[Extraction]:
     """Ask for what episodes say beyond the known.
 
     Args:
@@ -147,30 +155,30 @@ def task(episodes: Sequence[Spoken], known: Sequence[MemoryRecord] = ()) -> Task
             f"{MOST_EPISODES} episodes with at most {MOST_MESSAGES} messages together, none without any, and at most "
             f"{MOST_KNOWN} statements."
         )
-    told, held = [tuple(messages) for _, messages in episodes], tuple(record.content for record in known)
+    message_groups, held = [tuple(messages) for _, messages in episodes], tuple(record.content for record in known)
     return Task(
         stage="extract",
         instructions=INSTRUCTIONS,
         prompt=prompt(episodes, known),
         schema=Findings,
-        read=lambda answer: _read(answer, told, held),
+        read=lambda answer: _read(answer, message_groups, held),
     )
 
 
-def prompt(episodes: Sequence[Spoken], known: Sequence[MemoryRecord] = ()) -> str:
+def prompt(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> str:
     """Titles, what is known (numbered from 101), messages (numbered through from 1), and which of them are an episode."""
     titles = [" ".join(plain(title).split())[:200] for title, _ in episodes]
     parts = {
         "titles": "\n".join(f"episode {number}: {title}" for number, title in enumerate(titles, 1)),
-        "known": numbered(known, FIRST_KNOWN) or "nothing",
-        "conversation": spoken([message for _, messages in episodes for message in messages]),
+        "known": numbered_list(known, FIRST_KNOWN) or "nothing",
+        "conversation": transcript([message for _, messages in episodes for message in messages]),
     }
-    which = ranges([messages for _, messages in episodes])
+    which = episode_ranges([messages for _, messages in episodes])
     return f"{fenced(**parts)}\n\n{which}\n\nPredict, then give what the prediction missed."
 
 
 def _read(answer: Findings, episodes: Sequence[Sequence[Message]], known: Sequence[str]) -> Extraction:
-    sources = [[*told_by(messages), *known] for messages in episodes]
+    sources = [[*sources_of(messages), *known] for messages in episodes]
     held = {_key(text) for text in known}
     owners = [(place, at) for place, messages in enumerate(episodes) for at in range(len(messages))]
     kept: dict[str, Statement] = {}
@@ -204,8 +212,8 @@ def _statement(
 ) -> Statement | None:
     """The statement with positions for numbers, or None when it rests on nothing or holds a number from nowhere."""
     text = " ".join(found.statement.split())
-    rests_on = _vouched(text, cited, messages)
-    if not rests_on or not founded(text, sources) or not borne_out(text, sources):
+    support = _supporting_messages(text, cited, messages)
+    if not support or not numbers_supported(text, sources) or not topic_supported(text, sources):
         return None
     position = None if found.known is None else found.known - FIRST_KNOWN
     named = position is not None and 0 <= position < len(known)
@@ -215,17 +223,17 @@ def _statement(
         text=text,
         change=change,
         episode=place,
-        messages=rests_on,
+        messages=support,
         known=position if named and change != "new" else None,
         type=found.type,
         confidence=found.confidence,
-        keywords=distinct((word for word in found.keywords if founded(word, [text])), MOST_KEYWORDS),
+        keywords=distinct((word for word in found.keywords if numbers_supported(word, [text])), MOST_KEYWORDS),
         tags=distinct((tag.lower().lstrip("#") for tag in found.tags), MOST_TAGS),
         category=category if category in CATEGORIES else None,
     )
 
 
-def _vouched(text: str, cited: tuple[int, ...], messages: Sequence[Message]) -> tuple[int, ...]:
+def _supporting_messages(text: str, cited: tuple[int, ...], messages: Sequence[Message]) -> tuple[int, ...]:
     """The messages a statement rests on, with the one in which somebody confirms what an assistant said; nothing when it rests
     on an assistant alone.
     """
@@ -234,7 +242,7 @@ def _vouched(text: str, cited: tuple[int, ...], messages: Sequence[Message]) -> 
         return cited
     if people:
         held = [messages[at].content for at in people]
-        return cited if borne_out(text, [*held, *(messages[at].name or "" for at in people)], share=0.1) else ()
+        return cited if topic_supported(text, [*held, *(messages[at].name or "" for at in people)], share=0.1) else ()
     for at in cited:
         reply = next((n for n in range(at + 1, len(messages)) if not _is_agent(messages[n])), None)
         if reply is not None and _CONFIRMS.match(messages[reply].content):

@@ -12,11 +12,11 @@ from mnemic.services.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-__all__ = ["Setback", "classify"]
+__all__ = ["RequestFailure", "classify"]
 
 
 @dataclass(frozen=True, slots=True)
-class Setback(Failure):
+class RequestFailure(Failure):
     """A failed request and what it concerns.
 
     ``form``: this way of asking for typed answers is not taken; ``answer``: an answer came that nobody can read;
@@ -27,12 +27,12 @@ class Setback(Failure):
     sent: bool = True
 
 
-def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Setback:
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> RequestFailure:
     """Judge an error of a request to the language model `service`; `secrets` never appear in the message."""
     names = {base.__name__ for base in type(error).__mro__}
     verdict = failures.classify(error, service, secrets)
     if verdict.meaning == "refused":
-        return Setback(
+        return RequestFailure(
             LanguageModelUnavailable(
                 f"The language model {service} does not let us in or is not there ({verdict.label}). Check the "
                 "provider's key (environment, or: mnemic keys set PROVIDER), the account, and the model's name."
@@ -43,13 +43,13 @@ def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> S
             f"The language model {service} did not answer ({verdict.label}): {verdict.detail} Check the network and the "
             "service, or raise timeout and retries. It can be asked again later."
         )
-        return Setback(unavailable, transient=True, wait=verdict.wait)
+        return RequestFailure(unavailable, transient=True, wait=verdict.wait)
     said = f"The language model {service} failed ({verdict.label}): {verdict.detail}"
     if "UserError" in names:  # raised before anything is sent: the model's profile does not have this form
-        return Setback(LanguageModelError(said), concerns="form", sent=False)
+        return RequestFailure(LanguageModelError(said), concerns="form", sent=False)
     if verdict.meaning == "rejected":
         too_long = "ModelContextWindowExceededError" in names
-        return Setback(LanguageModelError(said), concerns="final" if too_long else "form")
+        return RequestFailure(LanguageModelError(said), concerns="final" if too_long else "form")
     if "UnexpectedModelBehavior" in names and "ContentFilterError" not in names:
-        return Setback(LanguageModelError(said), concerns="answer")
-    return Setback(LanguageModelError(said))
+        return RequestFailure(LanguageModelError(said), concerns="answer")
+    return RequestFailure(LanguageModelError(said))

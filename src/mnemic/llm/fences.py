@@ -10,7 +10,7 @@ from mnemic.llm.answers import plain
 from mnemic.text.markup import unmarked
 from mnemic.types import MemoryRecord, Message
 
-__all__ = ["DATA_RULE", "fenced", "moment", "numbered", "ranges", "speaker", "spoken"]
+__all__ = ["DATA_RULE", "episode_ranges", "fenced", "moment", "numbered_list", "speaker", "transcript"]
 
 LONGEST_MESSAGE = 4_000
 """Characters of one message in a prompt."""
@@ -37,7 +37,7 @@ def fenced(**parts: str) -> str:
     return "\n\n".join(f"<{name} {code}>\n{text}\n</{name} {code}>" for name, text in parts.items())
 
 
-def spoken(messages: Sequence[Message], first: int = 1) -> str:
+def transcript(messages: Sequence[Message], first: int = 1) -> str:
     """Messages as numbered lines, ``[1] 14:03 Ana: text``, each day under a line of its own: ``Monday 2024-05-06``.
 
     Of lines of one minute only the first has the time.
@@ -52,18 +52,18 @@ def spoken(messages: Sequence[Message], first: int = 1) -> str:
             day, minute = today, ""
         clock = f"{at:%H:%M} " if at and f"{at:%H:%M}" != minute else ""
         minute = f"{at:%H:%M}" if at else ""
-        lines.append(numbered([f"{clock}{speaker(message)}: {_cut(plain(message.content), limit)}"], number))
+        lines.append(numbered_list([f"{clock}{speaker(message)}: {_cut(plain(message.content), limit)}"], number))
     return "\n".join(lines)
 
 
-def numbered(items: Sequence[str | MemoryRecord], first: int = 1) -> str:
+def numbered_list(items: Sequence[str | MemoryRecord], first: int = 1) -> str:
     """Items as numbered lines; further lines of an item are indented, so that none can pass for an item of its own."""
     texts = [item if isinstance(item, str) else item.content for item in items]
     lines = (_cut(plain(text), LONGEST_MESSAGE * 2).replace("\n", "\n    ") for text in texts)
     return "\n".join(f"[{number}] {line}" for number, line in enumerate(lines, first))
 
 
-def ranges(episodes: Sequence[Sequence[Message]]) -> str:
+def episode_ranges(episodes: Sequence[Sequence[Message]]) -> str:
     """Which messages each episode has, where they are numbered through from 1: ``episode 2: messages 7 to 12``."""
     lines: list[str] = []
     last = 0

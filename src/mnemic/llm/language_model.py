@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
-from mnemic.llm.failures import Setback, classify
+from mnemic.llm.failures import RequestFailure, classify
 from mnemic.llm.keys import environment_key, keyring_key
 from mnemic.llm.ledger import Ledger
 from mnemic.llm.task import Answer, Task
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider
     from pydantic_ai.settings import ModelSettings
 
-    from mnemic.llm.exchange import Form, FormMemory
+    from mnemic.llm.exchange import Form, FormSelector
 
 __all__ = ["LanguageModel"]
 
@@ -84,7 +84,7 @@ class LanguageModel:
         if paths.wheel_folder("pydantic_ai") is None:
             raise MissingExtra("LanguageModel", "llm")
         service = _service(model)
-        rules = _Rules(
+        request_settings = _RequestSettings(
             service=service,
             patience=RetryPolicy(
                 positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff), JITTER
@@ -98,10 +98,10 @@ class LanguageModel:
         )
         self._id = service
         self._ledger = ledger = Ledger()
-        self._line = PerProcess(lambda: _Line(model, rules, ledger))
+        self._connection = PerProcess(lambda: _Connection(model, request_settings, ledger))
         self._health = LanguageModelStats(model=service)
         self._closed = False
-        weakref.finalize(self, _hang_up, self._line)
+        weakref.finalize(self, _close_connection, self._connection)
 
     def __repr__(self) -> str:
         return f"LanguageModel({self._id!r})"
@@ -121,7 +121,7 @@ class LanguageModel:
             LanguageModelError: it rejected the question, or no answer of it can be used.
         """
         try:
-            answer = self._run(lambda line: line.ask(task))
+            answer = self._run(lambda connection: connection.ask(task))
         except LanguageModelError as error:
             self._note("unreachable" if isinstance(error, LanguageModelUnavailable) else "failing", str(error))
             raise
@@ -136,16 +136,16 @@ class LanguageModel:
                 told without the service.
         """
         try:
-            self._run(lambda line: line.open())
+            self._run(lambda connection: connection.open())
         except LanguageModelUnavailable as error:
             self._note("unreachable", str(error))
             raise
 
-    def _run(self, call: Callable[[_Line], Coroutine[Any, Any, T]]) -> T:
+    def _run(self, call: Callable[[_Connection], Coroutine[Any, Any, T]]) -> T:
         if not self._closed:
-            line = self._line.get()
+            connection = self._connection.get()
             try:
-                return line.loop.run(lambda: call(line))
+                return connection.loop.run(lambda: call(connection))
             except CancelledError:
                 pass
         raise LanguageModelUnavailable(f"The language model {self._id} was closed. Make a new one.")
@@ -163,11 +163,11 @@ class LanguageModel:
     def close(self) -> None:
         """End running calls with an error, close connections and stop the background thread. May be called twice."""
         self._closed = True
-        _hang_up(self._line)
+        _close_connection(self._connection)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Rules:
+class _RequestSettings:
     """How to ask; made once from the arguments."""
 
     service: str
@@ -184,68 +184,68 @@ class _Rules:
 class _Client:
     model: Model
     settings: ModelSettings
-    forms: FormMemory
+    forms: FormSelector
 
 
-class _Line:
+class _Connection:
     """The connection to one model: a loop, and the client that lives on it. Its methods run on the loop."""
 
-    def __init__(self, model: str | Model, rules: _Rules, ledger: Ledger) -> None:
+    def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: Ledger) -> None:
         self.loop = BackgroundLoop("mnemic-language-model")
         self._model = model
-        self._rules = rules
+        self._settings = request_settings
         self._ledger = ledger
         self._client: _Client | None = None
-        self._making = asyncio.Lock()
-        self._slots = asyncio.Semaphore(rules.concurrency)
-        self._open = AsyncExitStack()
+        self._client_lock = asyncio.Lock()
+        self._slots = asyncio.Semaphore(request_settings.concurrency)
+        self._exit_stack = AsyncExitStack()
         self._secrets: list[str] = []
 
     async def ask(self, task: Task[A]) -> A:
         """One question, in as many requests as the rules allow."""
         try:
             async with self._slots:
-                return await self._answered(await self._opened(), task)
+                return await self._ask_client(await self._get_client(), task)
         except LanguageModelError:
             self._ledger.add(task.stage, fallbacks=1)
             raise
 
     async def open(self) -> None:
         """Make the client, if there is none."""
-        await self._opened()
+        await self._get_client()
 
-    async def hang_up(self) -> None:
+    async def close_client(self) -> None:
         """Close the connections that were opened here."""
-        await self._open.aclose()
+        await self._exit_stack.aclose()
 
-    async def _answered(self, client: _Client, task: Task[A]) -> A:
+    async def _ask_client(self, client: _Client, task: Task[A]) -> A:
         from mnemic.llm.exchange import read
 
-        left = self._rules.patience.retries
-        proven = client.forms.proven
+        left = self._settings.patience.retries
+        known_form = client.forms.known_form
         problem = ""
         for form in client.forms.plan():
-            outcome, used = await self._tried(client, task, form, left)
+            outcome, used = await self._send(client, task, form, left)
             left -= used
-            if isinstance(outcome, Setback):
-                if outcome.concerns == "final" or (outcome.concerns == "form" and proven):
+            if isinstance(outcome, RequestFailure):
+                if outcome.concerns == "final" or (outcome.concerns == "form" and known_form):
                     raise outcome.error
                 problem = str(outcome.error)
                 continue
             try:
-                answer = read(task, outcome, self._rules.max_characters)
+                answer = read(task, outcome, self._settings.max_characters)
             except LanguageModelError as error:
-                problem = f"{error} ({self._rules.service}, {task.stage})"
+                problem = f"{error} ({self._settings.service}, {task.stage})"
                 self._ledger.add(task.stage, failures=1)
                 continue
-            client.forms.worked(form)
+            client.forms.record_success(form)
             return answer
-        client.forms.missed()
+        client.forms.record_failure()
         raise LanguageModelError(problem)
 
-    async def _tried(
+    async def _send(
         self, client: _Client, task: Task[Any], form: Form, retries: int
-    ) -> tuple[ModelResponse | Setback, int]:
+    ) -> tuple[ModelResponse | RequestFailure, int]:
         """The response in one form or the last setback, and how many retries it took."""
         used = 0
 
@@ -260,47 +260,51 @@ class _Line:
             )  # fmt: skip
             return response
 
-        def judge(error: Exception) -> Setback:
-            setback = classify(error, self._rules.service, [*paths.environment_secrets(), *self._secrets])
-            if setback.sent:
+        def judge(error: Exception) -> RequestFailure:
+            failure = classify(error, self._settings.service, [*paths.environment_secrets(), *self._secrets])
+            if failure.sent:
                 self._ledger.add(task.stage, calls=1, failures=1)
-            return setback
+            return failure
 
         def again() -> None:
             nonlocal used
             used += 1
             self._ledger.add(task.stage, retries=1)
 
-        patience = replace(self._rules.patience, retries=retries)
-        return await retry(send, patience, judge, sleep=self._rules.sleep, again=again), used
+        patience = replace(self._settings.patience, retries=retries)
+        return await retry(send, patience, judge, sleep=self._settings.sleep, again=again), used
 
-    async def _opened(self) -> _Client:
+    async def _get_client(self) -> _Client:
         problem = ""
         try:
-            async with self._making:
+            async with self._client_lock:
                 if self._client is None:
-                    self._client = await self._made()
+                    self._client = await self._make_client()
                 return self._client
         except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
             secrets = [*paths.environment_secrets(), *self._secrets]
-            problem = scrubbed(str(error), secrets, keep=self._rules.service)
+            problem = scrubbed(str(error), secrets, keep=self._settings.service)
         # Raised here so that the error does not carry the original, which may quote a key.
-        raise LanguageModelUnavailable(f"The language model {self._rules.service} cannot be set up: {problem}")
+        raise LanguageModelUnavailable(f"The language model {self._settings.service} cannot be set up: {problem}")
 
-    async def _made(self) -> _Client:
+    async def _make_client(self) -> _Client:
         from pydantic_ai.models import infer_model
 
-        from mnemic.llm.exchange import FormMemory, settings_for
+        from mnemic.llm.exchange import FormSelector, settings_for
 
-        rules = self._rules
+        request_settings = self._settings
         model = infer_model(self._model, provider_factory=self._provider)
         given = getattr(getattr(model, "client", None), "api_key", None)
         if isinstance(given, str) and len(given) >= SHORTEST_SECRET:
             self._secrets.append(given)
         if isinstance(self._model, str):
             _without_retries(model)
-        await self._open.enter_async_context(model)
-        return _Client(model, settings_for(model, rules.max_tokens, rules.temperature, rules.settings), FormMemory())
+        await self._exit_stack.enter_async_context(model)
+        return _Client(
+            model,
+            settings_for(model, request_settings.max_tokens, request_settings.temperature, request_settings.settings),
+            FormSelector(),
+        )
 
     def _provider(self, name: str) -> Provider[Any]:
         """A provider with the key of the environment, else with that of the keyring, else as pydantic-ai makes it."""
@@ -335,7 +339,7 @@ def _service(model: object) -> str:
     return f"{provider}:{name}"
 
 
-def _hang_up(lines: PerProcess[_Line]) -> None:
-    line = lines.pop()
-    if line is not None:
-        line.loop.stop(line.hang_up, CLOSING_TIME)
+def _close_connection(connections: PerProcess[_Connection]) -> None:
+    connection = connections.pop()
+    if connection is not None:
+        connection.loop.stop(connection.close_client, CLOSING_TIME)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput
-from mnemic.llm.fences import DATA_RULE, fenced, numbered
+from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
 from mnemic.llm.schema import Number, Schema, Share
 from mnemic.llm.task import Answer, Task
 from mnemic.types import LinkType, MemoryRecord
@@ -101,7 +101,10 @@ def prompt(pairs: Sequence[Pair]) -> str:
     names = _numbers(pairs)
     known = {other.id: other for _, others in pairs for other in others}
     candidates = [other for id_, other in known.items() if names[id_] >= FIRST_CANDIDATE]
-    parts = {"memories": numbered([memory for memory, _ in pairs]), "candidates": numbered(candidates, FIRST_CANDIDATE)}
+    parts = {
+        "memories": numbered_list([memory for memory, _ in pairs]),
+        "candidates": numbered_list(candidates, FIRST_CANDIDATE),
+    }
     texts = fenced(**{name: text for name, text in parts.items() if text})
     lines = [
         f"memory {number}: candidates {', '.join(str(names[other.id]) for other in others)}"

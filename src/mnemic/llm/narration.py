@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.checks import borne_out, founded, shortened, told_by
-from mnemic.llm.fences import DATA_RULE, fenced, ranges, spoken
+from mnemic.llm.checks import numbers_supported, shortened, sources_of, topic_supported
+from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, transcript
 from mnemic.llm.schema import Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.text.dates import relative_periods
@@ -83,20 +83,20 @@ def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
             f"Episodes of {sizes} messages cannot be told in one question; give 1 to {MOST_EPISODES} episodes with at most "
             f"{MOST_MESSAGES} messages together, none without any."
         )
-    told = tuple(map(tuple, episodes))
+    message_groups = tuple(map(tuple, episodes))
     return Task(
         stage="narrate",
         instructions=INSTRUCTIONS,
-        prompt=prompt(told),
+        prompt=prompt(message_groups),
         schema=EpisodeRecords,
-        read=lambda answer: _read(answer, told),
+        read=lambda answer: _read(answer, message_groups),
     )
 
 
 def prompt(episodes: Sequence[Sequence[Message]]) -> str:
     """The messages, numbered through from 1, and which of them are an episode."""
-    said = [message for messages in episodes for message in messages]
-    return f"{fenced(conversation=spoken(said))}\n\n{ranges(episodes)}\n\nWrite the record of each episode."
+    conversation = [message for messages in episodes for message in messages]
+    return f"{fenced(conversation=transcript(conversation))}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
 
 
 def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narratives:
@@ -117,7 +117,7 @@ def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narr
 
 def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:
     """What of the record of an episode keeps the rules; None when nothing does."""
-    sources = told_by(messages)
+    sources = sources_of(messages)
     kept = Narrative(title=_title(title, sources), story=_story(story, messages, sources))
     return None if kept.title is None and kept.story is None else kept
 
@@ -125,11 +125,11 @@ def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative 
 def _title(text: str, sources: Sequence[str]) -> str | None:
     """The title on one line without quotes and full stop, cut to 7 words; None when it has fewer than 3."""
     words = text.strip(" \n\"'\u201c\u201d*#").rstrip(".").split()[:LONGEST_TITLE]
-    while len(words) > SHORTEST_TITLE and words[-1].lower() in _LOOSE_ENDS:
+    while len(words) > SHORTEST_TITLE and words[-1].lower() in _TRAILING_WORDS:
         words.pop()
     title = " ".join(words)
     spaced = len(words) >= SHORTEST_TITLE or (len(words) == 1 and len(title) >= 4 and not title.isascii())
-    return title if spaced and founded(title, sources) and borne_out(title, sources) else None
+    return title if spaced and numbers_supported(title, sources) and topic_supported(title, sources) else None
 
 
 def _story(text: str, messages: Sequence[Message], sources: Sequence[str]) -> str | None:
@@ -137,11 +137,11 @@ def _story(text: str, messages: Sequence[Message], sources: Sequence[str]) -> st
     story = shortened(text, MOST_SENTENCES, LONGEST_STORY)
     if story is None or len(story) < SHORTEST_STORY or _FIRST_PERSON.search(story):
         return None
-    if not founded(story, sources) or not borne_out(story, sources):
+    if not numbers_supported(story, sources) or not topic_supported(story, sources):
         return None
     days = {message.sent_at.toordinal() for message in messages if message.sent_at is not None}
     return None if len(days) > 1 and relative_periods(story, min(days)) else story
 
 
-_LOOSE_ENDS = frozenset("a an the and or of in on at to for with from by about as".split())
+_TRAILING_WORDS = frozenset("a an the and or of in on at to for with from by about as".split())
 _FIRST_PERSON = re.compile(r"(?:^|[.!?] )(?:I|We|My|Our)\b(?=['\u2019]| [a-z])")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from mnemic.errors import LanguageModelError
 
-__all__ = ["Name", "Number", "Schema", "Share", "Text", "json_schema", "validated"]
+__all__ = ["Name", "Number", "Schema", "Share", "Text", "json_schema", "validate_leniently"]
 
 S = TypeVar("S", bound="Schema")
 
@@ -18,7 +18,7 @@ LONGEST_LIST = 500
 
 MOST_ROUNDS = 8
 _DROP = object()
-_UNSENT = frozenset({"title", "default", "description", "$defs", "minimum", "maximum", "minLength"})
+_OMITTED_KEYS = frozenset({"title", "default", "description", "$defs", "minimum", "maximum", "minLength"})
 """What only costs tokens; numbers and empty texts are checked when the answer is read."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=60)]
@@ -43,28 +43,28 @@ class Schema(BaseModel):
 
 def json_schema(schema: type[Schema]) -> dict[str, Any]:
     """The JSON schema of an answer, without the titles, defaults, references and limits of numbers that only cost tokens."""
-    made = schema.model_json_schema(mode="serialization")
-    return _lean(made, made.get("$defs", {}))
+    full = schema.model_json_schema(mode="serialization")
+    return _minimal(full, full.get("$defs", {}))
 
 
-def _lean(node: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
+def _minimal(node: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
     """`node` is a schema, `parts` what it refers to; the keys of "properties" are names, not keywords."""
     if reference := node.get("$ref"):
-        return _lean(parts[reference.rpartition("/")[2]], parts)
+        return _minimal(parts[reference.rpartition("/")[2]], parts)
     kept: dict[str, Any] = {}
     for key, value in node.items():
         if key == "properties":
-            kept[key] = {name: _lean(inner, parts) for name, inner in value.items()}
+            kept[key] = {name: _minimal(inner, parts) for name, inner in value.items()}
         elif key in {"items", "additionalProperties"} and isinstance(value, dict):
-            kept[key] = _lean(cast("dict[str, Any]", value), parts)
+            kept[key] = _minimal(cast("dict[str, Any]", value), parts)
         elif key == "anyOf":
-            kept[key] = [_lean(inner, parts) for inner in value]
-        elif key not in _UNSENT:
+            kept[key] = [_minimal(inner, parts) for inner in value]
+        elif key not in _OMITTED_KEYS:
             kept[key] = value
     return kept
 
 
-def validated(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
+def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
     """An answer without the parts that break the schema, and how many those are.
 
     A value that breaks a bound is left out; an item of a list that lacks a required value is left out as a whole; a list
@@ -73,33 +73,33 @@ def validated(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
     Raises:
         LanguageModelError: what is left lacks something the answer cannot do without.
     """
-    shortened, dropped = _shortened(data)
+    truncated, dropped = _truncate_lists(data)
     for _ in range(MOST_ROUNDS):
         try:
-            return schema.model_validate(shortened), dropped
+            return schema.model_validate(truncated), dropped
         except ValidationError as error:
             faults = [(fault["type"], fault["loc"]) for fault in error.errors(include_url=False, include_input=False)]
             limits = {fault["loc"]: fault.get("ctx", {}).get("max_length") for fault in error.errors(include_url=False)}
-        removed = sum(_marked(shortened, kind, loc, limits.get(loc)) for kind, loc in faults)
+        removed = sum(_mark_faulty(truncated, kind, loc, limits.get(loc)) for kind, loc in faults)
         if not removed:
             break
-        shortened, dropped = _without_marks(shortened), dropped + removed
+        truncated, dropped = _without_marks(truncated), dropped + removed
     raise LanguageModelError("The answer of the language model does not have the form that was asked for.")
 
 
-def _shortened(value: Any) -> tuple[Any, int]:
+def _truncate_lists(value: Any) -> tuple[Any, int]:
     """The value with overlong lists cut, and how many items that took."""
     if isinstance(value, Mapping):
-        parts = {key: _shortened(item) for key, item in cast("Mapping[str, Any]", value).items()}
+        parts = {key: _truncate_lists(item) for key, item in cast("Mapping[str, Any]", value).items()}
         return {key: item for key, (item, _) in parts.items()}, sum(cut for _, cut in parts.values())
     if isinstance(value, list):
         items = cast("list[Any]", value)
-        kept = [_shortened(item) for item in items[:LONGEST_LIST]]
+        kept = [_truncate_lists(item) for item in items[:LONGEST_LIST]]
         return [item for item, _ in kept], sum(cut for _, cut in kept) + max(0, len(items) - LONGEST_LIST)
     return value, 0
 
 
-def _marked(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | None) -> int:
+def _mark_faulty(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | None) -> int:
     """Mark the part at fault in place; how many parts that is, 0 when nothing can be left out."""
     if kind == "missing":
         indexes = [place for place, step in enumerate(loc) if isinstance(step, int)]
@@ -108,8 +108,8 @@ def _marked(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | None)
         loc = loc[: indexes[-1] + 1]
     holder = data
     for step in loc[:-1]:
-        holder = _inside(holder, step)
-    target = _inside(holder, loc[-1]) if loc else _DROP
+        holder = _item(holder, step)
+    target = _item(holder, loc[-1]) if loc else _DROP
     if target is _DROP:
         return 0
     if kind == "too_long" and isinstance(target, list) and limit is not None:
@@ -121,7 +121,7 @@ def _marked(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | None)
     return 1
 
 
-def _inside(holder: Any, step: int | str) -> Any:
+def _item(holder: Any, step: int | str) -> Any:
     """What stands there; the mark when there is nothing."""
     if isinstance(holder, dict) and step in holder:
         return cast("dict[str, Any]", holder)[str(step)]

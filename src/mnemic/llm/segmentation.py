@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import Field
 
 from mnemic.errors import InvalidInput, LanguageModelError
-from mnemic.llm.fences import DATA_RULE, fenced, spoken
+from mnemic.llm.fences import DATA_RULE, fenced, transcript
 from mnemic.llm.narration import LONGEST_STORY, STORY_RULE, TITLE_RULE, Narrative, narrative
 from mnemic.llm.schema import Name, Number, Schema
 from mnemic.llm.task import Answer, Task
@@ -66,19 +66,19 @@ def task(messages: Sequence[Message]) -> Task[Segmentation]:
     """
     if not 0 < len(messages) <= MOST_MESSAGES:
         raise InvalidInput(f"{len(messages)} messages cannot be cut in one question; give 1 to {MOST_MESSAGES}.")
-    told = tuple(messages)
+    batch = tuple(messages)
     return Task(
         stage="segment",
         instructions=INSTRUCTIONS,
         prompt=prompt(messages),
         schema=EpisodeSpans,
-        read=lambda answer: _read(answer, told),
+        read=lambda answer: _read(answer, batch),
     )
 
 
 def prompt(messages: Sequence[Message]) -> str:
     """The messages, numbered from 1."""
-    return f"{fenced(conversation=spoken(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
+    return f"{fenced(conversation=transcript(messages))}\n\nCut messages 1 to {len(messages)} into episodes."
 
 
 def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
@@ -94,19 +94,19 @@ def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
         raise LanguageModelError(f"The language model's episodes cover {covered} of {count} messages.")
     current = next(owner for owner in owners if owner is not None)
     groups: list[list[int]] = []
-    of: list[EpisodeSpan] = []
+    span_of_group: list[EpisodeSpan] = []
     before: int | None = None
     for position, owner in enumerate(owners):
         current = current if owner is None else owner
         if current != before:
             groups.append([])
-            of.append(spans[current])
+            span_of_group.append(spans[current])
         groups[-1].append(position)
         before = current
     return Segmentation(
         groups=tuple(map(tuple, groups)),
-        topics=tuple(span.topic for span in of),
-        records=tuple(_record(span, group, messages) for span, group in zip(of, groups, strict=True)),
+        topics=tuple(span.topic for span in span_of_group),
+        records=tuple(_record(span, group, messages) for span, group in zip(span_of_group, groups, strict=True)),
         dropped=len(answer.episodes) - len(spans) + count - covered,
     )
 

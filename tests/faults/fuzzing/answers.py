@@ -11,9 +11,9 @@ from tests.faults.fuzzing.oracle import told
 
 from mnemic import LanguageModelError, MemoryRecord, Message
 from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
-from mnemic.llm.answers import cleaned, found_objects, plain
+from mnemic.llm.answers import find_objects, plain, plain_values
 from mnemic.llm.exchange import read
-from mnemic.llm.schema import validated
+from mnemic.llm.schema import validate_leniently
 
 LIMIT = 100_000
 SAID = datetime(2026, 3, 2, 9, 30, tzinfo=UTC)
@@ -90,18 +90,18 @@ def answered(text: str) -> int:
 
 def _form(schema: Any, text: str) -> None:
     """What is kept of an object fits the schema, and is cleaned once for all."""
-    for data in found_objects(text, schema.model_fields):
-        clean = cleaned(data)
-        assert cleaned(clean) == clean
+    for data in find_objects(text, schema.model_fields):
+        clean = plain_values(data)
+        assert plain_values(clean) == clean
         try:
-            value, dropped = validated(schema, clean)
+            value, dropped = validate_leniently(schema, clean)
         except LanguageModelError as error:
             told(error)
             continue
         assert dropped >= 0
         dumped = json.loads(value.model_dump_json())
         assert schema.model_validate(dumped) == value
-        assert validated(schema, dumped) == (value, 0)
+        assert validate_leniently(schema, dumped) == (value, 0)
 
 
 def _extraction(found: extraction.Extraction) -> None:

@@ -54,7 +54,7 @@ def prompted(texts: Sequence[str], names: Sequence[str]) -> None:
     messages = [
         Message(role="user", content=text, name=name, sent_at=said) for text, name in zip(texts, names, strict=False)
     ]
-    told, title = fences.spoken(messages), plain(texts[0]) if texts else ""
+    told, title = fences.transcript(messages), plain(texts[0]) if texts else ""
     assert [int(n) for n in re.findall(r"^\[(\d+)\]", told, re.MULTILINE)] == list(range(1, len(messages) + 1))
     prompt = fences.fenced(conversation=told, title=title)
     first, *_, last = prompt.split("\n")

@@ -74,7 +74,7 @@ def test_fitting_never_ends_worse_than_it_began(file):
     files = {"talks": segmentation.load(file, HashingEmbedder())}
 
     def pk(weights):
-        return segmentation.mean_pk(files, lambda d: segmentation.cut(d.signs, weights))
+        return segmentation.mean_pk(files, lambda d: segmentation.cut(d.boundary_features, weights))
 
     assert pk(segmentation.fitted(files)) <= pk(segmentation.NEUTRAL)
 

@@ -314,7 +314,7 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
 
     def test_consolidation_plans_anew_when_one_changed(self, kept, embedder, monkeypatch):
         ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(3)]
-        plan, tries = consolidation._planned, []
+        plan, tries = consolidation._plan_cycle, []
 
         def planned(*arguments, **options):
             found = plan(*arguments, **options)
@@ -323,21 +323,21 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
             tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
             return found
 
-        monkeypatch.setattr(consolidation, "_planned", planned)
+        monkeypatch.setattr(consolidation, "_plan_cycle", planned)
         changed = 2
         assert kept.consolidate(min_age_hours=0).memories_promoted == 3
         assert len(tries) == 2
 
     def test_consolidation_gives_up_in_the_end(self, kept, monkeypatch):
         ids = [kept.remember(f"The lease number {n} ends in May", importance=0.9).id for n in range(9)]
-        plan, tries = consolidation._planned, []
+        plan, tries = consolidation._plan_cycle, []
 
         def planned(*arguments, **options):
             found = plan(*arguments, **options)
             tries.append(kept.update(ids[len(tries)], content=f"The lease ends in month {len(tries)}"))
             return found
 
-        monkeypatch.setattr(consolidation, "_planned", planned)
+        monkeypatch.setattr(consolidation, "_plan_cycle", planned)
         with pytest.raises(Conflict, match="changed during consolidation"):
             kept.consolidate(min_age_hours=0)
         assert len(tries) == consolidation.ATTEMPTS

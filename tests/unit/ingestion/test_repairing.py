@@ -2,13 +2,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.knowledge.segmentation import repaired
+from mnemic.knowledge.segmentation import repair_groups
 
 
 def test_a_right_answer_stays():
-    assert repaired([[0, 1], [2, 3, 4]], 5) == [[0, 1], [2, 3, 4]]
-    assert repaired([[3, 4, 2], [1, 0], []], 5) == [[0, 1], [2, 3, 4]]
-    assert repaired([], 0) == []
+    assert repair_groups([[0, 1], [2, 3, 4]], 5) == [[0, 1], [2, 3, 4]]
+    assert repair_groups([[3, 4, 2], [1, 0], []], 5) == [[0, 1], [2, 3, 4]]
+    assert repair_groups([], 0) == []
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ def test_a_right_answer_stays():
     ],
 )
 def test_small_flaws_are_mended(groups, wanted):
-    assert repaired(groups, 10) == wanted
+    assert repair_groups(groups, 10) == wanted
 
 
 @pytest.mark.parametrize(
@@ -38,12 +38,12 @@ def test_small_flaws_are_mended(groups, wanted):
     ],
 )
 def test_too_much_wrong_is_refused(groups):
-    assert repaired(groups, 10) is None
+    assert repair_groups(groups, 10) is None
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.lists(st.integers(-3, 30), max_size=12), max_size=6), st.integers(0, 25))
 def test_what_is_accepted_holds_every_message_once(groups, count):
-    found = repaired(groups, count)
+    found = repair_groups(groups, count)
     assert found is None or [m for group in found for m in group] == list(range(count))
     assert found is None or all(found)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.knowledge.links import Proposed, propose_links
+from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.knowledge.metadata import describe
 from mnemic.types import MemoryRecord
 
@@ -32,7 +32,7 @@ def record(id: str, text: str, *, hours: int = 0, **more) -> MemoryRecord:
     return replace(made, **more)
 
 
-def between(older: str, newer: str, cosine: float | None = 0.7) -> list[Proposed]:
+def between(older: str, newer: str, cosine: float | None = 0.7) -> list[ProposedLink]:
     return propose_links(
         record("new", newer, hours=1), [record("old", older)], None if cosine is None else np.array([cosine])
     )
