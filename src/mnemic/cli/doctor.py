@@ -160,11 +160,11 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
 
 def _hub_weights(name: str) -> tuple[str, bool]:
     from mnemic.onnx.folder import is_folder
-    from mnemic.onnx.hub import kept_folder
+    from mnemic.onnx.hub import cached_folder
 
     if is_folder(name):
         return f"the folder {name}", False
-    if (folder := kept_folder(name)) is not None:
+    if (folder := cached_folder(name)) is not None:
         return f"the cache folder {folder}", False
     return _not_here()
 
@@ -176,13 +176,13 @@ def _not_here() -> tuple[str, bool]:
 
 
 def _default_weights() -> tuple[str, bool]:
-    from mnemic.embedders.onnx.cache import kept
+    from mnemic.embedders.onnx.cache import load
     from mnemic.embedders.onnx.convert import CONVERTER
     from mnemic.embedders.onnx.weights import HUB_FILES, HUB_REPOSITORY, MODEL_NAME, WHEEL
     from mnemic.onnx.hub import hub_files
 
     cache = paths.cache_dir("models", MODEL_NAME)
-    if kept(cache, CONVERTER) is not None:
+    if load(cache, CONVERTER) is not None:
         return f"the cache folder {cache} (converted from the package {WHEEL})", False
     if paths.wheel_folder(WHEEL) is not None:
         return f"the installed package {WHEEL}, to be converted into {cache} at first use", False

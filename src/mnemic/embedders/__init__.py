@@ -1,4 +1,4 @@
-"""Embedders: texts in, unit vectors out.
+"""Embedders: classes that turn texts into unit vectors.
 
 Every class here fits the `mnemic.protocols.Embedder` protocol. They are imported on first use, so that importing this
 package loads neither numpy nor a model runtime.

@@ -26,22 +26,21 @@ Key = bytes
 
 
 class CachedEmbedder:
-    """Keeps the vectors of recent texts, so that asking again costs nothing.
+    """An LRU cache for the vectors of another embedder.
 
-    The least recently used vector leaves first. Threads may share it; two threads that miss the same text at once may
-    both ask the inner embedder. Only hashes of the texts are kept. Vectors are copied out, so that changing a returned
-    array cannot change the cache.
+    Thread-safe; two threads that miss the same text at the same time may both embed it. Only hashes of the texts are stored.
+    Vectors are copied, so that changing a returned array does not change the cache.
 
     Args:
-        inner: the embedder that makes the vectors; `id` and `dimension` are its own.
-        max_items: how many vectors are kept, 1 to 10 million. One of 384 numbers takes 1.5 kB.
-        ttl: seconds after which a vector is made again; None keeps it until its place is needed.
-        kinds: which kinds of text are kept; the others go straight to the inner embedder.
-        clock: gives the time in seconds and never goes back.
+        inner: the embedder that computes the vectors; `id` and `dimension` are its own.
+        max_items: the maximum number of vectors, 1 to 10 million. One of dimension 384 takes 1.5 kB.
+        ttl: seconds after which a vector expires; None: never.
+        kinds: the kinds of text to cache; others go directly to the inner embedder.
+        clock: returns monotonic seconds.
 
     Attributes:
-        hits: texts answered without the inner embedder, repeats within one call included.
-        misses: texts the inner embedder was asked for.
+        hits: texts served from the cache, including repeats within one call.
+        misses: texts embedded by the inner embedder.
     """
 
     def __init__(
@@ -79,46 +78,46 @@ class CachedEmbedder:
         return self.inner.dimension
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
-        """Embed texts: those not in the cache go to the inner embedder, in one call and each once.
+        """Embed texts; those not in the cache go to the inner embedder, in one call and each once.
 
         Returns:
-            float32 array of shape (len(texts), dimension) with unit rows; a fresh copy.
+            float32 array of shape (len(texts), dimension) with unit rows; a copy.
 
         Raises:
             InvalidInput: `texts` is not a sequence of strings.
-            EmbedderError: the inner embedder failed; nothing was kept.
+            EmbedderError: the inner embedder failed; nothing was cached.
         """
         cleaned = prepared(texts, kind, max_characters=None)  # the inner embedder knows its own limit
         if not cleaned or kind not in self._kinds:
-            return self._ask(cleaned, kind)
+            return self._embed(cleaned, kind)
         keys = [_key(text, kind) for text in cleaned]
-        rows = self._recall(keys)
+        rows = self._lookup(keys)
         missing = {key: text for key, text in zip(keys, cleaned, strict=True) if key not in rows}
         if missing:
-            made = self._ask(list(missing.values()), kind)
+            made = self._embed(list(missing.values()), kind)
             rows.update(zip(missing, made, strict=True))
-        self._remember({key: rows[key] for key in missing}, hits=len(keys) - len(missing))
+        self._store({key: rows[key] for key in missing}, hits=len(keys) - len(missing))
         return np.stack([rows[key] for key in keys])
 
     def clear(self) -> None:
-        """Forget all vectors; the counters stay."""
+        """Remove all vectors; the counters stay."""
         with self._lock:
             self._kept.clear()
 
     def close(self) -> None:
-        """Forget all vectors and close the inner embedder if it can be closed."""
+        """Remove all vectors, and close the inner embedder if it has ``close``."""
         self.clear()
         close = getattr(self.inner, "close", None)
         if callable(close):
             close()
 
-    def _ask(self, texts: list[str], kind: InputKind) -> Vectors:
+    def _embed(self, texts: list[str], kind: InputKind) -> Vectors:
         vectors = checked(self.inner.embed(texts, kind=kind), len(texts), self.inner.dimension)
         with self._lock:
             self.misses += len(texts)
         return vectors
 
-    def _recall(self, keys: list[Key]) -> dict[Key, Vectors]:
+    def _lookup(self, keys: list[Key]) -> dict[Key, Vectors]:
         now = self._clock()
         found: dict[Key, Vectors] = {}
         with self._lock:
@@ -133,7 +132,7 @@ class CachedEmbedder:
                 found[key] = entry[1]
         return found
 
-    def _remember(self, rows: dict[Key, Vectors], *, hits: int) -> None:
+    def _store(self, rows: dict[Key, Vectors], *, hits: int) -> None:
         now = self._clock()
         with self._lock:
             self.hits += hits

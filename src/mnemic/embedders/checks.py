@@ -1,4 +1,4 @@
-"""What goes into a model and what comes out of it: checked in one place for every embedder."""
+"""Checks of the input and output of embedding models, shared by all embedders."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
 __all__ = ["MAX_CHARACTERS", "checked", "prepared"]
 
 MAX_CHARACTERS = 20_000
-"""Texts are cut here before they are tokenised: models see a few hundred to a few thousand tokens, never more."""
+"""Texts are cut to this length before tokenisation: models read a few hundred to a few thousand tokens."""
 
 SMALLEST_NORM = 1e-12
 
 
 def prepared(texts: Sequence[str], kind: InputKind, max_characters: int | None = MAX_CHARACTERS) -> list[str]:
-    """The texts as every tokeniser accepts them.
+    """Texts that every tokeniser accepts.
 
     Each is cut to its first `max_characters` characters (None cuts nothing); NUL is dropped; the two halves of a split
     surrogate pair are joined, and a lone half becomes U+FFFD.
 
     Raises:
-        InvalidInput: `texts` is a single string or holds something else than strings, or `kind` is unknown.
+        InvalidInput: `texts` is a single string or contains other values than strings, or `kind` is unknown.
     """
     if kind not in get_args(InputKind):
         raise InvalidInput(f"kind={kind!r} is not known. Use 'document' for texts to store, 'query' for questions.")
     if isinstance(texts, (str, bytes)):
-        raise InvalidInput("embed takes a sequence of texts and was given a single one. Put it into a list: [text].")
+        raise InvalidInput("embed takes a sequence of texts, but got a single one. Put it into a list: [text].")
     return [_clean(text, max_characters) for text in texts]
 
 
@@ -50,18 +50,18 @@ def _clean(text: object, max_characters: int | None) -> str:
 
 
 def checked(vectors: object, count: int, dimension: int | None) -> Vectors:
-    """The output of a model as unit rows, or an error when it cannot be used.
+    """The output of a model as unit rows.
 
     Args:
-        vectors: anything numpy can read as a table of `count` rows.
-        count: how many texts were embedded.
-        dimension: the expected length of a vector; None accepts any.
+        vectors: anything that numpy can read as an array of `count` rows.
+        count: the number of texts.
+        dimension: the expected dimension; None accepts any.
 
     Returns:
         C-contiguous float32 array of shape (count, dimension) with rows of length 1.
 
     Raises:
-        EmbedderError: not a table of numbers, wrong count or dimension, NaN, infinity or a zero vector.
+        EmbedderError: not a 2-d array of numbers, wrong count or dimension, NaN, infinity or a zero vector.
     """
     try:
         rows = np.asarray(vectors, dtype=np.float64)
@@ -72,7 +72,7 @@ def checked(vectors: object, count: int, dimension: int | None) -> Vectors:
     _check_shape(rows.shape, count, dimension)
     if not np.isfinite(rows).all():
         raise EmbedderError("The model returned NaN or infinity. Check its weights and its input.")
-    # Dividing by the largest value first keeps the squares of huge and tiny numbers in range.
+    # Dividing by the largest value first avoids overflow and underflow of the squares.
     largest = np.abs(rows).max(axis=1, keepdims=True)
     if (largest < SMALLEST_NORM).any():
         raise EmbedderError("The model returned a zero vector, which has no direction. Check its weights.")
@@ -87,5 +87,5 @@ def _check_shape(shape: tuple[int, ...], count: int, dimension: int | None) -> N
     if dimension is not None and shape[1] != dimension:
         raise EmbedderError(
             f"The model returned vectors of dimension {shape[1]} instead of {dimension}. "
-            "Was the model exchanged? A record keeps vectors of one model."
+            "Was the model replaced? A record holds vectors of one model only."
         )

@@ -1,4 +1,4 @@
-"""What an error of an embedding service means for its caller."""
+"""Classification of errors of embedding services."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["classify"]
 
 
 def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
-    """Judge an error of a request to `service`.
+    """Classify an error of a request to `service`.
 
     Args:
-        error: what was raised.
+        error: the exception.
         service: the embedder's id, for the message.
-        secrets: strings that must not appear in it.
+        secrets: strings to mask in the message.
     """
     verdict = failures.classify(error, service, secrets)
     if verdict.meaning == "refused":
         return Failure(
             EmbedderUnavailable(
-                f"The embedding service {service} does not let us in or does not have this model ({verdict.label}). "
+                f"The embedding service {service} denied access or does not have this model ({verdict.label}). "
                 "Check the provider's key in the environment, the account, and the model's name."
             )
         )
@@ -40,7 +40,7 @@ def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> F
     if verdict.meaning == "transient":
         unavailable = EmbedderUnavailable(
             f"The embedding service {service} did not answer ({verdict.label}): {verdict.detail} Check the network and "
-            "the service, or raise timeout and retries. What was to be embedded can be embedded later."
+            "the service, or raise timeout and retries. The texts can be embedded later."
         )
         return Failure(unavailable, transient=True, wait=verdict.wait)
     return Failure(

@@ -1,4 +1,4 @@
-"""An embedder without a model: hashed words and pieces of words."""
+"""An embedder without a model: hashed words and character n-grams."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ MIXER = np.uint64(0x9E3779B97F4A7C15)  # 2**64 divided by the golden ratio: spre
 class HashingEmbedder:
     """Deterministic vectors from hashed words and character n-grams.
 
-    Texts that share words, or pieces of words, are similar; meaning is not seen. It needs no files, no network and no
-    loading, gives the same vectors on every platform and is fast: for tests, for examples, and for machines that
-    cannot have a model. Texts are cut to their first 20,000 characters. A text without any word has a vector too.
+    Texts with common words or parts of words are similar; meaning is ignored. It needs no files and no network, is fast and
+    gives the same vectors on every platform: for tests, examples, and machines without a model. Texts are cut to their first
+    20,000 characters. A text without words has a vector too.
 
     Args:
-        dimension: length of a vector, 8 to 65,536. It is part of the id.
+        dimension: the dimension of the vectors, 8 to 65,536. It is part of the id.
     """
 
     def __init__(self, dimension: int = 256) -> None:
@@ -46,7 +46,7 @@ class HashingEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Length of a vector."""
+        """The dimension of the vectors."""
         return self._dimension
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
@@ -67,7 +67,7 @@ def _row(text: str, dimension: int) -> np.ndarray:
     for feature, weight in _features(text.lower()):
         weights[feature] = weights.get(feature, 0.0) + weight
     row = _scatter(weights, dimension)
-    # No word at all, or words that cancel each other out: the text as a whole still has a direction of its own.
+    # No words, or words that cancel each other out: hash the whole text.
     return row if np.abs(row).max() > CANCELLED else _scatter({f"text {text}": 1.0}, dimension)
 
 
@@ -81,11 +81,11 @@ def _features(text: str) -> Iterator[tuple[str, float]]:
 
 
 def _scatter(weights: dict[str, float], dimension: int) -> np.ndarray:
-    """Sum the weights into `dimension` places; the hash of a feature gives its place and its sign."""
+    """Sum the weights into `dimension` buckets; the hash of a feature gives its bucket and sign."""
     hashes = np.fromiter((crc32(feature.encode()) for feature in weights), dtype=np.uint64, count=len(weights))
     mixed = hashes * MIXER
     places = ((mixed >> np.uint64(32)) % np.uint64(dimension)).astype(np.intp)
     signs = np.where(mixed >> np.uint64(31) & np.uint64(1), 1.0, -1.0)
-    # Square roots keep a word that is repeated a hundred times from drowning the others.
+    # Square roots limit the weight of a word that is repeated a hundred times.
     values = np.sqrt(np.fromiter(weights.values(), dtype=np.float64, count=len(weights)))
     return np.bincount(places, weights=signs * values, minlength=dimension)

@@ -1,4 +1,4 @@
-"""Embeddings from a service, through any provider that pydantic-ai knows."""
+"""Embeddings from a remote service, through the providers of pydantic-ai."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
 
 __all__ = ["RemoteEmbedder"]
 
-BLANK = "."  # sent for blank texts, which most services refuse
+BLANK = "."  # sent for blank texts, which most services reject
 CLOSING_TIME = 5.0  # seconds for open connections to end
 
 
 class RemoteEmbedder:
     """Vectors from OpenAI, Ollama, Google, Cohere, Voyage, Bedrock ... Needs ``pip install "mnemic[remote]"``.
 
-    Keys are taken from the environment by pydantic-ai; they are never stored, and never shown in an error. The calls
-    run on an event loop of this embedder's own, on a background thread: it works from plain code, from several
-    threads, and from inside a running loop. Blank texts are sent as ``"."``, because services refuse empty ones.
+    pydantic-ai reads keys from the environment; they are never stored or shown in errors. Requests run on a separate event
+    loop in a background thread: it works from blocking code, from several threads, and inside a running loop. Blank texts
+    are sent as ``"."``, because services reject empty ones.
 
     Args:
         model: ``"provider:model"``, or a pydantic-ai `Embedder` or `EmbeddingModel` that nothing else uses.
-        dimensions: length of the vectors, for models that offer a choice.
+        dimensions: the dimension of the vectors, for models that support several.
         timeout: seconds for one attempt.
-        batch_size: texts of one request, 1 to 2,048.
-        retries: further attempts after an error that may pass (busy, rate limit, connection), 0 to 10.
-        backoff: seconds before the first of them, doubled each time; a service that names a longer wait is obeyed.
-        max_characters: texts are cut here; lower it for models with a short context.
-        name: the id of the vectors. Without one it is ``provider:model``, and ``@dimensions`` if they are given.
+        batch_size: texts per request, 1 to 2,048.
+        retries: retries after a transient error (busy, rate limit, connection), 0 to 10.
+        backoff: seconds before the first retry, doubled each time; a longer wait requested by the service is respected.
+        max_characters: texts are cut to this length; lower it for models with a short context.
+        name: the id of the vectors. Default: ``provider:model``, with ``@dimensions`` if they are given.
     """
 
     def __init__(
@@ -72,9 +72,9 @@ class RemoteEmbedder:
             positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff)
         )
         self._id = name or service + (f"@{dimensions}" if dimensions else "")
-        self._line = PerProcess(lambda: _Line(model, service))
+        self._connection = PerProcess(lambda: _Connection(model, service))
         self._closed = False
-        weakref.finalize(self, _hang_up, self._line)
+        weakref.finalize(self, _close, self._connection)
 
     def __repr__(self) -> str:
         return f"RemoteEmbedder({self._id!r})"
@@ -86,7 +86,7 @@ class RemoteEmbedder:
 
     @property
     def dimension(self) -> int | None:
-        """Length of a vector: as given, or as the first answer had it; None before."""
+        """The dimension: as given, or from the first response; None before."""
         return self._dimension
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
@@ -97,8 +97,8 @@ class RemoteEmbedder:
 
         Raises:
             InvalidInput: `texts` is not a sequence of strings.
-            EmbedderUnavailable: the service cannot be reached, also after all attempts, or does not let us in.
-            EmbedderError: the service rejected these texts, or its answer cannot be used.
+            EmbedderUnavailable: the service cannot be reached after all attempts, or denied access.
+            EmbedderError: the service rejected these texts, or its response is invalid.
         """
         cleaned = [text if text.strip() else BLANK for text in prepared(texts, kind, self._max_characters)]
         if self._closed:
@@ -106,7 +106,7 @@ class RemoteEmbedder:
         parts = [cleaned[start : start + self._batch_size] for start in range(0, len(cleaned), self._batch_size)]
         vectors: list[Sequence[float]] = []
         for part in parts:
-            answer = checked(self._asked(part, kind), len(part), self._dimension)
+            answer = checked(self._request(part, kind), len(part), self._dimension)
             self._dimension = answer.shape[1]
             vectors += list(answer)
         return checked(vectors, len(cleaned), self._dimension)
@@ -114,11 +114,11 @@ class RemoteEmbedder:
     def close(self) -> None:
         """End running calls with an error, close connections and stop the background thread. May be called twice."""
         self._closed = True
-        _hang_up(self._line)
+        _close(self._connection)
 
-    def _asked(self, texts: list[str], kind: InputKind) -> Sequence[Sequence[float]]:
+    def _request(self, texts: list[str], kind: InputKind) -> Sequence[Sequence[float]]:
         settings = cast("EmbeddingSettings", {"dimensions": self._dimensions} if self._dimensions else {})
-        line = self._line.get()
+        line = self._connection.get()
         try:
             return line.loop.run(lambda: line.ask(texts, kind, settings, self._patience))
         except CancelledError:
@@ -126,11 +126,11 @@ class RemoteEmbedder:
         raise self._closed_error()
 
     def _closed_error(self) -> EmbedderUnavailable:
-        return EmbedderUnavailable(f"The embedder {self._id} was closed. Make a new one.")
+        return EmbedderUnavailable(f"The embedder {self._id} was closed. Create a new one.")
 
 
-class _Line:
-    """The connection to one service: a loop, and the client that lives on it."""
+class _Connection:
+    """The connection to one service: an event loop and its client."""
 
     def __init__(self, model: str | PydanticEmbedder | EmbeddingModel, service: str) -> None:
         self.loop = BackgroundLoop("mnemic-remote-embedder")
@@ -143,8 +143,8 @@ class _Line:
     async def ask(
         self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: RetryPolicy
     ) -> Sequence[Sequence[float]]:
-        """One request, tried as often as `patience` allows. Runs on the loop."""
-        client = await self._opened()
+        """One request, retried within `patience`. Runs on the loop."""
+        client = await self._open_client()
 
         async def request() -> Sequence[Sequence[float]]:
             return (await client.embed(texts, input_type=kind, settings=settings or None)).embeddings
@@ -156,23 +156,23 @@ class _Line:
             raise outcome.error
         return outcome
 
-    async def hang_up(self) -> None:
-        """Close connections of the client that was made here. Runs on the loop."""
+    async def close_client(self) -> None:
+        """Close the connections of a client created here. Runs on the loop."""
         await self._providers.aclose()
 
-    async def _opened(self) -> PydanticEmbedder:
+    async def _open_client(self) -> PydanticEmbedder:
         problem = ""
         try:
             async with self._making:
                 if self._client is None:
-                    self._client = await self._made()
+                    self._client = await self._create_client()
                 return self._client
         except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
             problem = scrubbed(str(error), paths.environment_secrets(), keep=self._service)
-        # Raised here so that the error does not carry the original, which may quote a key.
+        # Raised outside of the handler, because the original error may quote a key.
         raise EmbedderUnavailable(f"The embedding service {self._service} cannot be set up: {problem}")
 
-    async def _made(self) -> PydanticEmbedder:
+    async def _create_client(self) -> PydanticEmbedder:
         from pydantic_ai.embeddings import Embedder, EmbeddingModel, infer_embedding_model
         from pydantic_ai.providers import Provider, infer_provider
 
@@ -186,7 +186,7 @@ class _Line:
             made.append(infer_provider(name))
             return made[-1]
 
-        # Services that can cut long texts shall do so instead of failing.
+        # Let services truncate long texts instead of failing.
         client = Embedder(infer_embedding_model(self._model, provider_factory=provider), settings={"truncate": True})
         for one in made:
             await self._providers.enter_async_context(one)
@@ -194,7 +194,7 @@ class _Line:
 
 
 def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
-    """``provider:model`` of whatever was given."""
+    """``provider:model`` of a name, client or model."""
     if isinstance(model, str):
         if not all(model.partition(":")):
             raise ConfigurationError(f'{model!r} does not name a provider and a model. Write "provider:model".')
@@ -205,12 +205,12 @@ def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
     provider, name = (getattr(inner, attribute, None) for attribute in ("system", "model_name"))
     if not isinstance(provider, str) or not isinstance(name, str):
         raise ConfigurationError(
-            f'{type(model).__name__} is not a pydantic-ai Embedder or EmbeddingModel. Give one, or "provider:model".'
+            f'{type(model).__name__} is not a pydantic-ai Embedder or EmbeddingModel. Pass one, or "provider:model".'
         )
     return f"{provider}:{name}"
 
 
-def _hang_up(lines: PerProcess[_Line]) -> None:
+def _close(lines: PerProcess[_Connection]) -> None:
     line = lines.pop()
     if line is not None:
-        line.loop.stop(line.hang_up, CLOSING_TIME)
+        line.loop.stop(line.close_client, CLOSING_TIME)

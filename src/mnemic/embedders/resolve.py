@@ -1,4 +1,4 @@
-"""From what a user writes as ``embedder=`` to an embedder."""
+"""The embedder for the argument ``embedder=``."""
 
 from __future__ import annotations
 
@@ -27,19 +27,18 @@ ACCEPTED = """Accepted are:
 
 
 def embedder_from(spec: object = None) -> Embedder:
-    """Make an embedder from what a user gives.
+    """Create the embedder for a specification. Nothing is loaded here.
 
-    None is `OnnxEmbedder` behind a `CachedEmbedder` that keeps the vectors of the last 512 queries (0.8 MB): agents ask
-    the same thing again within a turn. Documents are not kept, because each is embedded once. Nothing is loaded here.
+    None is `OnnxEmbedder` with a `CachedEmbedder` for the last 512 queries (0.8 MB): agents repeat queries within a turn.
+    Documents are not cached, because each is embedded once.
 
     Args:
         spec: None, a folder, ``"onnx:OWNER/NAME"``, ``"provider:model"``, ``"sentence-transformers:NAME"``,
-            ``"hashing"``, a pydantic-ai embedder, a `SentenceTransformer`, or an object that is an embedder already
-            (returned as it is).
+            ``"hashing"``, a pydantic-ai embedder, a `SentenceTransformer`, or an embedder (returned unchanged).
 
     Raises:
-        ConfigurationError: something else was given; the message lists what is accepted.
-        MissingExtra: the optional package for it is not installed.
+        ConfigurationError: `spec` is anything else; the message lists the accepted values.
+        MissingExtra: an optional package is not installed.
     """
     if spec is None:
         return _default()
@@ -64,7 +63,7 @@ def _from_text(spec: str) -> Embedder:
     provider, _, model = spec.partition(":")
     if spec == "hashing":
         return HashingEmbedder()
-    if is_folder(spec):  # before the colon is looked at: Windows paths have one
+    if is_folder(spec):  # first, because Windows paths contain a colon
         return _from_folder(Path(spec))
     if provider == "onnx" and model:
         return _from_onnx(model)
@@ -99,7 +98,7 @@ def _from_folder(folder: Path) -> Embedder:
 
 def _from_object(spec: object) -> Embedder:
     if isclass(spec):
-        raise ConfigurationError(f"embedder={spec.__name__} is a class. Give an object of it: {spec.__name__}(...).")
+        raise ConfigurationError(f"embedder={spec.__name__} is a class. Pass an instance: {spec.__name__}(...).")
     home = {base.__module__.partition(".")[0] for base in type(spec).__mro__}
     if "pydantic_ai" in home:
         from mnemic.embedders.remote import RemoteEmbedder

@@ -1,4 +1,4 @@
-"""Any local model of the sentence-transformers library."""
+"""Local models of the sentence-transformers library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import checked, prepared
-from mnemic.embedders.prompts import known_prompts, own_prompts, usual_prompts
+from mnemic.embedders.prompts import checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import whole
 from mnemic.services.processes import PerProcess
@@ -41,22 +41,21 @@ class SentenceTransformer(Protocol):
 class SentenceTransformerEmbedder:
     """A sentence-transformers model, loaded at first use. Needs ``pip install "mnemic[sentence-transformers]"``.
 
-    Questions go through the model's query prompt and texts to store through its document prompt; if it brings none along,
-    through those that are known of e5, bge, nomic, mxbai and arctic models by their names. Texts are cut to their first
-    20,000 characters and then to what the model sees. Code that comes with a model is never run. Threads may share an
-    embedder.
+    Queries and documents get the model's prompts, or else the known prompts of e5, bge, nomic, mxbai and arctic models by
+    name. Texts are cut to their first 20,000 characters and then to the model's limit. Code shipped with a model is never
+    run. Thread-safe.
 
     Args:
-        model: a model's name on the hub, a folder, or a `SentenceTransformer` that is already made.
+        model: a model's name on the hub, a folder, or a `SentenceTransformer` instance.
         device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
-        batch_size: texts of one run, 1 to 4,096.
-        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, in the place of those; with
-            ``{}`` only those count that the model brings along.
+        batch_size: texts per run, 1 to 4,096.
+        prompts: prompts by kind, such as ``{"query": "query: ", "document": "passage: "}``, instead of the above; with
+            ``{}`` only those of the model itself are used.
         revision: branch, tag or commit on the hub.
-        truncate_dim: cut vectors to this length, for models trained for it.
-        max_tokens: tokens of a text that are seen; None takes the model's own limit.
+        truncate_dim: truncate vectors to this dimension, for models trained for it.
+        max_tokens: the maximum number of tokens of a text; None is the model's limit.
         offline: never use the network.
-        name: the id of the vectors. Without one it is made of the model's name, or of a folder's content.
+        name: the id of the vectors. Default: from the model's name, or the content of a folder.
     """
 
     def __init__(
@@ -75,9 +74,9 @@ class SentenceTransformerEmbedder:
         self._source = model
         self._device = device
         self._batch_size = whole("batch_size", batch_size, 1, 4096)
-        self._prompts = known_prompts(prompts)
+        self._prompts = checked_prompts(prompts)
         named = isinstance(model, (str, PathLike))
-        self._usual = usual_prompts(*([Path(model).name] if named and prompts is None else []))
+        self._usual = default_prompts(*([Path(model).name] if named and prompts is None else []))
         self._revision = revision
         self._truncate_dim = None if truncate_dim is None else whole("truncate_dim", truncate_dim, 1, 65_536)
         self._max_tokens = None if max_tokens is None else whole("max_tokens", max_tokens, 3, 1_000_000)
@@ -90,10 +89,10 @@ class SentenceTransformerEmbedder:
 
     @property
     def id(self) -> str:
-        """Names the model, its revision, its prompts and the length it is cut to, as far as they are not the defaults.
+        """The model, with revision, prompts and truncated dimension unless they are the defaults.
 
         Raises:
-            ConfigurationError: a ready model that does not say what it is; give `name`.
+            ConfigurationError: the model instance has no name; pass `name`.
         """
         if self._name is None:
             self._name = _identity(self._source) + self._variant()
@@ -101,7 +100,7 @@ class SentenceTransformerEmbedder:
 
     @property
     def dimension(self) -> int | None:
-        """Length of a vector, or None before the first text was embedded."""
+        """The dimension of the vectors; None before the first text was embedded."""
         return self._dimension
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
@@ -120,22 +119,22 @@ class SentenceTransformerEmbedder:
             return checked((), 0, self._dimension)
         model = self._model.get()
         try:
-            vectors = self._encoded(model, cleaned, kind)
+            vectors = self._encode(model, cleaned, kind)
         except Exception as error:
             raise EmbedderError(f"The model failed on this input: {error}.") from error
         rows = checked(vectors, len(cleaned), self._dimension)
         self._dimension = rows.shape[1]
         return rows
 
-    def _encoded(self, model: SentenceTransformer, texts: list[str], kind: InputKind) -> object:
+    def _encode(self, model: SentenceTransformer, texts: list[str], kind: InputKind) -> object:
         options: dict[str, Any] = {"batch_size": self._batch_size, "show_progress_bar": False}
         if self._truncate_dim is not None:
             options["truncate_dim"] = self._truncate_dim
         if kind in self._prompts:
             return model.encode(texts, prompt=self._prompts[kind], **options)
-        if kind in self._usual and not own_prompts({"prompts": dict(model.prompts)}):
+        if kind in self._usual and not model_prompts({"prompts": dict(model.prompts)}):
             return model.encode(texts, prompt=self._usual[kind], **options)
-        encode = getattr(model, f"encode_{kind}", None)  # since version 5; it knows the model's prompts
+        encode = getattr(model, f"encode_{kind}", None)  # since version 5; applies the model's prompts
         if encode is not None:
             return encode(texts, **options)
         prompt_name = kind if kind in model.prompts else None
@@ -144,12 +143,12 @@ class SentenceTransformerEmbedder:
     def _load(self) -> SentenceTransformer:
         model = self._source
         if isinstance(model, (str, PathLike)):
-            model = self._made(str(model))
+            model = self._create(str(model))
         if self._max_tokens is not None:
             cast("Any", model).max_seq_length = self._max_tokens
         return model
 
-    def _made(self, source: str) -> SentenceTransformer:
+    def _create(self, source: str) -> SentenceTransformer:
         options: dict[str, Any] = {"device": self._device, "revision": self._revision}
         if self._offline or paths.hub_offline():
             options["local_files_only"] = True
@@ -159,7 +158,7 @@ class SentenceTransformerEmbedder:
         except Exception as error:  # torch, transformers and the hub client raise errors of many kinds
             raise EmbedderUnavailable(
                 f"The sentence-transformers model {source!r} cannot be loaded: {error}. "
-                "Check its name and the network, or give a folder that holds it."
+                "Check its name and the network, or pass a folder that contains it."
             ) from error
 
     def _variant(self) -> str:
@@ -179,14 +178,14 @@ def _identity(source: str | PathLike[str] | SentenceTransformer) -> str:
 
 
 def _model_identity(name: str) -> str:
-    """The same weights have the same id in every embedder of this package."""
+    """The id of a model by name: equal weights have the same id in all embedders of this package."""
     if Path(name).is_dir():
         return _folder_identity(Path(name))
     return MINILM if name in MINILM_NAMES else f"sentence-transformers:{name}"
 
 
 def _folder_identity(folder: Path) -> str:
-    """A folder is known by its weights, so that moving or renaming it does not matter."""
+    """The id of a folder by its weights, so that moving or renaming it does not matter."""
     weights = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
     if not weights:
         raise EmbedderUnavailable(f"There is no model in {folder}: no {', '.join(WEIGHT_FILES)}. Correct the path.")
@@ -202,8 +201,8 @@ def _own_name(model: object) -> str:
         if isinstance(name, str) and name:
             return name
     raise ConfigurationError(
-        "The SentenceTransformer does not say which model it is. Give SentenceTransformerEmbedder(model, name=...): "
-        "the name is stored with the vectors."
+        "The SentenceTransformer has no model name. Pass SentenceTransformerEmbedder(model, name=...): the name is stored with "
+        "the vectors."
     )
 
 

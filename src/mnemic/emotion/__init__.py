@@ -1,6 +1,6 @@
-"""Valence and arousal of a text, and how near two moods are: pure functions, in English, for whole sentences.
+"""Valence and arousal of English sentences, and the similarity of two moods: pure functions.
 
-The numbers behind it were fitted on EmoBank; NOTICE.md in this folder says how, and under which licence they stand.
+The weights were fitted on EmoBank; NOTICE.md in this folder has the method and the licence.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 __all__ = ["NEUTRAL", "emotion", "emotions", "has_affect", "similarity"]
 
 NEUTRAL = Emotion(valence=0.0, arousal=0.0, confidence=0.0)
-"""What an empty text has: nothing is known of its mood."""
+"""The emotion of an empty text, with confidence 0."""
 
-FLOOR = 0.3  # of the larger of valence and arousal: below it a text states rather than feels
+FLOOR = 0.3  # of the larger of valence and arousal; below it a text is factual
 REACH = 0.5  # distance on the plane at which two moods are still 61 % alike
 
 _LENGTH = FEATURES.index("length")
@@ -45,19 +45,19 @@ _FOREIGN = re.compile(r"[^\W\d_a-zA-Z\u00aa-\u024f]")  # a letter that is not La
 
 
 def emotion(text: str, *, vector: NDArray[np.float32] | None = None, model: str | None = None) -> Emotion:
-    """The mood that a text speaks of or speaks in.
+    """Estimate the emotion of a text.
 
     Args:
-        text: a sentence or a few, in English; of a long text the first 512 words are read.
-        vector: its embedding, shape (d,); None goes by the words and marks alone.
-        model: the id of the embedder that made the vector. Only vectors of the default model are used; with any other,
-            words and marks decide, less exactly.
+        text: one or a few English sentences; of a long text the first 512 words are read.
+        vector: its embedding, shape (d,); None uses only words and punctuation.
+        model: the embedder of the vector. Only vectors of the default model are used; with any other the estimate uses words
+            and punctuation only, which is less accurate.
 
     Returns:
         Valence and arousal in -1..1, about 0 for a neutral text, and a confidence in 0..1.
 
     Raises:
-        InvalidInput: the vector does not have the model's dimension, or holds something that is not a number.
+        InvalidInput: the vector does not have the model's dimension, or contains a value that is not a finite number.
 
     Example:
         >>> glad = emotion("We won the championship!")
@@ -72,15 +72,15 @@ def emotion(text: str, *, vector: NDArray[np.float32] | None = None, model: str 
 def emotions(
     texts: Sequence[str], vectors: NDArray[np.float32] | None = None, model: str | None = None
 ) -> list[Emotion]:
-    """The moods of several texts; each is what `emotion` says of it alone.
+    """Estimate the emotions of several texts; equal to `emotion` of each.
 
     Args:
         texts: any number of texts.
-        vectors: their embeddings, shape (len(texts), d), or None. A row of zeros stands for a vector that is missing.
-        model: the id of the embedder that made them.
+        vectors: their embeddings, shape (len(texts), d), or None. A row of zeros is a missing vector.
+        model: the embedder of the vectors.
 
     Raises:
-        InvalidInput: the vectors do not have the shape that texts and model ask for, or hold something that is not a number.
+        InvalidInput: the vectors have the wrong shape, or contain a value that is not a finite number.
     """
     if not texts:
         return []
@@ -97,11 +97,11 @@ def emotions(
     if not known.all():
         alone = by_text[~known]
         sure[~known] = confidence(evidence(alone, alone, length[~known]), weights.text_sure)
-    return [_placed(text, *values) for text, *values in zip(texts, *bounded(found).T, sure, strict=True)]
+    return [_to_emotion(text, *values) for text, *values in zip(texts, *bounded(found).T, sure, strict=True)]
 
 
-def _placed(text: str, valence: float, arousal: float, sure: float) -> Emotion:
-    """The estimate as a value; nothing is known of a blank text, and less the more of it is in another script."""
+def _to_emotion(text: str, valence: float, arousal: float, sure: float) -> Emotion:
+    """An estimate as a value. The confidence is 0 for a blank text, and lower with letters of other scripts."""
     if not text.strip():
         return NEUTRAL
     text = text[:READ]
@@ -111,31 +111,31 @@ def _placed(text: str, valence: float, arousal: float, sure: float) -> Emotion:
 
 
 def _usable(vectors: NDArray[np.float32] | None, model: str | None, count: int) -> NDArray[np.float32] | None:
-    """The vectors with rows of length 1, if they are of the model that the regression knows."""
+    """The vectors as unit rows, if they are of the model of the regression; else None."""
     if vectors is None or model != EMBEDDER:
         return None
     rows = np.asarray(vectors, np.float32)
     if rows.shape != (count, DIMENSION):
         raise InvalidInput(
             f"The vectors have the shape {rows.shape}, but {count} texts of {EMBEDDER} have {(count, DIMENSION)}. "
-            "Give one vector for each text, as the embedder made it."
+            "Pass one vector per text, as the embedder returned it."
         )
     if not np.isfinite(rows).all():
-        raise InvalidInput("A vector holds a value that is not a finite number. Embed the text again.")
+        raise InvalidInput("A vector contains a value that is not a finite number. Embed the text again.")
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
     return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)
 
 
 def similarity(a: Emotion, b: Emotion) -> float:
-    """How surely two moods are near each other on the plane, in 0..1.
+    """Similarity of two moods on the plane, in 0..1, weighted by the geometric mean of their confidences.
 
-    1 is the same mood, for certain. 0 is an opposite mood, or one that nothing is known of: a memory is never raised for
-    a mood that it may not have. The confidences weigh in by their geometric mean.
+    1 is the same mood with full confidence; 0 an opposite mood, or one with confidence 0, so that an uncertain mood never
+    raises a memory.
     """
     apart = math.hypot(a.valence - b.valence, a.arousal - b.arousal)
     return math.sqrt(a.confidence * b.confidence) * math.exp(-((apart / REACH) ** 2) / 2)
 
 
 def has_affect(mood: Emotion) -> bool:
-    """Whether there is a mood to go by: sure of anything at all, and valence or arousal at least 0.3 from neutral."""
+    """Whether a mood is usable: its confidence is above 0, and valence or arousal at least 0.3 from neutral."""
     return mood.confidence > 0 and max(abs(mood.valence), abs(mood.arousal)) >= FLOOR

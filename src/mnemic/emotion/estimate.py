@@ -1,4 +1,4 @@
-"""Valence, arousal and how sure they are, from the words and marks of a text and from its vector."""
+"""Valence, arousal and confidence from words, punctuation and the vector of a text."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ FEATURES = (
 """The columns of `features_of`, in order."""
 
 READ = 10_000
-"""Characters that are read of a text."""
+"""Maximum characters read of a text."""
 
-MAX_WORDS = 512  # as for characters; the default embedder sees less
+MAX_WORDS = 512  # maximum; the default embedder reads less
 CHUNK = 64  # VADER's work grows with the square of a text's words
 
 _WORD = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)*")
@@ -73,7 +73,7 @@ _LOCK = process_lock()
 @lru_cache(maxsize=1)
 def _vader() -> Any:  # the package has no types
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # it opens its lexicon in a way that Python is giving up
+        warnings.simplefilter("ignore", DeprecationWarning)  # it opens its lexicon in a deprecated way
         return cast("Any", importlib.import_module("vaderSentiment.vaderSentiment")).SentimentIntensityAnalyzer()
 
 
@@ -89,7 +89,7 @@ def _after_emoji() -> re.Pattern[str]:
 
 
 def _polarity(pieces: Sequence[str]) -> tuple[float, float, float]:
-    """VADER's share of negative and of positive words and its compound score; of a long text, the mean over its chunks."""
+    """VADER's shares of negative and positive words and its compound score; for a long text the mean over its chunks."""
     score = _analyzer().polarity_scores
     totals = [0.0, 0.0, 0.0]
     for start in range(0, len(pieces), CHUNK):
@@ -113,9 +113,9 @@ def _emphasis(text: str, found: Sequence[str], lexicon: Mapping[str, float]) -> 
 
 
 def features_of(text: str) -> NDArray[np.float32]:
-    """The numbers that a regression reads, most of them between 0 and 1.
+    """The features of the regression, most of them between 0 and 1.
 
-    Only the first 512 words of the first 10,000 characters are read; an emoji is a word, because VADER reads it as several.
+    Only the first 512 words of the first 10,000 characters are read; an emoji counts as one word, though VADER expands it.
 
     Returns:
         float32 array of shape (len(FEATURES),).
@@ -137,12 +137,12 @@ def features_of(text: str) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 
-LIMIT = 10.0  # standard deviations: beyond, an outlier counts no more
+LIMIT = 10.0  # standard deviations; outliers are clipped
 KNEE = 0.8
 
 
 def standardised(found: Floats, weights: Weights) -> Floats:
-    """Features on one scale, their sum of squares about 1: shape (n, features), float32."""
+    """Standardised features, with a sum of squares of about 1: shape (n, features), float32."""
     scaled = np.clip((found - weights.mean) / weights.spread, -LIMIT, LIMIT)
     return (scaled / np.sqrt(len(FEATURES))).astype(np.float32)
 
@@ -154,14 +154,14 @@ def kernel(points: Floats, centres: Floats, squares: Floats, width: float) -> Fl
         points: shape (n, d).
         centres: shape (m, d).
         squares: the squared lengths of the centres, shape (m,).
-        width: the larger, the nearer a point must be to count.
+        width: the inverse width of the kernel.
     """
     apart = np.sum(points * points, axis=1)[:, None] + squares - 2 * dot(points, centres.T)
     return np.exp(-width * np.maximum(apart, 0))
 
 
 def ratings(vectors: Floats, scaled: Floats, weights: Weights) -> Floats:
-    """Valence and arousal around neutral, in points of the five-point scale.
+    """Valence and arousal relative to neutral, in points of the five-point scale.
 
     Args:
         vectors: unit vectors of the fitted embedder, shape (n, 384).
@@ -178,23 +178,23 @@ def ratings(vectors: Floats, scaled: Floats, weights: Weights) -> Floats:
 
 
 def text_ratings(scaled: Floats, weights: Weights) -> Floats:
-    """The same from the features alone: less exact, and good for any embedder or none."""
+    """The same from the features only: less accurate, but independent of the embedder."""
     return dot(scaled, weights.text_linear) + weights.text_bias - weights.neutral
 
 
 def bounded(found: Floats) -> Floats:
-    """Ratings as places on the plane: one point of the scale is 1; beyond 0.8 it takes ever more to come nearer to 1."""
+    """Ratings mapped to -1..1: one point of the scale is 1, compressed beyond 0.8."""
     size = np.abs(found)
     beyond = KNEE + (1 - KNEE) * np.tanh((size - KNEE) / (1 - KNEE))
     return np.copysign(np.where(size > KNEE, beyond, size), found)
 
 
 def evidence(found: Floats, by_text: Floats, length: Floats) -> Floats:
-    """What speaks for an estimate: how far from neutral, how near the features alone come to it, how many words.
+    """Inputs of the confidence: distance from neutral, agreement with the features-only estimate, number of words.
 
     Args:
         found: the estimates, shape (n, 2).
-        by_text: those from the features alone, shape (n, 2).
+        by_text: the features-only estimates, shape (n, 2).
         length: logarithm of the number of words, 0 to 1, shape (n,).
 
     Returns:
@@ -208,6 +208,6 @@ def evidence(found: Floats, by_text: Floats, length: Floats) -> Floats:
 
 
 def confidence(seen: Floats, sure: Floats) -> Floats:
-    """Twice the chance, above even, that the stronger of the two signs is right: 0 is a coin, 1 is certain."""
+    """2p - 1 for the probability p that the stronger of the two signs is right: 0 is chance, 1 is certain."""
     chance = 1 / (1 + np.exp(-np.clip((seen * sure).sum(axis=1), -30, 30)))
     return np.clip(2 * chance - 1, 0, 1)

@@ -1,4 +1,4 @@
-"""The fitted numbers beside this module: loaded at first use, checked, never executed."""
+"""The fitted weights: loaded on first use and checked; the file contains no code."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["DIMENSION", "EMBEDDER", "FILE", "SHA256", "Weights", "complete", "load", "read"]
 
 EMBEDDER = "all-MiniLM-L6-v2"
-"""The id of the embedder whose vectors the regression was fitted on."""
+"""The embedder whose vectors the regression was fitted on."""
 
 DIMENSION = 384
 FILE = "weights.npz"
 SHA256 = "bb41ac0aa1cf4df6879f224a28a7c26fe8a5dd351adbb1dcafba11b864d445fd"
-"""Of weights.npz. `python -m benchmarks.quality.emotion fit` makes the file and prints its hash."""
+"""The hash of weights.npz. `python -m benchmarks.quality.emotion fit` writes the file and prints its hash."""
 
 _N = len(FEATURES)
 _SHAPES: dict[str, tuple[int | None, ...]] = {
@@ -39,14 +39,14 @@ _SHAPES: dict[str, tuple[int | None, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What the fit leaves behind; all arrays are float32. n: features, m: centres.
+    """The fitted weights; all arrays are float32. n: features, m: centres.
 
-    ``mean``, ``spread`` (n,): standardise the features. ``centres`` (m, 384 + n): points of vector and features that a
-    text is compared with, in a Gaussian kernel. ``kernel`` (m, 2), ``linear`` (384 + n, 2), ``bias`` (2,): from these
-    comparisons and from vector and features to the ratings of valence and arousal. ``text_linear``, ``text_bias``: from
-    the features alone. ``scale`` (2,): kernel width, and weight of the features in it. ``neutral`` (2,): the ratings of a
-    neutral text. ``sure``, ``text_sure`` (4,): logistic weights of strength, agreement and length, and the intercept.
-    ``squares`` (m,): the squared lengths of the centres; they follow from those and are not in the file.
+    ``mean``, ``spread`` (n,): standardisation of the features. ``centres`` (m, 384 + n): centres of the Gaussian kernel, as
+    vector and features. ``kernel`` (m, 2), ``linear`` (384 + n, 2), ``bias`` (2,): coefficients of the kernel values and of
+    vector and features for valence and arousal. ``text_linear``, ``text_bias``: coefficients of the features-only model.
+    ``scale`` (2,): kernel width, and weight of the features in it. ``neutral`` (2,): the ratings of a neutral text. ``sure``,
+    ``text_sure`` (4,): logistic weights of strength, agreement and length, and the intercept. ``squares`` (m,): the squared
+    lengths of the centres, computed on loading.
     """
 
     mean: NDArray[np.float32]
@@ -65,27 +65,27 @@ class Weights:
 
 
 def complete(arrays: Mapping[str, NDArray[Any]]) -> Weights:
-    """The weights of the arrays that a file holds, in float32."""
+    """The weights from the arrays of a file, in float32."""
     single = {name: np.ascontiguousarray(arrays[name], np.float32) for name in _SHAPES}
     return Weights(**single, squares=np.sum(single["centres"] ** 2, axis=1))
 
 
 def read(content: bytes, expected: str) -> Weights:
-    """The weights in the bytes of a file, checked by hash, names, shapes and values.
+    """Parse a weights file, checked by hash, names, shapes and values.
 
     Args:
         content: the bytes of an .npz file.
         expected: their SHA-256 in hexadecimal.
 
     Raises:
-        ConfigurationError: they are not what this version was built with.
+        ConfigurationError: the file is not the one of this version.
     """
     if hashlib.sha256(content).hexdigest() != expected:
-        raise _damaged("its SHA-256 is not the one that this version was built with")
+        raise _damaged("its SHA-256 is not that of this version")
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as held:
             arrays = {name: held[name] for name in _SHAPES if name in held}
-    except (ValueError, EOFError, BadZipFile) as error:  # not an archive, or arrays of objects, which are not unpacked
+    except (ValueError, EOFError, BadZipFile) as error:  # not an archive, or arrays of objects, which are not loaded
         raise _damaged(f"it holds something other than arrays of numbers ({error})") from error
     for name, shape in _SHAPES.items():
         array = arrays.get(name)

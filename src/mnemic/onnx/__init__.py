@@ -1,4 +1,4 @@
-"""What embedders and rerankers in onnxruntime share: `hub` fetches a model, `folder` reads one, `session` runs it."""
+"""Shared by embedders and rerankers in onnxruntime: `hub` downloads a model, `folder` reads one, `session` runs it."""
 
 from mnemic.onnx.folder import ModelFolder, model_folder
 from mnemic.onnx.session import Network

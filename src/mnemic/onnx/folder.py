@@ -1,4 +1,4 @@
-"""A folder with an ONNX model: its files, and what those say that stand beside them."""
+"""A folder with an ONNX model: its files and settings."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["ModelFolder", "is_folder", "is_hub_name", "model_folder"]
 MODELS = ("model.onnx", "onnx/model.onnx")
 TOKENIZERS = ("tokenizer.json", "onnx/tokenizer.json")
 USUAL, DEAREST = 256, 512
-"""Tokens that are read where a folder does not say how many, and at most where it does and nobody asks for more: what twice
-as many tokens cost is more than twice as much."""
+"""Default maximum number of tokens if a folder has no limit, and the cap if it has one: the cost of tokens grows faster than
+their number."""
 
 _HUB_NAME = re.compile(r"[\w][\w.-]*/[\w][\w.-]*(?:@[\w][\w./-]*)?")
 
@@ -57,18 +57,18 @@ class ModelFolder:
         return cls(path, model, tokenizer)
 
     def settings(self, name: str) -> Mapping[str, Any]:
-        """What a JSON file in the folder says; nothing where it is not there.
+        """The object in a JSON file of the folder; empty if there is no file.
 
         Raises:
             ConfigurationError: it cannot be read.
         """
         found = self.read(name)
         if not isinstance(found, dict):
-            raise ConfigurationError(f"{self.path / name} is not an object of JSON. Restore it, or remove it.")
+            raise ConfigurationError(f"{self.path / name} is not a JSON object. Restore it, or remove it.")
         return cast("dict[str, Any]", found)
 
     def read(self, name: str) -> object:
-        """The content of a JSON file in the folder; an empty object where it is not there.
+        """The content of a JSON file of the folder; an empty object if there is no file.
 
         Raises:
             ConfigurationError: it cannot be read.
@@ -82,7 +82,7 @@ class ModelFolder:
             raise ConfigurationError(f"{path} cannot be read: {error}. Restore it, or remove it.") from error
 
     def max_tokens(self) -> int:
-        """How many tokens of a text the model reads by its own account, 512 at most; 256 where it does not say."""
+        """The model's limit of tokens, at most 512; 256 if its files have none."""
         limits = (
             self.settings("sentence_bert_config.json").get("max_seq_length"),
             self.settings("tokenizer_config.json").get("model_max_length"),
@@ -93,15 +93,15 @@ class ModelFolder:
 
 
 def model_folder(source: str | PathLike[str], *, offline: bool, progress: bool | None) -> ModelFolder:
-    """The model in a folder, or of the hub by its name.
+    """The model in a folder or on the hub.
 
     Args:
-        source: a folder, or ``owner/name`` or ``owner/name@revision`` on the hub; the folder counts where there are both.
+        source: a folder, or ``owner/name`` or ``owner/name@revision`` on the hub; an existing folder takes precedence.
         offline: never touch the network.
-        progress: show a bar while downloading; None shows it on a terminal.
+        progress: show a progress bar for downloads; None shows it on a terminal.
 
     Raises:
-        EmbedderUnavailable: it cannot be had; the message says what helps.
+        EmbedderUnavailable: it is not available; the message lists the alternatives.
     """
     if is_hub_name(source):
         return ModelFolder.at(hub_folder(fspath(source), offline=offline or paths.hub_offline(), progress=progress))
@@ -109,15 +109,15 @@ def model_folder(source: str | PathLike[str], *, offline: bool, progress: bool |
 
 
 def is_hub_name(source: str | PathLike[str]) -> bool:
-    """Whether a model is named as on the hub, and no folder is."""
+    """Whether this is a name on the hub, and not an existing folder."""
     return isinstance(source, str) and bool(_HUB_NAME.fullmatch(source)) and not is_folder(source)
 
 
 def is_folder(source: str | PathLike[str]) -> bool:
-    """Whether there is a folder of this name; the empty name is none."""
+    """Whether a folder with this non-empty path exists."""
     try:
         return bool(fspath(source)) and Path(source).expanduser().is_dir()
-    except (OSError, ValueError, RuntimeError):  # too long, or otherwise no name of a file; nobody's home
+    except (OSError, ValueError, RuntimeError):  # an invalid path, or ~ of an unknown user
         return False
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Network"]
 
 TOKENS_PER_RUN = 1024
-"""Long texts run in smaller batches: above this a batch falls out of the processor's cache and gains nothing."""
+"""Maximum padded tokens per batch: larger batches do not fit in the processor cache and are not faster."""
 
 ERRORS_ONLY = 3  # onnxruntime's log level
 
@@ -42,11 +42,11 @@ class Network:
     Args:
         model: an ONNX file or its content.
         tokenizer: the file of its tokeniser.
-        threads: how many threads one run uses.
-        max_tokens: texts are cut to this many word pieces, the special ones included.
+        threads: CPU threads per run.
+        max_tokens: texts are cut to this many word pieces, including special ones.
 
     Attributes:
-        outputs: the names of its outputs, each with its last dimension; None where that is free.
+        outputs: the names of its outputs with their last dimension; None if it is dynamic.
 
     Raises:
         EmbedderUnavailable: the files cannot be loaded.
@@ -66,10 +66,10 @@ class Network:
     def run(
         self, texts: Sequence[str] | Sequence[tuple[str, str]], output: str, batch_size: int
     ) -> Iterator[tuple[list[int], NDArray[np.float32], NDArray[np.int64]]]:
-        """Run texts, or pairs of them, those of similar length together, so that little is spent on padding.
+        """Run texts, or pairs of texts, batched by similar length to reduce padding.
 
         Yields:
-            Which of the texts these are, the output for them, and which of their tokens are there, shape (n, tokens).
+            Indices of the texts in the batch, their output, and their attention mask of shape (n, tokens).
         """
         encodings = [
             self._tokenizer.encode(text) if isinstance(text, str) else self._tokenizer.encode(*text) for text in texts
@@ -110,7 +110,7 @@ def _session(model: Path | bytes, threads: int) -> _Session:
     options.log_severity_level = ERRORS_ONLY
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
-    # Threads that wait by spinning burn the processor that the rest of the program needs.
+    # Spinning threads would take CPU time from the rest of the program.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.add_session_config_entry("session.inter_op.allow_spinning", "0")
     source = model if isinstance(model, bytes) else str(model)
@@ -118,7 +118,7 @@ def _session(model: Path | bytes, threads: int) -> _Session:
 
 
 def _batches(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
-    """Groups of places, longest first: at most `batch_size` texts and about `TOKENS_PER_RUN` padded tokens each."""
+    """Batches of indices, longest texts first: at most `batch_size` texts and about `TOKENS_PER_RUN` padded tokens each."""
     order = sorted(range(len(lengths)), key=lambda place: lengths[place], reverse=True)
     start = 0
     while start < len(order):

@@ -1,4 +1,4 @@
-"""Rerankers: a slower, closer look at the first hits. Off unless a handle is given one."""
+"""Rerankers: slower models that rescore the first hits. Off by default."""
 
 from mnemic.rerankers.cross_encoder import CrossEncoderReranker
 from mnemic.rerankers.onnx import OnnxReranker

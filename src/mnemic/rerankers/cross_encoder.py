@@ -21,20 +21,21 @@ class CrossEncoder(Protocol):
     """The part of a ``sentence_transformers.CrossEncoder`` that is used here."""
 
     def predict(self, sentences: list[tuple[str, str]], **options: Any) -> Any:
-        """One score for each pair of query and text."""
+        """One score per pair of query and text."""
         ...
 
 
 class CrossEncoderReranker:
     """A cross-encoder of the sentence-transformers library, loaded at first use.
 
-    Needs ``pip install "mnemic[sentence-transformers]"``. It reads query and text together, which is closer than any two
-    vectors and costs some 10 to 50 ms of CPU a text. On conversations it is not a gain by nature: measure on your own.
+    Needs ``pip install "mnemic[sentence-transformers]"``. It reads query and text together, which is more accurate than
+    comparing vectors and takes some 10 to 50 ms of CPU per text. On conversations it does not always help: measure on your
+    own data.
 
     Args:
-        model: a model's name on the hub, a folder, or a ``CrossEncoder`` that is already made.
+        model: a model's name on the hub, a folder, or a ``CrossEncoder`` instance.
         device: ``cpu``, ``cuda``, ``mps`` ...; None lets the library choose.
-        batch_size: pairs of one run.
+        batch_size: pairs per run.
     """
 
     def __init__(
@@ -51,12 +52,12 @@ class CrossEncoderReranker:
         self._lock = process_lock()
 
     def scores(self, query: str, texts: Sequence[str]) -> Floats:
-        """How well each text answers the query; higher is better, on the model's own scale.
+        """The relevance of each text to the query, on the model's own scale; higher is better.
 
         Raises:
             MissingExtra: sentence-transformers is not installed.
             EmbedderUnavailable: the model cannot be loaded.
-            EmbedderError: the model gave something else than one finite number per text.
+            EmbedderError: the model did not return one finite number per text.
         """
         if not texts:
             return np.zeros(0, np.float32)
@@ -67,7 +68,7 @@ class CrossEncoderReranker:
         scores = np.asarray(found, np.float32)
         if scores.shape != (len(texts),) or not np.isfinite(scores).all():
             raise EmbedderError(
-                f"The reranker gave {scores.shape} for {len(texts)} texts, or a value that is no number."
+                f"The reranker returned shape {scores.shape} for {len(texts)} texts, or a value that is not finite."
             )
         return scores
 
@@ -80,5 +81,6 @@ class CrossEncoderReranker:
             return library.CrossEncoder(self._source, device=self._device)
         except (OSError, ValueError) as error:
             raise EmbedderUnavailable(
-                f"The cross-encoder {self._source!r} cannot be loaded: {error}. Give a folder that holds it, or a network."
+                f"The cross-encoder {self._source!r} cannot be loaded: {error}. Pass a folder that contains it, or connect to "
+                "the network."
             ) from error

@@ -27,21 +27,21 @@ MAX_CHARACTERS = 20_000
 
 
 class OnnxReranker:
-    """A cross-encoder in onnxruntime, loaded at first use: it reads query and text together.
+    """A cross-encoder in onnxruntime, loaded on first use: it reads query and text together.
 
-    That is closer than any two vectors, and costs several to some hundred ms of CPU a text: measure on your own
-    conversations whether it is a gain. Threads may share a reranker, and it goes on working after a fork.
+    That is more accurate than comparing vectors, and takes several to some hundred ms of CPU per text: measure on your own
+    conversations whether it helps. Thread-safe, and usable after a fork.
 
     Args:
         model: a repository of the model hub with an ONNX file, ``owner/name`` or ``owner/name@revision``, downloaded into
             the cache once; or a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``. Its output
-            ``logits`` holds one number for a pair, or two of which the second speaks for the text.
-        threads: processor threads of one run, 1 to 256.
-        batch_size: pairs of one run at most, 1 to 4,096.
-        max_tokens: word pieces of a pair that are seen, 8 to 32,768; of the longer of the two the end is cut. None is what
-            the model's files say, 512 at most.
+            ``logits`` has one number per pair, or two, of which the second is the relevant class.
+        threads: CPU threads per run, 1 to 256.
+        batch_size: maximum pairs per run, 1 to 4,096.
+        max_tokens: maximum word pieces of a pair, 8 to 32,768; the longer of the two texts is truncated. None is the limit in
+            the model's files, at most 512.
         offline: never use the network.
-        progress: show a bar while the model is downloaded; None shows it on a terminal only.
+        progress: show a progress bar for downloads; None shows it on a terminal only.
     """
 
     def __init__(
@@ -69,16 +69,16 @@ class OnnxReranker:
         """Load the model now instead of at first use.
 
         Raises:
-            EmbedderUnavailable: it cannot be had, or it is no cross-encoder.
+            EmbedderUnavailable: it cannot be loaded, or is not a cross-encoder.
         """
         self._network.get()
 
     def scores(self, query: str, texts: Sequence[str]) -> Floats:
-        """How well each text answers the query, shape (len(texts),): the model's logits, higher is better.
+        """The relevance of each text to the query, shape (len(texts),): the model's logits, higher is better.
 
         Raises:
-            EmbedderUnavailable: the model cannot be had, or it is no cross-encoder.
-            EmbedderError: it failed on these texts, or gave something else than finite numbers.
+            EmbedderUnavailable: the model cannot be loaded, or is not a cross-encoder.
+            EmbedderError: it failed on these texts, or returned a value that is not finite.
         """
         scores = np.zeros(len(texts), np.float32)
         if not texts:
@@ -93,7 +93,7 @@ class OnnxReranker:
                 f"The reranker failed on this input: {error}. Check its files, or shorten it."
             ) from error
         if not np.isfinite(scores).all():
-            raise EmbedderError("The reranker gave NaN or infinity. Check its weights.")
+            raise EmbedderError("The reranker returned NaN or infinity. Check its weights.")
         return scores
 
     def _load(self) -> Network:
@@ -110,14 +110,14 @@ def _output(network: Network) -> str:
     if name is None or network.outputs[name] not in (None, 1, 2):
         found = ", ".join(f"{name} ({size or 'any'})" for name, size in network.outputs.items())
         raise EmbedderUnavailable(
-            f"The model is no cross-encoder with one score for a pair: its outputs are {found}, and logits of 1 or 2 classes "
-            "are needed. Take another, such as cross-encoder/ms-marco-MiniLM-L6-v2."
+            f"The model is not a cross-encoder with one score per pair: its outputs are {found}, but logits of 1 or 2 classes "
+            "are needed. Choose another, such as cross-encoder/ms-marco-MiniLM-L6-v2."
         )
     return name
 
 
 def _logits(values: NDArray[np.float32], count: int) -> NDArray[np.float32]:
-    """One number a pair: of two classes how much more the second has."""
+    """One number per pair; for two classes the difference of their logits."""
     rows = values.reshape(count, -1)
     if rows.shape[1] == 2:
         return rows[:, 1] - rows[:, 0]

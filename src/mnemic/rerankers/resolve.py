@@ -1,4 +1,4 @@
-"""From what a user writes as ``reranker=`` to a reranker."""
+"""The reranker for the argument ``reranker=``."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ __all__ = ["reranker_from"]
 
 
 def reranker_from(spec: object) -> Reranker | None:
-    """Make a reranker from what a user gives. Nothing is loaded here.
+    """Create the reranker for a specification. Nothing is loaded here.
 
     Args:
         spec: None for none, a folder, ``"onnx:OWNER/NAME"`` or ``"onnx:OWNER/NAME@REVISION"``, or an object with
-            ``scores`` (returned as it is).
+            ``scores`` (returned unchanged).
 
     Raises:
-        ConfigurationError: something else was given.
+        ConfigurationError: `spec` is anything else.
     """
     if isinstance(spec, (str, PathLike)):
         source = cast("str | PathLike[str]", spec)
@@ -31,7 +31,7 @@ def reranker_from(spec: object) -> Reranker | None:
     elif spec is None or (isinstance(spec, Reranker) and not isinstance(spec, type)):
         return spec
     raise ConfigurationError(
-        f'reranker={spec!r:.80} is not a reranker. Give "onnx:OWNER/NAME" (such as '
+        f'reranker={spec!r:.80} is not a reranker. Pass "onnx:OWNER/NAME" (such as '
         '"onnx:cross-encoder/ms-marco-MiniLM-L6-v2"), a folder with model.onnx and tokenizer.json, or an object with a '
         "method scores(query, texts)."
     )

@@ -116,9 +116,9 @@ def copied(shared_cache, empty_cache):
     ids=lambda damage: damage.__name__,
 )
 def test_damage_is_noticed(copied, no_wheel, damage):
-    assert caches.kept(copied, "mnemic-minilm-1") is not None
+    assert caches.load(copied, "mnemic-minilm-1") is not None
     damage(copied)
-    assert caches.kept(copied, "mnemic-minilm-1") is None
+    assert caches.load(copied, "mnemic-minilm-1") is None
     with pytest.raises(EmbedderUnavailable, match="no intact converted model"):
         OnnxEmbedder(offline=True).load()
 
@@ -126,7 +126,7 @@ def test_damage_is_noticed(copied, no_wheel, damage):
 def test_a_damaged_cache_is_made_again(copied, minilm):
     damage_byte(copied)
     np.testing.assert_array_equal(OnnxEmbedder(offline=True).embed(TEXT), minilm.embed(TEXT))
-    assert caches.kept(copied, "mnemic-minilm-1") is not None
+    assert caches.load(copied, "mnemic-minilm-1") is not None
 
 
 def test_weights_with_another_hash_are_refused(empty_cache, tmp_path, monkeypatch, caplog):
@@ -164,7 +164,7 @@ def test_a_full_disk_leaves_no_litter(wheel, empty_cache, monkeypatch, minilm):
         yield b"some bytes"
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(weights, "keep", full)
+    monkeypatch.setattr(weights, "save", full)
     np.testing.assert_array_equal(OnnxEmbedder(offline=True).embed(TEXT), minilm.embed(TEXT))
     assert list(empty_cache.iterdir()) == []
 

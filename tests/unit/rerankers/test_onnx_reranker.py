@@ -83,7 +83,7 @@ def test_a_memory_takes_it_by_its_folder(tmp_path, name):
 
 @pytest.mark.parametrize(("classes", "output"), [(3, "logits"), (1, "last_hidden_state")])
 def test_a_model_that_is_no_cross_encoder(tmp_path, classes, output):
-    with pytest.raises(EmbedderUnavailable, match="no cross-encoder"):
+    with pytest.raises(EmbedderUnavailable, match="not a cross-encoder"):
         OnnxReranker(cross_encoder(tmp_path / "m", classes=classes, output=output)).load()
 
 

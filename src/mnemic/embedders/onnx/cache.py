@@ -1,7 +1,7 @@
-"""The cache folder: a converted model, its tokeniser, and a manifest that proves both are whole.
+"""The cache folder: a converted model, its tokeniser, and a manifest with their hashes.
 
-Several processes may read and fill it at once. Files are replaced in one step and never changed in place, all
-processes write the same bytes, and what the manifest does not confirm is not used.
+Several processes may read and fill it concurrently. Files are replaced atomically, all processes write the same bytes, and
+files that do not match the manifest are not used.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ if TYPE_CHECKING:
     from mnemic.embedders.onnx.protobuf import Part
     from mnemic.embedders.prompts import Prompts
 
-__all__ = ["ModelFiles", "Pooling", "keep", "kept", "sha256"]
+__all__ = ["ModelFiles", "Pooling", "load", "save", "sha256"]
 
 MODEL, TOKENIZER, MANIFEST = "model.onnx", "tokenizer.json", "manifest.json"
 PART = ".part"
-FORGOTTEN_AFTER = 3600.0  # seconds: a part of a file that is older was left by a process that was killed
+STALE_AFTER = 3600.0  # seconds; an older partial file was left by a killed process
 
 Pooling: TypeAlias = Literal["mean", "cls"]
 
 
 @dataclass(frozen=True, slots=True)
 class ModelFiles:
-    """Where a model is: a file or the content of one, its tokeniser, and what belongs to it.
+    """The files and settings of a model.
 
     Attributes:
-        model: the file or its content.
-        tokenizer: the file.
+        model: the model file or its content.
+        tokenizer: the tokeniser file.
         pooling: how token vectors become one.
-        prompts: what comes before a text, by kind.
-        max_tokens: how many tokens of a text are read if nobody says otherwise.
+        prompts: prefixes of texts by kind.
+        max_tokens: the default maximum number of tokens of a text.
     """
 
     model: Path | bytes
@@ -55,26 +55,26 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def kept(folder: Path, converter: str) -> ModelFiles | None:
-    """The model kept in `folder`, or None if there is none, it is damaged, or another converter made it."""
+def load(folder: Path, converter: str) -> ModelFiles | None:
+    """The model cached in `folder`; None if there is none, it is damaged, or from another converter."""
     try:
         manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text("utf-8"))
         whole = manifest["converter"] == converter and all(
-            _described(folder / name) == manifest["files"][name] for name in (MODEL, TOKENIZER)
+            _describe(folder / name) == manifest["files"][name] for name in (MODEL, TOKENIZER)
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
     return ModelFiles(folder / MODEL, folder / TOKENIZER) if whole else None
 
 
-def keep(folder: Path, converter: str, model: Iterable[Part], tokenizer: Path) -> ModelFiles:
-    """Write a converted model into `folder`, readable by its owner alone.
+def save(folder: Path, converter: str, model: Iterable[Part], tokenizer: Path) -> ModelFiles:
+    """Write a converted model into `folder`, readable by its owner only.
 
     Raises:
-        OSError: the folder cannot be written; what was there before is still there.
+        OSError: the folder cannot be written; its previous content is unchanged.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _sweep(folder)
+    _remove_stale(folder)
     files = {
         MODEL: _replace(folder / MODEL, model),
         TOKENIZER: _replace(folder / TOKENIZER, [tokenizer.read_bytes()]),
@@ -84,15 +84,15 @@ def keep(folder: Path, converter: str, model: Iterable[Part], tokenizer: Path) -
     return ModelFiles(folder / MODEL, folder / TOKENIZER)
 
 
-def _described(path: Path) -> dict[str, Any]:
+def _describe(path: Path) -> dict[str, Any]:
     return {"size": path.stat().st_size, "sha256": sha256(path)}
 
 
 def _replace(path: Path, parts: Iterable[Part]) -> dict[str, Any]:
-    """Write beside `path`, then put the new file in its place: readers see the old one or the new one.
+    """Replace a file atomically.
 
     Returns:
-        Size and SHA-256 of what was meant to be written, so that a bad write is noticed later.
+        Size and SHA-256 of the intended content, so that a bad write is detected later.
     """
     digest = hashlib.sha256()
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".", suffix=PART)
@@ -110,10 +110,10 @@ def _replace(path: Path, parts: Iterable[Part]) -> dict[str, Any]:
     return {"size": size, "sha256": digest.hexdigest()}
 
 
-def _sweep(folder: Path) -> None:
+def _remove_stale(folder: Path) -> None:
     for part in folder.glob("*" + PART):
         try:
-            if time.time() - part.stat().st_mtime > FORGOTTEN_AFTER:
+            if time.time() - part.stat().st_mtime > STALE_AFTER:
                 part.unlink()
         except OSError:
-            continue  # another process was faster, or still has it open
+            continue  # removed or still open by another process

@@ -1,8 +1,7 @@
 """all-MiniLM-L6-v2 as an ONNX graph: a BERT encoder of six layers, mean pooling and normalisation, in float32.
 
-Only standard operators of opset 20 are used. The numbers are those of the published weights; two things are folded in
-beforehand because they are the same for every text: the token type is added to the positions, and the attention scale
-1/sqrt(head size) is multiplied into the query weights.
+Only standard operators of opset 20 are used. The numbers are the published weights, with two constants folded in: the token
+type is added to the positions, and the attention scale 1/sqrt(head size) is multiplied into the query weights.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ if TYPE_CHECKING:
 __all__ = ["CONVERTER", "OUTPUT", "Weights", "minilm"]
 
 CONVERTER = "mnemic-minilm-1"
-"""Changes whenever the bytes that `minilm` writes change: files kept from another converter are made again."""
+"""Changed whenever the output of `minilm` changes: cached files of another converter are not used."""
 
 OUTPUT = "embedding"
-"""Name of the output: unit vectors, one for each text."""
+"""Name of the output: one unit vector per text."""
 
 LAYERS = 6
 HEADS = 12
@@ -38,7 +37,7 @@ Weights: TypeAlias = Mapping[str, NDArray[np.float32]]
 
 
 def minilm(weights: Weights) -> Message:
-    """Describe the network as an ONNX model file.
+    """Build the network as an ONNX model file.
 
     Args:
         weights: the tensors of the published `model.safetensors`, by their names.
@@ -113,7 +112,7 @@ def _feed_forward(graph: Graph, weights: Weights, prefix: str, hidden: str) -> s
 
 
 def _pooling(graph: Graph, hidden: str, mask: str) -> None:
-    """Sum over the tokens that are there, normalised: the mean's length does not matter, so it is not divided."""
+    """Normalised sum over the unmasked tokens; the length of the mean does not matter, so it is not divided."""
     present = graph.node("Mul", hidden, graph.node("Unsqueeze", mask, _integers(graph, 2)))
     total = graph.node("ReduceSum", present, _integers(graph, 1), keepdims=0)
     graph.node("LpNormalization", total, name=OUTPUT, axis=-1, p=2)
@@ -125,7 +124,7 @@ def _linear(graph: Graph, weights: Weights, name: str, values: str) -> str:
 
 
 def _affine(graph: Graph, name: str, matrix: NDArray[np.float32], bias: NDArray[np.float32], values: str) -> str:
-    """`values @ matrix.T + bias`; the matrix is turned here, once, instead of at every run."""
+    """`values @ matrix.T + bias`; the matrix is transposed here once instead of in every run."""
     product = graph.node("MatMul", values, graph.constant(f"{name}.weight", matrix.T))
     return graph.node("Add", product, graph.constant(f"{name}.bias", bias))
 
@@ -137,5 +136,5 @@ def _layer_norm(graph: Graph, weights: Weights, name: str, values: str) -> str:
 
 
 def _integers(graph: Graph, *values: int) -> str:
-    """A constant of whole numbers, shared by all nodes that need the same ones."""
+    """An integer constant, shared by all nodes with the same values."""
     return graph.constant("integers_" + "_".join(map(str, values)), np.array(values, dtype=np.int64))

