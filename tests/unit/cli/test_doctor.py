@@ -200,13 +200,13 @@ class TestWeights:
         assert not missing
 
     def test_the_cache(self, tmp_path):
-        from mnemic.embedders.onnx.cache import keep
+        from mnemic.embedders.onnx.cache import save
         from mnemic.embedders.onnx.convert import CONVERTER
 
         tokenizer = tmp_path / "tokenizer.json"
         tokenizer.write_text("{}")
         folder = paths.cache_dir("models", weights.MODEL_NAME)
-        keep(folder, CONVERTER, [b"model"], tokenizer)
+        save(folder, CONVERTER, [b"model"], tokenizer)
         where, missing = weights_of(None)
         assert where.startswith(f"the cache folder {folder}")
         assert not missing

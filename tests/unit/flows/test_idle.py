@@ -30,7 +30,7 @@ class Clock:
 class Quiet(IdleTrigger):
     """A trigger that tests poll themselves: it starts no thread."""
 
-    def _expect(self, seconds):
+    def _schedule(self, seconds):
         pass
 
 
