@@ -10,7 +10,7 @@ from mnemic.stores.postgres.setup import quoted
 from mnemic.stores.sql import integrity, queries
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.texts import Searchable, pages
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 from mnemic.vectors import LENGTH_TOLERANCE
 
 __all__ = ["mend", "misfiled", "missing_index", "unfound", "unusable"]
@@ -27,7 +27,7 @@ def unfound(db: Connection) -> Generator[Searchable]:
         ):
             held.setdefault(doc, {})[user, term] = count
         for one in page:
-            counts = Counter(analysed(one.text)[0]) or {"": 0}
+            counts = Counter(analyse(one.text)[0]) or {"": 0}
             if held.get(one.doc) != {(one.user, term): count for term, count in counts.items()}:
                 yield one
 
@@ -104,7 +104,7 @@ def _texts(db: Connection) -> list[str]:
     wrong = list(unfound(db))
     for one in wrong:
         db.execute("DELETE FROM postings WHERE doc = ?", (one.doc,))
-        db.dialect.index(db, one.user, one.doc, analysed(one.text)[0])
+        db.dialect.index(db, one.user, one.doc, analyse(one.text)[0])
     told = [f"the full text of {len(wrong)} records made anew from their texts"] if wrong else []
     return told + ([f"full text of {gone} records that are gone removed"] if gone else [])
 
