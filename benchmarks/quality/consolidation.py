@@ -34,7 +34,7 @@ from mnemic import Memory
 from mnemic.testing import memory_record
 from mnemic.text.cues import traits
 from mnemic.text.differences import differs
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 from mnemic.types import AddMemory, Filters, Indexing
 
 DEFINITIONS = {
@@ -105,7 +105,7 @@ def store(memory: Memory, texts: Sequence[str], importance: Sequence[float], vec
                 texts[place], id=f"x{place}", importance=importance[place], salience=importance[place], created_at=made,
                 updated_at=made,
             )  # fmt: skip
-            terms, length = analysed(record.content)
+            terms, length = analyse(record.content)
             indexing = Indexing(terms=terms, length=length, traits=traits(record.content), vector=vectors[place])
             changes.append(AddMemory(record=record, indexing=indexing))
         receipts = memory._runtime.store.apply(memory.scope.user, changes, model=model)

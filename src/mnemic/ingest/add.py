@@ -15,7 +15,7 @@ from mnemic.runtime.redaction import CheckedRecord, check_record, with_redaction
 from mnemic.runtime.runtime import Runtime
 from mnemic.services.ids import new_id
 from mnemic.text.clock import now
-from mnemic.text.parts import joined
+from mnemic.text.parts import join_parts
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
 
 __all__ = ["add", "storable", "unstored"]
@@ -44,7 +44,7 @@ def _as_message(value: Message | Mapping[str, Any]) -> Message:
 
 def _joined_content(content: object) -> object:
     """The joined text of content parts; any other value unchanged."""
-    return joined(cast("list[object]", content), "content")[0] if isinstance(content, (list, tuple)) else content
+    return join_parts(cast("list[object]", content), "content")[0] if isinstance(content, (list, tuple)) else content
 
 
 def _complete(

@@ -1,8 +1,8 @@
-"""Questions to a language model: one file per task, its prompt and the check of its answer side by side.
+"""Language model tasks: one file per task, with its prompt and the validation of its answer.
 
-A task is a value that a module such as `segmenting` or `extracting` makes from messages or memories. `LanguageModel.ask`
-sends it and gives back a plain value that keeps every rule of the task, or raises `LanguageModelError`: then the caller
-does the work by rule. The task modules need pydantic, which comes with the extra ``llm``: import them where they are used.
+A task is a value that a module such as `segmentation` or `extraction` makes from messages or memories.
+`LanguageModel.ask` sends it and returns a valid answer, or raises `LanguageModelError`: then the caller falls back to
+rules. The task modules need pydantic from the extra ``llm``: import them where they are used.
 """
 
 from mnemic.llm.keys import key_for, store_key

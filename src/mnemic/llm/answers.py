@@ -1,4 +1,4 @@
-"""From what a model wrote to the object it was asked for: prose, fences and odd characters around it do not matter."""
+"""Extracts JSON objects from a model's answer, ignoring prose, code fences and odd characters."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any, cast
 __all__ = ["find_objects", "plain", "plain_values"]
 
 MOST_TRIES = 100
-"""Opening braces at which an object is looked for."""
+"""Most opening braces tried."""
 
-_DECODER = json.JSONDecoder(strict=False)  # raw control characters inside strings are let in here and removed below
+_DECODER = json.JSONDecoder(strict=False)  # allows raw control characters in strings, which are removed below
 
-_ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")  # what a terminal would obey, as a whole
+_ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")  # terminal escape sequences
 
-# Control characters, marks that show nothing or turn the direction of the text, tags, and halves of surrogate pairs.
+# Control, invisible and bidirectional characters, tags, and lone surrogates.
 _UNSAFE = re.compile(
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"
     "\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
@@ -24,7 +24,7 @@ _UNSAFE = re.compile(
 
 
 def plain(text: str) -> str:
-    """The text without control characters and characters that show nothing; every line end is a line feed."""
+    """The text without control and invisible characters; every line end is a line feed."""
     joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
     return _UNSAFE.sub("", _ESCAPES.sub("", joined).replace("\r\n", "\n").replace("\r", "\n")).strip()
 
@@ -41,9 +41,9 @@ def plain_values(value: Any) -> Any:
 
 
 def find_objects(text: str, names: Collection[str]) -> list[dict[str, Any]]:
-    """The JSON objects in a text that have one of these keys, the last one first.
+    """The JSON objects in a text that have one of these keys, last first.
 
-    An object inside another one is not looked for, unless the outer one is cut off.
+    Nested objects are not searched, unless the outer one is truncated.
     """
     found: list[dict[str, Any]] = []
     position = 0

@@ -1,4 +1,4 @@
-"""Rules that an answer keeps whatever the task: no invented numbers, no lost values, whole sentences."""
+"""Checks of answers for every task: no invented numbers, no lost values, whole sentences."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DAY_WORDS = re.compile(
     r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|today|tonight|yesterday|tomorrow|week(?:s|end)?|days?|ago|morning|"
     r"evening|afternoon|night)\b"
 )
-"""Words from which a day is worked out."""
+"""Words from which a day can be derived."""
 _NEAR = timedelta(days=15)
 _DIGITS = {
     word: str(number)
@@ -46,10 +46,10 @@ _SPELLED = {
 
 
 def numbers_supported(text: str, sources: Iterable[str]) -> bool:
-    """Whether every number of a text stands in its sources, in figures or spelled out.
+    """Whether every number of a text occurs in its sources, in figures or in words.
 
-    Only a date may be worked out: one within 15 days of a source that begins with its own date, as ``told_by`` gives it, and
-    that speaks of a day (on Friday, last week).
+    Only dates may be derived: within 15 days of a source that starts with its date, as from ``sources_of``, and
+    mentions a day (on Friday, last week).
     """
     held = [source.lower() for source in sources]
     said = " ".join(held)
@@ -61,13 +61,13 @@ def numbers_supported(text: str, sources: Iterable[str]) -> bool:
 
 
 def _leading_date(source: str) -> date | None:
-    """The day a source begins with."""
+    """The date at the beginning of a source."""
     found = _DATE.match(source)
     return _day_of(found, None) if found else None
 
 
 def _day_of(found: re.Match[str], near: date | None) -> date | None:
-    """The day a date names, in the year of another one where it names none; None when there is no such day."""
+    """The day of a date, by default in the year of ``near``; None for an invalid one."""
     month = found["m"] or found["month"] or found["month_"]
     year = found["y"] or found["year"] or found["year_"] or (near.year if near else None)
     if year is None:
@@ -84,9 +84,9 @@ def _is_derived_date(found: re.Match[str], days: Sequence[date]) -> bool:
 
 
 def topic_supported(text: str, sources: Iterable[str], share: float = 0.2) -> bool:
-    """Whether a text speaks of what its sources speak of: this share of its words, and at least one, stands there too.
+    """Whether a text is about its sources: they contain at least this share of its words, and at least one.
 
-    A model that repeats its instructions, or answers another question, does not pass.
+    A model that repeats its instructions, or answers another question, fails.
     """
     terms = set(content_terms(text))
     held = set(content_terms(" ".join(sources)))
@@ -94,7 +94,7 @@ def topic_supported(text: str, sources: Iterable[str], share: float = 0.2) -> bo
 
 
 def _numbers(text: str) -> list[str]:
-    """Numbers without separators of thousands: 5,000 and 5000 are one."""
+    """Numbers without thousands separators: 5,000 equals 5000."""
     return [_plain_number(found) for found in _NUMERAL.findall(text)]
 
 
@@ -105,7 +105,7 @@ def _plain_number(written: str) -> str:
 
 
 def lost_values(text: str, sources: Sequence[str]) -> list[str]:
-    """Numbers, names, dates and addresses of the sources that a text made from them no longer holds."""
+    """Numbers, names, dates and addresses of the sources that are missing in a text."""
     lowered = text.casefold()
     numbers = set(_numbers(text))
     words = set(_WORDS.findall(lowered))
@@ -119,9 +119,7 @@ def lost_values(text: str, sources: Sequence[str]) -> list[str]:
 
 
 def sources_of(messages: Iterable[Message]) -> list[str]:
-    """The texts that an answer about messages may take its numbers from: when something was said, by whom, what, and the days
-    that it speaks of.
-    """
+    """The source texts of messages for checks: date, speaker, content, and the days mentioned."""
     found: list[str] = []
     for message in messages:
         text = f"{message.name or ''} {message.content}"
@@ -134,7 +132,7 @@ def sources_of(messages: Iterable[Message]) -> list[str]:
 
 
 def shortened(text: str, most_sentences: int, limit: int) -> str | None:
-    """The first whole sentences of a text, on one line, within both limits; None when not even one fits."""
+    """The first whole sentences of a text on one line, within both limits; None if none fits."""
     kept: list[str] = []
     for sentence in sentences(text)[:most_sentences]:
         if len(" ".join([*kept, sentence])) > limit:
@@ -144,7 +142,7 @@ def shortened(text: str, most_sentences: int, limit: int) -> str | None:
 
 
 def distinct(texts: Iterable[str], most: int) -> tuple[str, ...]:
-    """The first texts that differ in more than case and spaces, each on one line."""
+    """The first texts that differ in more than case and white space, each on one line."""
     found: dict[str, str] = {}
     for text in texts:
         line = " ".join(text.split())

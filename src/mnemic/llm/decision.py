@@ -1,4 +1,4 @@
-"""What to do with two memories that say nearly the same."""
+"""Task: decide what to do with two similar memories."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ keep_both: they are different facts, or both may be true. When in doubt, keep bo
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Merge:
-    """They are one fact, told by `content`; `into` is the position (0 or 1) of the memory that takes it."""
+    """One fact, stated by `content`; `into` is the position (0 or 1) of the memory that keeps it."""
 
     into: int
     content: str
@@ -38,7 +38,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Replace:
-    """`kept` holds now and replaces `superseded`; positions 0 or 1."""
+    """`kept` is current and supersedes `superseded`; positions 0 or 1."""
 
     kept: int
     superseded: int
@@ -46,7 +46,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeepBoth:
-    """They are two facts."""
+    """Two facts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +80,7 @@ def task(first: MemoryRecord, second: MemoryRecord) -> Task[PairDecision]:
 
 
 def prompt(first: MemoryRecord, second: MemoryRecord) -> str:
-    """Both memories with the time from which each is true, numbered 1 and 2."""
+    """Both memories with the time since which each is true, numbered 1 and 2."""
     lines = [f"{moment(m.valid_at or m.created_at)}: {m.content}" for m in (first, second)]
     return f"{fenced(memories=numbered_list(lines))}\n\nDecide."
 

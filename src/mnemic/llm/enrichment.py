@@ -1,4 +1,4 @@
-"""What helps to find and judge a memory: summary, keywords, tags, type, category, importance, related things."""
+"""Task: summary, keywords, tags, type, category, importance and related entities of memories."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ people, organisations, places and products it names.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrichment:
-    """What was made of one memory; an empty value means that there is none."""
+    """The description of one memory; empty values mean none."""
 
     summary: str | None
     keywords: tuple[str, ...]
@@ -53,7 +53,7 @@ class Enrichment:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Enrichments(Answer):
-    """One entry per memory that was given, in its order; None where the model said nothing that can be used."""
+    """One entry per memory, in order; None without a valid answer."""
 
     items: tuple[Enrichment | None, ...]
 
@@ -118,7 +118,7 @@ def _read(answer: Descriptions, texts: Sequence[str]) -> Enrichments:
 
 
 def _checked(described: Description, text: str) -> Enrichment | None:
-    """The description without what the memory does not bear out; None when nothing but defaults is left."""
+    """The description without unsupported values; None when only defaults are left."""
     summary = shortened(described.summary, 2, LONGEST_SUMMARY)
     summary = summary if summary and numbers_supported(summary, [text]) and topic_supported(summary, [text]) else None
     keywords = distinct((word for word in described.keywords if numbers_supported(word, [text])), MOST_KEYWORDS)

@@ -1,4 +1,4 @@
-"""One exchange with a model: the request in one of three forms, and the answer read back."""
+"""One request to a model in one of three forms, and the parsing of its answer."""
 
 from __future__ import annotations
 
@@ -22,15 +22,14 @@ __all__ = ["FORMS", "Form", "FormSelector", "price", "read", "request", "setting
 A = TypeVar("A", bound=Answer)
 
 Form = Literal["native", "tool", "prompted"]
-"""How a typed answer is asked for: as structured output of the service, as a tool call, or in words."""
+"""How a typed answer is requested: as structured output, as a tool call, or by instructions."""
 FORMS: tuple[Form, ...] = ("native", "tool", "prompted")
 
 
 class FormSelector:
-    """The form that worked, so that one which never does costs nothing after the first time.
+    """Selects the request form and remembers the one that worked.
 
-    A form that has worked is asked again after an answer nobody can read; when two questions in a row got none in it, the
-    search begins anew.
+    A known form is retried once after an unreadable answer; after two failed tasks in a row all forms are tried again.
     """
 
     def __init__(self) -> None:
@@ -38,15 +37,15 @@ class FormSelector:
         self._failures = 0
 
     def plan(self) -> tuple[Form, ...]:
-        """The forms to try for one question, in order."""
+        """The forms to try for one task, in order."""
         return (self.known_form, self.known_form) if self.known_form else FORMS
 
     def record_success(self, form: Form) -> None:
-        """A question was answered in this form."""
+        """Note that this form gave a readable answer."""
         self.known_form, self._failures = form, 0
 
     def record_failure(self) -> None:
-        """A question got no answer that can be read, in any form of the plan."""
+        """Note that no form gave a readable answer."""
         self._failures += 1
         if self._failures >= 2:
             self.known_form, self._failures = None, 0
@@ -80,17 +79,17 @@ def _parameters(task: Task[Any], form: Form) -> ModelRequestParameters:
 
 
 def settings_for(model: Model, max_tokens: int, temperature: float | None, extra: Mapping[str, Any]) -> ModelSettings:
-    """The settings of every request to a model, without those it would warn about."""
+    """The settings of every request, without those the model does not support."""
     chosen: dict[str, Any] = {"max_tokens": max_tokens}
     if temperature is not None and _takes_temperature(model):
         chosen["temperature"] = temperature
     if "max_retries" not in getattr(model, "unsupported_settings", ()):
-        chosen["max_retries"] = 0  # attempts are bounded and counted here, not a second time inside the client
+        chosen["max_retries"] = 0  # retries are made and counted here, not in the client
     return cast("ModelSettings", chosen | dict(extra))
 
 
 def _takes_temperature(model: Model) -> bool:
-    """Models that reason refuse it; what routes to several models may hold one of those."""
+    """Whether the model accepts a temperature; reasoning models and routers to them may not."""
     try:
         profile: Any = model.profile
     except NotImplementedError:
@@ -102,10 +101,10 @@ def _takes_temperature(model: Model) -> bool:
 
 
 def read(task: Task[A], response: ModelResponse, limit: int) -> A:
-    """The answer in a response.
+    """Parse the answer of a response.
 
     Raises:
-        LanguageModelError: it is longer than `limit` characters, empty, or not what was asked for.
+        LanguageModelError: it is longer than `limit` characters, empty, or invalid.
     """
     pieces = [piece for part in response.parts if (piece := _content(part))]
     size = sum(len(piece) if isinstance(piece, str) else len(json.dumps(piece, default=str)) for piece in pieces)
@@ -135,7 +134,7 @@ def _failure_reason(pieces: list[str | dict[str, Any]], response: ModelResponse)
 
 
 def _content(part: Any) -> str | dict[str, Any]:
-    """What a part of a response says: its text, or what a tool is called with; thoughts and files do not count."""
+    """The text of a response part, or the arguments of a tool call; thoughts and files are ignored."""
     kind = getattr(part, "part_kind", "")
     if kind == "text":
         return part.content
@@ -150,7 +149,7 @@ def _objects(pieces: list[str | dict[str, Any]], task: Task[Any]) -> list[dict[s
 
 
 def price(response: ModelResponse) -> float:
-    """What a response cost in US dollars; 0 where pydantic-ai does not know the model's price."""
+    """The cost of a response in US dollars; 0 if pydantic-ai does not know the price."""
     try:
         return float(response.cost().total_price)
     except Exception:  # noqa: BLE001 - unknown model or provider, no usage, no price table: best effort only

@@ -1,4 +1,4 @@
-"""Other ways to ask for the same thing."""
+"""Task: alternative wordings of a query."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ numbers and dates as they are. Do not answer the query.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion(Answer):
-    """One to four queries, each other than the one that was given."""
+    """One to four alternative queries."""
 
     queries: tuple[str, ...]
 

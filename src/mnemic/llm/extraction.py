@@ -1,7 +1,7 @@
-"""What episodes say that was not to be expected: predict, compare, keep the difference.
+"""Task: extract statements that were not predictable from known ones.
 
-After Nemori (arXiv 2508.03341), in one call: the model writes what it expects from what is known, then only the statements
-that this did not cover.
+After Nemori (arXiv 2508.03341), in one call: the model writes what it expects from the known statements, then only the
+statements beyond that.
 """
 
 from __future__ import annotations
@@ -71,20 +71,20 @@ _CONFIRMS = re.compile(
     r"do (?:it|that)|go ahead|sounds good|perfect)\b",
     re.IGNORECASE,
 )
-"""How somebody says that it is as an assistant said."""
+"""How a person confirms what an assistant said."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statement:
-    """One thing that was not predicted.
+    """One extracted statement.
 
     Attributes:
-        text: the statement; it stands alone.
-        change: what it is to the known.
-        episode: position of the episode that says it.
-        messages: positions in that episode of the messages it rests on, from 0, in order; never empty.
-        known: position of the known statement that it updates or contradicts; None for what is new.
-        keywords: to find it by; empty where the model gave none, and then it is not described.
+        text: the self-contained statement.
+        change: its relation to known statements.
+        episode: position of its episode.
+        messages: positions in that episode of the supporting messages, from 0, in order; never empty.
+        known: position of the known statement that it updates or contradicts; None if new.
+        keywords: search terms; empty if the model gave none, and then it is not described.
     """
 
     text: str
@@ -101,10 +101,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction(Answer):
-    """What the model expected, and the statements that this did not cover.
+    """The prediction, and the statements beyond it.
 
     Attributes:
-        unread: positions of the episodes of which it gave statements, but none that keeps the rules.
+        unread: positions of episodes whose statements were all invalid.
     """
 
     prediction: str
@@ -139,11 +139,11 @@ class Findings(Schema):
 
 
 def task(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> Task[Extraction]:
-    """Ask for what episodes say beyond the known.
+    """Ask for statements beyond the known ones.
 
     Args:
         episodes: 1 to 12 titles with messages, 1 to 100 messages together.
-        known: what is known about their subjects, at most 16.
+        known: known statements on their subjects, at most 16.
 
     Raises:
         InvalidInput: too many episodes, messages or known statements, or an episode without messages.
@@ -166,7 +166,7 @@ def task(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) ->
 
 
 def prompt(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> str:
-    """Titles, what is known (numbered from 101), messages (numbered through from 1), and which of them are an episode."""
+    """Titles, known statements (numbered from 101), messages (numbered from 1), and the ranges of the episodes."""
     titles = [" ".join(plain(title).split())[:200] for title, _ in episodes]
     parts = {
         "titles": "\n".join(f"episode {number}: {title}" for number, title in enumerate(titles, 1)),
@@ -210,7 +210,7 @@ def _statement(
     known: Sequence[str],
     sources: Sequence[str],
 ) -> Statement | None:
-    """The statement with positions for numbers, or None when it rests on nothing or holds a number from nowhere."""
+    """The validated statement, or None without support or with an invented number."""
     text = " ".join(found.statement.split())
     support = _supporting_messages(text, cited, messages)
     if not support or not numbers_supported(text, sources) or not topic_supported(text, sources):
@@ -234,8 +234,8 @@ def _statement(
 
 
 def _supporting_messages(text: str, cited: tuple[int, ...], messages: Sequence[Message]) -> tuple[int, ...]:
-    """The messages a statement rests on, with the one in which somebody confirms what an assistant said; nothing when it rests
-    on an assistant alone.
+    """The messages that support a statement, including a person's confirmation of an assistant; empty if only an
+    assistant said it.
     """
     people = [at for at in cited if not _is_agent(messages[at])]
     if any(_CONFIRMS.match(messages[at].content) for at in people):

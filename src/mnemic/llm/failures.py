@@ -1,4 +1,4 @@
-"""What an error of a language model means for the question that was asked."""
+"""Classification of language model errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["RequestFailure", "classify"]
 
 @dataclass(frozen=True, slots=True)
 class RequestFailure(Failure):
-    """A failed request and what it concerns.
+    """A failed request.
 
-    ``form``: this way of asking for typed answers is not taken; ``answer``: an answer came that nobody can read;
-    ``final``: asking in another way will not help. ``sent`` tells whether a request left this machine.
+    ``concerns``: ``form`` if the request form is not supported, ``answer`` if the answer is unreadable, ``final`` if
+    another form will not help. ``sent`` tells whether a request left this machine.
     """
 
     concerns: Literal["form", "answer", "final"] = "final"
@@ -28,7 +28,7 @@ class RequestFailure(Failure):
 
 
 def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> RequestFailure:
-    """Judge an error of a request to the language model `service`; `secrets` never appear in the message."""
+    """Classify an error of the language model `service`; `secrets` are removed from the message."""
     names = {base.__name__ for base in type(error).__mro__}
     verdict = failures.classify(error, service, secrets)
     if verdict.meaning == "refused":

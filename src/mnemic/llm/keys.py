@@ -1,4 +1,4 @@
-"""API keys: from the environment, then from the operating system's keyring. Never from a file, never into one."""
+"""API keys from the environment, then from the operating system's keyring; never from or into a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["SERVICE", "environment_key", "key_for", "keyring_key", "store_key"]
 
 SERVICE = "mnemic"
-"""The name under which keys stand in the keyring; the user name of an entry is the provider."""
+"""The service name in the keyring; the user name of an entry is the provider."""
 
 LONGEST_KEY = 10_000
 
@@ -46,7 +46,7 @@ def environment_key(provider: str) -> str | None:
 
 
 def keyring_key(provider: str) -> str | None:
-    """The key in the keyring. None as well when there is no keyring, or it cannot be opened."""
+    """The key in the keyring; None also without a keyring or if it is locked."""
     if paths.wheel_folder("keyring") is None:
         return None
     try:
@@ -56,10 +56,10 @@ def keyring_key(provider: str) -> str | None:
 
 
 def store_key(provider: str, secret: str) -> None:
-    """Put a key into the keyring, in place of the one that may be there.
+    """Store a key in the keyring, replacing an existing one.
 
     Raises:
-        InvalidInput: not the name of a provider, or the secret is empty or holds white space.
+        InvalidInput: the provider is not a name, or the secret is empty or contains white space.
         MissingExtra: the package keyring is not installed.
         ConfigurationError: this machine has no keyring, or only one that keeps secrets in a plain file.
     """
@@ -89,7 +89,7 @@ def store_key(provider: str, secret: str) -> None:
 def _account(provider: str) -> str:
     name = provider.strip().lower()
     if not _PROVIDER.fullmatch(name):
-        # Not quoted: somebody may have given the key in its place.
+        # Not quoted: the argument may be the key itself.
         raise InvalidInput("That is not the name of a provider. Give one such as openai, anthropic or mistral.")
     return _ONE_ACCOUNT.get(name, name)
 
@@ -101,5 +101,5 @@ def _keyring() -> Any:
 
 
 def _backends(backend: Any) -> Sequence[Any]:
-    """A keyring, and those it asks in turn when it is a chain."""
+    """A keyring and the members of a chain."""
     return [backend, *(getattr(backend, "backends", None) or ())]

@@ -1,4 +1,4 @@
-"""The language model behind every task: any that pydantic-ai knows, asked in plain synchronous calls."""
+"""The language model behind every task: any of pydantic-ai, behind a synchronous API."""
 
 from __future__ import annotations
 
@@ -40,29 +40,29 @@ T = TypeVar("T")
 JITTER = 0.5
 SHORTEST_SECRET = 8
 LONGEST_ERROR = 300
-"""Characters of the last error that are kept."""
+"""Most characters kept of the last error."""
 CLOSING_TIME = 5.0  # seconds for open connections to end
 
 
 class LanguageModel:
     """Any model that pydantic-ai knows. Needs ``pip install "mnemic[llm]"`` and the package of the provider.
 
-    Keys come from the environment, then from the keyring; they are never stored, and never shown in an error. Calls run on
-    an event loop of this object's own, on a background thread: it works from plain code, from several threads, inside a
-    running loop and after a fork. Typed answers are asked for as native structured output, then as a tool call, then in
-    words; the form that worked is remembered.
+    Keys come from the environment, then from the keyring; they are never stored or shown in an error. Calls run on a
+    private event loop on a background thread, so that they work from plain code, from several threads, inside a running
+    loop and after a fork. Typed answers are requested as native structured output, then as a tool call, then by
+    instructions; the form that worked is remembered.
 
     Args:
-        model: ``"provider:model"``, or a pydantic-ai `Model` that nothing else uses meanwhile.
+        model: ``"provider:model"``, or a pydantic-ai `Model` for exclusive use.
         timeout: seconds for one attempt.
-        retries: further attempts of one question after errors that may pass: time-outs, refused or broken connections,
-            rate limits, errors of the server. 0 to 10.
-        backoff: seconds before the first of them, doubled each time, less up to half by chance; a wait that the service
-            asks for is kept, or the question given up when it is longer than 30 seconds.
-        concurrency: questions that are under way at the same time, 1 to 100.
+        retries: further attempts after transient errors: time-outs, refused or broken connections, rate limits, server
+            errors. 0 to 10.
+        backoff: seconds before the first retry, doubled each time, with up to half subtracted at random; a wait
+            requested by the service is kept, or the task given up if it is longer than 30 seconds.
+        concurrency: concurrent requests, 1 to 100.
         max_tokens: of one answer.
-        max_characters: of one answer; a longer one is refused.
-        temperature: None leaves it to the model; it is left out for models known to refuse it.
+        max_characters: of one answer; a longer one is rejected.
+        temperature: None for the model's default; not sent to models known to reject it.
         settings: further pydantic-ai model settings.
         sleep: waits between attempts; for tests.
     """
@@ -112,13 +112,13 @@ class LanguageModel:
         return self._id
 
     def ask(self, task: Task[A]) -> A:
-        """Ask one question and wait for the answer.
+        """Run one task and wait for the answer.
 
-        At most 3 + `retries` requests are sent: an answer nobody can read is asked for once more, or in another form.
+        At most 3 + `retries` requests are sent: an unreadable answer is requested once more, or in another form.
 
         Raises:
-            LanguageModelUnavailable: the model cannot be reached, also after all attempts, or does not let us in.
-            LanguageModelError: it rejected the question, or no answer of it can be used.
+            LanguageModelUnavailable: the model cannot be reached after all attempts, or denies access.
+            LanguageModelError: it rejected the task, or no answer is valid.
         """
         try:
             answer = self._run(lambda connection: connection.ask(task))
@@ -129,11 +129,11 @@ class LanguageModel:
         return answer
 
     def check(self) -> None:
-        """Set the model up without asking it anything.
+        """Set up the model without a request.
 
         Raises:
-            LanguageModelUnavailable: its name, its provider's package or its key is missing or wrong, as far as that can be
-                told without the service.
+            LanguageModelUnavailable: its name, its provider's package or its key is missing or wrong, as far as can be
+                checked offline.
         """
         try:
             self._run(lambda connection: connection.open())
@@ -157,7 +157,7 @@ class LanguageModel:
         self._health = replace(before, state=state, since=since, error=line)
 
     def stats(self) -> LanguageModelStats:
-        """How it does, and what was asked so far by stage: requests, retries, failures, tokens, cost."""
+        """Health, and usage by stage: requests, retries, failures, tokens, cost."""
         return replace(self._health, stages=self._ledger.view())
 
     def close(self) -> None:
@@ -168,7 +168,7 @@ class LanguageModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RequestSettings:
-    """How to ask; made once from the arguments."""
+    """Request settings, made once from the arguments."""
 
     service: str
     patience: RetryPolicy
@@ -188,7 +188,7 @@ class _Client:
 
 
 class _Connection:
-    """The connection to one model: a loop, and the client that lives on it. Its methods run on the loop."""
+    """The connection to one model: an event loop and its client. Its methods run on the loop."""
 
     def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: Ledger) -> None:
         self.loop = BackgroundLoop("mnemic-language-model")
@@ -202,7 +202,7 @@ class _Connection:
         self._secrets: list[str] = []
 
     async def ask(self, task: Task[A]) -> A:
-        """One question, in as many requests as the rules allow."""
+        """Run one task, in as many requests as the settings allow."""
         try:
             async with self._slots:
                 return await self._ask_client(await self._get_client(), task)
@@ -211,11 +211,11 @@ class _Connection:
             raise
 
     async def open(self) -> None:
-        """Make the client, if there is none."""
+        """Create the client if there is none."""
         await self._get_client()
 
     async def close_client(self) -> None:
-        """Close the connections that were opened here."""
+        """Close the client."""
         await self._exit_stack.aclose()
 
     async def _ask_client(self, client: _Client, task: Task[A]) -> A:
@@ -246,7 +246,7 @@ class _Connection:
     async def _send(
         self, client: _Client, task: Task[Any], form: Form, retries: int
     ) -> tuple[ModelResponse | RequestFailure, int]:
-        """The response in one form or the last setback, and how many retries it took."""
+        """The response in one form or the last failure, and the number of retries."""
         used = 0
 
         async def send() -> ModelResponse:
@@ -307,7 +307,7 @@ class _Connection:
         )
 
     def _provider(self, name: str) -> Provider[Any]:
-        """A provider with the key of the environment, else with that of the keyring, else as pydantic-ai makes it."""
+        """A provider with the key of the environment, else of the keyring, else the default of pydantic-ai."""
         from pydantic_ai.providers import infer_provider, infer_provider_class
 
         if name.startswith("gateway/") or environment_key(name):
@@ -316,19 +316,19 @@ class _Connection:
         if stored is None:
             return infer_provider(name)
         self._secrets.append(stored)
-        make: Any = infer_provider_class(name)  # every provider takes its key so; their common base does not say it
+        make: Any = infer_provider_class(name)  # every provider accepts api_key; the base class does not declare it
         return make(api_key=stored)
 
 
 def _without_retries(model: Model) -> None:
-    """Attempts are bounded and counted here; older versions of pydantic-ai have no setting for those of the client."""
+    """Disable retries of the client, which are made here; older versions of pydantic-ai have no setting for it."""
     client = getattr(model, "client", None)
     if isinstance(getattr(client, "max_retries", None), int):
         client.max_retries = 0  # pyright: ignore[reportOptionalMemberAccess] - it has the attribute, so it is there
 
 
 def _service(model: object) -> str:
-    """``provider:model`` of whatever was given."""
+    """``provider:model`` of a model argument."""
     if isinstance(model, str):
         if not all(model.partition(":")):
             raise ConfigurationError(f'{model!r} does not name a provider and a model. Write "provider:model".')

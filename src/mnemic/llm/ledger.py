@@ -1,4 +1,4 @@
-"""Counting what the stages ask for."""
+"""Usage counters by task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Ledger"]
 
 
 class Ledger:
-    """Counts by stage. Written by one thread, the background loop's; read by any."""
+    """Counts by stage; written by the background loop's thread, read by any."""
 
     def __init__(self) -> None:
         self._stages: dict[str, StageUsage] = {}

@@ -1,4 +1,4 @@
-"""How memories are related to others that resemble them."""
+"""Task: relations of memories to similar ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_MEMORIES = 15
 MOST_CANDIDATES = 20
 MOST_LINKS = 100
 FIRST_CANDIDATE = 101
-"""Candidates are numbered from here, each once; one that is a memory of the question itself has its number as a memory."""
+"""Candidates are numbered from here, each once; one that is also a memory of the prompt keeps that number."""
 LONGEST_REASON = 200
 
 INSTRUCTIONS = f"""\
@@ -37,7 +37,7 @@ strength: 0 to 1. reason: a few words.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedLink:
-    """An edge from a memory to one of its candidates, both named by their positions from 0."""
+    """A link from a memory to one of its candidates, by positions from 0."""
 
     memory: int
     candidate: int
@@ -48,7 +48,7 @@ class ProposedLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProposedLinks(Answer):
-    """The edges, at most one for each memory, candidate and type."""
+    """The links, at most one for each memory, candidate and type."""
 
     links: tuple[ProposedLink, ...]
 
@@ -97,7 +97,7 @@ def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:
 
 
 def prompt(pairs: Sequence[Pair]) -> str:
-    """The memories (numbered from 1), all other candidates (from 101), and which of them may go together."""
+    """The memories (numbered from 1), all other candidates (from 101), and the candidates of each memory."""
     names = _numbers(pairs)
     known = {other.id: other for _, others in pairs for other in others}
     candidates = [other for id_, other in known.items() if names[id_] >= FIRST_CANDIDATE]

@@ -1,4 +1,4 @@
-"""The messages of episodes to a title and a story of each."""
+"""Task: title and story of episodes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ story: {STORY_RULE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narrative:
-    """A title of 3 to 7 words and a story; one of them may be None when only the other kept the rules."""
+    """A title of 3 to 7 words and a story; an invalid one is None."""
 
     title: str | None
     story: str | None
@@ -52,7 +52,7 @@ class Narrative:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Narratives(Answer):
-    """One entry per episode that was given, in its order; None where the model wrote nothing that can be used."""
+    """One entry per episode, in order; None without a valid answer."""
 
     items: tuple[Narrative | None, ...]
 
@@ -94,7 +94,7 @@ def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
 
 
 def prompt(episodes: Sequence[Sequence[Message]]) -> str:
-    """The messages, numbered through from 1, and which of them are an episode."""
+    """The messages, numbered from 1, and the ranges of the episodes."""
     conversation = [message for messages in episodes for message in messages]
     return f"{fenced(conversation=transcript(conversation))}\n\n{episode_ranges(episodes)}\n\nWrite the record of each episode."
 
@@ -116,7 +116,7 @@ def _read(answer: EpisodeRecords, episodes: Sequence[Sequence[Message]]) -> Narr
 
 
 def narrative(title: str, story: str, messages: Sequence[Message]) -> Narrative | None:
-    """What of the record of an episode keeps the rules; None when nothing does."""
+    """The valid parts of an episode's record; None when nothing is valid."""
     sources = sources_of(messages)
     kept = Narrative(title=_title(title, sources), story=_story(story, messages, sources))
     return None if kept.title is None and kept.story is None else kept
@@ -133,7 +133,7 @@ def _title(text: str, sources: Sequence[str]) -> str | None:
 
 
 def _story(text: str, messages: Sequence[Message], sources: Sequence[str]) -> str | None:
-    """The story in whole sentences; None when it invents numbers, or counts days from one of several."""
+    """The story in whole sentences; None if it invents numbers or has ambiguous relative dates."""
     story = shortened(text, MOST_SENTENCES, LONGEST_STORY)
     if story is None or len(story) < SHORTEST_STORY or _FIRST_PERSON.search(story):
         return None

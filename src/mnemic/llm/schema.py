@@ -1,4 +1,4 @@
-"""Typed answers: their schema for the model, and reading one that keeps the rules only in part."""
+"""Typed answers: JSON schemas for the model, and lenient validation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ __all__ = ["Name", "Number", "Schema", "Share", "Text", "json_schema", "validate
 S = TypeVar("S", bound="Schema")
 
 LONGEST_LIST = 500
-"""Items of a list that are looked at; the bounds of the schemas are far below."""
+"""Most list items read; schema bounds are far lower."""
 
 MOST_ROUNDS = 8
 _DROP = object()
 _OMITTED_KEYS = frozenset({"title", "default", "description", "$defs", "minimum", "maximum", "minLength"})
-"""What only costs tokens; numbers and empty texts are checked when the answer is read."""
+"""Schema keys that only cost tokens; bounds of numbers are checked on reading."""
 
 Name = Annotated[str, StringConstraints(min_length=1, max_length=60)]
 Text = Annotated[str, StringConstraints(min_length=1, max_length=400)]
@@ -29,7 +29,7 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Schema(BaseModel):
-    """A typed answer. Every string and every list of it has a bound."""
+    """A typed answer; every string and list is bounded."""
 
     model_config = ConfigDict(
         str_strip_whitespace=True,
@@ -42,13 +42,13 @@ class Schema(BaseModel):
 
 
 def json_schema(schema: type[Schema]) -> dict[str, Any]:
-    """The JSON schema of an answer, without the titles, defaults, references and limits of numbers that only cost tokens."""
+    """The JSON schema of an answer, without titles, defaults, references and number bounds."""
     full = schema.model_json_schema(mode="serialization")
     return _minimal(full, full.get("$defs", {}))
 
 
 def _minimal(node: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any]:
-    """`node` is a schema, `parts` what it refers to; the keys of "properties" are names, not keywords."""
+    """Minimise a schema node; `parts` are the definitions it refers to."""
     if reference := node.get("$ref"):
         return _minimal(parts[reference.rpartition("/")[2]], parts)
     kept: dict[str, Any] = {}
@@ -65,13 +65,12 @@ def _minimal(node: Mapping[str, Any], parts: Mapping[str, Any]) -> dict[str, Any
 
 
 def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int]:
-    """An answer without the parts that break the schema, and how many those are.
+    """Validate an answer without its invalid parts; returns it and the number of parts dropped.
 
-    A value that breaks a bound is left out; an item of a list that lacks a required value is left out as a whole; a list
-    that is too long is cut.
+    A value out of bounds is dropped, a list item without a required value as a whole; a long list is truncated.
 
     Raises:
-        LanguageModelError: what is left lacks something the answer cannot do without.
+        LanguageModelError: the rest lacks a required value.
     """
     truncated, dropped = _truncate_lists(data)
     for _ in range(MOST_ROUNDS):
@@ -88,7 +87,7 @@ def validate_leniently(schema: type[S], data: Mapping[str, Any]) -> tuple[S, int
 
 
 def _truncate_lists(value: Any) -> tuple[Any, int]:
-    """The value with overlong lists cut, and how many items that took."""
+    """The value with long lists truncated, and the number of items dropped."""
     if isinstance(value, Mapping):
         parts = {key: _truncate_lists(item) for key, item in cast("Mapping[str, Any]", value).items()}
         return {key: item for key, (item, _) in parts.items()}, sum(cut for _, cut in parts.values())
@@ -100,7 +99,7 @@ def _truncate_lists(value: Any) -> tuple[Any, int]:
 
 
 def _mark_faulty(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | None) -> int:
-    """Mark the part at fault in place; how many parts that is, 0 when nothing can be left out."""
+    """Mark the invalid part for removal; returns the number of parts, 0 if none can be removed."""
     if kind == "missing":
         indexes = [place for place, step in enumerate(loc) if isinstance(step, int)]
         if not indexes:
@@ -122,7 +121,7 @@ def _mark_faulty(data: Any, kind: str, loc: tuple[int | str, ...], limit: int | 
 
 
 def _item(holder: Any, step: int | str) -> Any:
-    """What stands there; the mark when there is nothing."""
+    """The item of a container, or the mark if missing."""
     if isinstance(holder, dict) and step in holder:
         return cast("dict[str, Any]", holder)[str(step)]
     if isinstance(holder, list) and isinstance(step, int) and step < len(cast("list[Any]", holder)):

@@ -1,4 +1,4 @@
-"""Messages to episodes: which runs of messages belong to one subject, and a first record of each."""
+"""Task: segment messages into episodes, with title and story."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mnemic.types import Message
 __all__ = ["MOST_MESSAGES", "Segmentation", "prompt", "task"]
 
 MOST_MESSAGES = 60
-"""Of one question; about 40 at a time read well."""
+"""Most messages in one prompt; 40 work well."""
 
 INSTRUCTIONS = f"""\
 Cut a conversation into episodes: runs of neighbouring messages about one subject. A new episode begins where the
@@ -32,10 +32,10 @@ story: {STORY_RULE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Segmentation(Answer):
-    """Episodes as positions in the messages that were given, from 0; every position is in exactly one of them.
+    """Episodes as positions of messages, from 0; every position is in exactly one.
 
-    ``topics`` and ``records`` have one entry per group. A record is None where the model told no story that keeps the rules,
-    and where the group is not the one it told of, because its answer was repaired.
+    ``topics`` and ``records`` have one entry per group. A record is None if the story is invalid, or if the group was
+    changed when the answer was repaired.
     """
 
     groups: tuple[tuple[int, ...], ...]
@@ -82,7 +82,7 @@ def prompt(messages: Sequence[Message]) -> str:
 
 
 def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
-    """Spans that exist; where they overlap the later one counts, and what none covers goes with the message before it."""
+    """Repair the spans: later ones win overlaps, and uncovered messages join the one before them."""
     count = len(messages)
     named = {(s.first, s.last): s for s in answer.episodes if 1 <= s.first <= s.last <= count}
     spans = [named[ends] for ends in sorted(named)]
@@ -112,7 +112,7 @@ def _read(answer: EpisodeSpans, messages: Sequence[Message]) -> Segmentation:
 
 
 def _record(span: EpisodeSpan, group: Sequence[int], messages: Sequence[Message]) -> Narrative | None:
-    """The record of a group that is the one the model told of."""
+    """The record of a group that equals its span."""
     if not span.story or (span.first - 1, span.last) != (group[0], group[-1] + 1):
         return None
     found = narrative(span.topic, span.story, messages[span.first - 1 : span.last])

@@ -1,4 +1,4 @@
-"""One question to a language model, as a value."""
+"""One task for a language model, as a value."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ A = TypeVar("A", bound="Answer")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The base of what tasks give back.
+    """The base of validated answers.
 
     Attributes:
-        dropped: how many parts of the model's answer broke a rule and were left out.
+        dropped: number of invalid parts of the model's answer that were left out.
     """
 
     dropped: int = 0
 
     @property
     def empty(self) -> bool:
-        """Whether nothing was found. An answer that became empty because parts of it were left out is refused."""
+        """Whether nothing was found; an answer that is empty only because parts were dropped is rejected."""
         return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task(Generic[A]):
-    """What to ask, and how to read the answer.
+    """A prompt, and how to validate the answer.
 
     Attributes:
-        stage: the name of the task: the unit of counting, and the name the model sees for its answer.
-        instructions: what to do, the same for every question of a stage.
-        prompt: the data to do it with, between fences.
-        schema: the typed answer as the model is asked for it.
-        read: the answer as a plain value; raises LanguageModelError when nothing of it can be used.
+        stage: name of the task, for usage counts and as the name of the answer.
+        instructions: the same for every prompt of a stage.
+        prompt: the fenced data.
+        schema: the typed answer.
+        read: validates the answer; raises LanguageModelError if nothing of it is valid.
     """
 
     stage: str

@@ -15,7 +15,7 @@ from mnemic.safety.secrets import SecretPolicy
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.render import searchable
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 from mnemic.types import Episode, Indexing, MemoryRecord, Message
 
 __all__ = ["Indexer", "Notices"]
@@ -123,6 +123,6 @@ def _day(record: Record) -> int:
 
 
 def _indexing(record: Record, text: str, vector: Vector | None) -> Indexing:
-    terms, length = analysed(text)
+    terms, length = analyse(text)
     mentioned = tuple(mentioned_periods(record.content, _day(record)))
     return Indexing(terms=terms, length=length, traits=traits(record.content), told=mentioned, vector=vector)

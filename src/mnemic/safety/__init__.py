@@ -1,1 +1,1 @@
-"""Secrets, trust, fences: what keeps other people's lives safe. Plain functions; the flows hand them what they need."""
+"""Safety: secrets, trust and fences."""

@@ -1,4 +1,4 @@
-"""Text that was recalled into a prompt and comes back: it is in the record already, and is not taken in again."""
+"""Fences of recalled text in prompts: detects it in incoming text, so that it is not stored again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["Item", "is_cut_off", "parsed", "without_recalled"]
 
 _OPEN, _CLOSE = r"(?:<|&lt;|\\u003[cC]|\u2039)", r"(?:>|&gt;|\\u003[eE])"
 _LOOSE = r"(?:(?!\n[ \t>]*\n|\\n\\n)[\s\S])*+"
-"""Up to an empty line: what an opening fence without a closing one may have taken along."""
+"""Up to an empty line, the text after an opening fence without a closing one."""
 
 
 @lru_cache(maxsize=64)
@@ -25,13 +25,13 @@ def _fence(fence: str) -> re.Pattern[str]:
 
 
 def without_recalled(text: str, fence: str) -> str | None:
-    """The text without what stands between the fences of this record, whole or quoted; None when it holds none.
+    """The text without the fenced blocks of this record; None when it has none.
 
-    Known also behind quotation marks of mail, within HTML and within JSON, and cut off before its end: then up to the next
-    empty line.
+    Also handles mail quotes, HTML and JSON escapes, and blocks without an end, which are removed up to the next empty
+    line.
 
     Args:
-        text: what somebody sent.
+        text: incoming text.
         fence: the word of the record's fences.
     """
     if fence not in text:
@@ -41,10 +41,10 @@ def without_recalled(text: str, fence: str) -> str | None:
 
 
 def is_cut_off(text: str, fence: str) -> bool:
-    """Whether a fence of this record begins in a text without an end, or ends in it: some of what was recalled may stay.
+    """Whether a text has an unbalanced fence of this record, so that recalled text may remain in it.
 
     Args:
-        text: what somebody sent.
+        text: incoming text.
         fence: the word of the record's fences.
     """
     return fence in text and any(match["end"] is None for match in _fence(fence).finditer(text))
@@ -52,16 +52,16 @@ def is_cut_off(text: str, fence: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that was recalled, as a rendered context shows it, and the heading it stands under."""
+    """One item of a rendered context, and its heading."""
 
     heading: str
     text: str
 
 
 def parsed(context: str, fence: str) -> Sequence[Item] | None:
-    """The items of a rendered context, or None when it is not one: it does not begin and end with the fences of the record.
+    """The items of a rendered context, or None if it is not enclosed in fences of this record.
 
-    A heading begins in the first column, an item with a hyphen, and further lines of either with two spaces.
+    Headings start in the first column, items with a hyphen, and continuation lines with two spaces.
 
     Args:
         context: the text of a context.

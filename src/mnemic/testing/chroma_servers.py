@@ -1,4 +1,4 @@
-"""A Chroma server on this machine, for as long as a test needs one."""
+"""A local Chroma server for tests."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RUN = "import sys; from chromadb.cli.cli import app; sys.argv[0] = 'chroma'; sys
 
 
 class ChromaServer:
-    """``chroma run`` on the loopback, on a port that was free; it can be stopped and started again.
+    """``chroma run`` on loopback at a free port; can be restarted.
 
     Args:
         folder: where it keeps its data.
@@ -55,7 +55,7 @@ class ChromaServer:
         raise RuntimeError("The Chroma server did not start.")
 
     def stop(self) -> None:
-        """Stop the process that was started, and no other."""
+        """Stop the server process."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -85,7 +85,7 @@ def chroma_client(url: str) -> Generator[Any]:
 
 @contextmanager
 def chroma_server(folder: Path) -> Generator[ChromaServer]:
-    """A server that runs inside the block."""
+    """A running server, inside the block."""
     server = ChromaServer(folder)
     server.start()
     try:

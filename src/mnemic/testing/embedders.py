@@ -1,4 +1,4 @@
-"""What every embedder promises."""
+"""Conformance suite for embedders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stand-ins that behave, on purpose, in one stated way."""
+"""Fakes with stated behaviour."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import InputKind
 from mnemic.text.cues import traits
 from mnemic.text.render import searchable
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 from mnemic.types import AddEpisode, AddMemory, AddMessage, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
@@ -31,7 +31,7 @@ MOMENT = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 
 
 class PreparedEmbedder:
-    """Hands out vectors that were made before; a text without one is an error.
+    """Returns prepared vectors; a text without one is an error.
 
     Args:
         vectors: unit vectors by text.
@@ -56,7 +56,7 @@ class PreparedEmbedder:
 
 
 class FailingEmbedder:
-    """A hashing embedder that can be switched off and on, or that refuses texts holding a word.
+    """A hashing embedder that can be switched off, or that rejects texts with a word.
 
     Args:
         down: while true, nothing can be embedded (``EmbedderUnavailable``).
@@ -71,11 +71,11 @@ class FailingEmbedder:
 
     @property
     def dimension(self) -> int | None:
-        """As of the hashing embedder."""
+        """That of the hashing embedder."""
         return self._inner.dimension
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:
-        """Vectors, or the failure asked for."""
+        """Vectors, or the configured failure."""
         if self.down:
             raise EmbedderUnavailable("The embedder was switched off by the test.")
         if self.refuses and any(self.refuses in text for text in texts):
@@ -84,7 +84,7 @@ class FailingEmbedder:
 
 
 def message(content: str, **fields: Any) -> Message:
-    """A message with every field filled in, as the write path hands it to a store."""
+    """A message with every field filled in, as a store receives it."""
     filled: dict[str, Any] = {"role": "user", "id": content, "sent_at": MOMENT, "source": "direct_user", "trust": 1.0}
     return Message(**(filled | fields), content=content)
 
@@ -96,9 +96,9 @@ def memory_record(content: str, **fields: Any) -> MemoryRecord:
 
 
 def indexing(record: Message | MemoryRecord | Episode, vector: Sequence[float] | None = (1.0, 0.0)) -> Indexing:
-    """How a record is found, with a vector of two numbers."""
+    """The index entry of a record, with a vector of two numbers."""
     text = searchable(record)
-    terms, length = analysed(text)
+    terms, length = analyse(text)
     return Indexing(
         terms=terms,
         length=length,

@@ -1,6 +1,6 @@
-"""Language models that answer from a script, or go wrong on purpose in one stated way. Needs the extra ``llm``.
+"""Language models that answer from a script, or fail in a stated way. Needs the extra ``llm``.
 
-Both are pydantic-ai models: give them wherever a model is taken, ``LanguageModel(ScriptedModel({...}))``.
+Both are pydantic-ai models for every ``model`` argument: ``LanguageModel(ScriptedModel({...}))``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Fault = Literal[
     "timeout", "refused connection", "429", "500", "empty", "refusal", "prose", "fences", "cut", "wrong schema",
     "invented ids", "other ids", "repeated ids", "repeats", "control characters", "10 MB",
 ]  # fmt: skip
-"""What can go wrong. The first four are errors, the rest are answers."""
+"""Faults: the first four are errors, the rest are answers."""
 FAULTS: tuple[Fault, ...] = get_args(Fault)
 
 _FORMS = {"native", "tool", "prompted"}
@@ -33,15 +33,15 @@ _NUMBERED = re.compile(r"^\[(\d+)\]", re.MULTILINE)
 
 
 class UndeclaredCall(BaseException):
-    """The model was asked something its script does not foresee.
+    """A request that the script does not declare.
 
-    Not an `Exception`, so that code which survives every failure of a model does not survive this one.
+    Not an `Exception`, so that code which handles every failure of a model does not swallow it.
     """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedRequest:
-    """One request as a scripted model sees it. ``numbers`` are those of the numbered lines of the prompt."""
+    """One request to a scripted model."""
 
     stage: str
     form: str
@@ -56,22 +56,21 @@ class ScriptedRequest:
 
 
 Reply: TypeAlias = Mapping[str, Any] | str | Exception
-"""An object to answer with, text to answer with as it is, or an error to raise."""
+"""An object or verbatim text to answer with, or an error to raise."""
 Script: TypeAlias = Mapping[str, Reply | Sequence[Reply] | Callable[[ScriptedRequest], Reply]]
 
 
 class ScriptedModel(FunctionModel):
-    """A model whose answers are written down.
+    """A model with scripted answers.
 
     Args:
-        script: for each stage what to answer: one reply for every request, a list of replies for one request each, or a
-            function of the request. A request of a stage that is not there, or beyond the end of its list, raises
-            `UndeclaredCall`.
-        refuses: forms of typed answers that it rejects as a service would: ``"native"``, ``"tool"``, ``"prompted"``.
+        script: the answers by stage: one reply for every request, a list of replies for one request each, or a function
+            of the request. A request of a missing stage, or beyond the end of its list, raises `UndeclaredCall`.
+        refuses: forms of typed answers to reject: ``"native"``, ``"tool"``, ``"prompted"``.
 
     Attributes:
-        requests: every request, in order; also those that were refused or failed.
-        undeclared: stages of requests that the script does not foresee.
+        requests: every request in order, including rejected and failed ones.
+        undeclared: stages of requests that the script does not declare.
     """
 
     def __init__(self, script: Script, *, refuses: Collection[str] = ()) -> None:
@@ -101,11 +100,11 @@ class ScriptedModel(FunctionModel):
 
     @property
     def tokens(self) -> tuple[int, int]:
-        """Tokens that went in (instructions, prompt and schema) and came out, of all answered requests."""
+        """Input tokens (instructions, prompt and schema) and output tokens of all answered requests."""
         return self._input_tokens, self._output_tokens
 
     def check(self) -> None:
-        """Raise AssertionError when something undeclared was asked, or replies of a list were never asked for."""
+        """Raise AssertionError on undeclared requests or unused replies of a list."""
         left = {stage: len(replies) for stage, replies in self._lists.items() if replies}
         if self.undeclared or left:
             raise AssertionError(f"Asked without a script: {self.undeclared}. Replies never asked for: {left}.")
@@ -135,7 +134,7 @@ class ScriptedModel(FunctionModel):
     def _response(self, request: ScriptedRequest, reply: Mapping[str, Any] | str) -> ModelResponse:
         text = reply if isinstance(reply, str) else json.dumps(reply)
         asked = f"{request.instructions}\n{request.prompt}\n{json.dumps(request.schema)}"
-        # A long text of one word takes a tokenizer minutes; nobody pays for what is refused.
+        # A long text of one word takes a tokenizer minutes, and a rejected answer needs no exact count.
         usage = RequestUsage(
             input_tokens=self._count(asked), output_tokens=self._count(text) if len(text) < 100_000 else len(text) // 4
         )
@@ -147,14 +146,14 @@ class ScriptedModel(FunctionModel):
 
 
 class FaultyModel(ScriptedModel):
-    """A scripted model that goes wrong.
+    """A scripted model with faults.
 
     Args:
-        kind: what goes wrong, one of `FAULTS`.
-        script: what it answers when nothing goes wrong, and what its wrong answers are made from. Numbers of messages and
-            memories must be integers in it, shares must not be.
-        times: how many requests go wrong; None for all.
-        stages: the stages they may be of; None for all.
+        kind: the fault, one of `FAULTS`.
+        script: the correct answers, from which wrong ones are made. Numbers of messages and memories must be integers,
+            shares must not be.
+        times: number of faulty requests; None for all.
+        stages: stages with faults; None for all.
     """
 
     def __init__(
@@ -166,7 +165,7 @@ class FaultyModel(ScriptedModel):
         self._stages = None if stages is None else frozenset(stages)
 
     def recover(self) -> None:
-        """From now on nothing goes wrong."""
+        """Stop producing faults."""
         self._left = 0
 
     def _responding(self, request: ScriptedRequest) -> ModelResponse:
@@ -217,7 +216,7 @@ _ERRORS: Mapping[Fault, Callable[[], Exception]] = {
 
 
 def _each(value: Any, change: Callable[[Any], Any]) -> Any:
-    """A JSON value with `change` made to each of its leaves."""
+    """A JSON value with `change` applied to each leaf."""
     if isinstance(value, dict):
         return {key: _each(item, change) for key, item in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):

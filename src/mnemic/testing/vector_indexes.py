@@ -103,7 +103,7 @@ class _Fixtures:
             yield memory
 
 
-class _Following(_Fixtures):
+class _UpdateTests(_Fixtures):
     """Whatever happens to a record, the index knows it, at once or a little later."""
 
     def test_what_is_taken_in_is_nearest_to_itself(self, memory: Memory) -> None:
@@ -213,13 +213,13 @@ class _Following(_Fixtures):
                 memory.add_message("A zebra ran away", id="zebra")
             index_of(memory).drain()
             embedder.down = False
-            memory.reembed(_Turned())
+            memory.reembed(_InvertedEmbedder())
             settled(memory)
             assert named(memory, "A zebra ran away")[0] == "zebra"
             assert memory.verify().ok
 
 
-class _Turned(FailingEmbedder):
+class _InvertedEmbedder(FailingEmbedder):
     """The same model by its name; its vectors point elsewhere."""
 
     def __init__(self) -> None:
@@ -229,7 +229,7 @@ class _Turned(FailingEmbedder):
         return -super().embed(texts, kind=kind)
 
 
-class _Standing(_Fixtures):
+class _LifecycleTests(_Fixtures):
     """Users, restarts, erasure, and many at once."""
 
     def test_results_are_those_of_exact_search(self, memory: Memory, folder: Path) -> None:
@@ -362,7 +362,7 @@ def _running(work: Sequence[Callable[[], None]]) -> Generator[None]:
         thread.join()
 
 
-class VectorIndexSuite(_Following, _Standing):
+class VectorIndexSuite(_UpdateTests, _LifecycleTests):
     """What every ``VectorIndex`` promises.
 
     A subclass gives the fixture ``make_vectors``: a function that makes what ``Memory(vectors=...)`` takes, each time for

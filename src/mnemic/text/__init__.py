@@ -1,1 +1,1 @@
-"""What every stage needs of text: index terms, times, token counts. Pure functions."""
+"""Text functions: index terms, times, token counts, sentences, names."""

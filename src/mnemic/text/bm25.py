@@ -1,4 +1,4 @@
-"""BM25, written once: the same scores for every keyword index, with the statistics of the searched user alone."""
+"""BM25 for every keyword index, with the statistics of the searched user alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def idf(documents: int, containing: int) -> float:
 
 
 def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float = K1, b: float = B) -> Floats:
-    """The share of a term's idf that each document earns: tf (k1 + 1) / (tf + k1 (1 - b + b length / mean)).
+    """The factor of a term's idf for each document: tf (k1 + 1) / (tf + k1 (1 - b + b length / mean)).
 
     Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond" (2009).
 
@@ -37,8 +37,8 @@ def saturation(counts: Floats, lengths: Floats, mean_length: float, *, k1: float
         counts: occurrences of the term, one per document; shape (n,) or (n, terms) with ``lengths`` as (n, 1).
         lengths: document lengths in terms, the same shape or broadcastable.
         mean_length: mean length of the documents; 0 counts as 1.
-        k1: how soon repeats stop counting.
-        b: how much length is held against a document, 0 to 1.
+        k1: saturation of repeated terms.
+        b: strength of length normalisation, 0 to 1.
 
     Returns:
         Values in 0..k1+1.

@@ -1,4 +1,4 @@
-"""One text for equal values."""
+"""Canonical JSON."""
 
 from __future__ import annotations
 

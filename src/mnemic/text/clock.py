@@ -1,4 +1,4 @@
-"""Times: aware datetimes outside, microseconds since 1970 UTC plus an offset inside."""
+"""Times: aware datetimes in the API, microseconds since 1970 UTC plus an offset in storage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def to_micros(value: datetime, zone: tzinfo = UTC) -> int:
     if not isinstance(value, datetime):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
         raise InvalidInput(f"A time must be a datetime.datetime, not {type(value).__name__} ({shown(value, 60)}).")
     micros = (aware(value, zone) - _EPOCH) // _MICROSECOND
-    if not EARLIEST <= micros <= LATEST:  # year 1 or 9999, pushed over the edge by its zone
+    if not EARLIEST <= micros <= LATEST:  # year 1 or 9999, out of range in UTC
         raise InvalidInput(f"The time {value!r} lies outside the years 1 to 9999 in UTC.")
     return micros
 

@@ -1,4 +1,4 @@
-"""Cues: what a question asks for, and which texts hold such a thing. One bit each, found when a text is stored."""
+"""Cues: what a question asks for, and which texts contain it. One bit each, computed when a text is stored."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ __all__ = ["ASKS", "NAME", "NUMBER", "QUESTION", "REASON", "TIME", "expected_tra
 QUESTION = 1
 """The text ends in a question."""
 ASKS = 2
-"""The text asks somewhere."""
+"""The text contains a question."""
 TIME = 4
-"""It speaks of a time."""
+"""It mentions a time."""
 NUMBER = 8
-"""It holds a number or an amount."""
+"""It contains a number or an amount."""
 REASON = 16
 """It gives a reason."""
 NAME = 32
-"""It names somebody or something: a capital inside a sentence, or a quotation."""
+"""It contains a name: a capital inside a sentence, or a quotation."""
 
 _TIME = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|morning|evening|last|next|ago|weeks?|weekend|months?|years?|days?|monday|tuesday|"
@@ -45,7 +45,7 @@ _ASKED = (
 
 
 def traits(text: str) -> int:
-    """The bits of a text. A note in brackets at its end, such as a caption, is not what it ends in."""
+    """The bits of a text; a final note in brackets, such as a caption, is ignored."""
     lowered = text.lower()
     said = text.rstrip()
     if said.endswith("]"):
@@ -61,6 +61,6 @@ def traits(text: str) -> int:
 
 
 def expected_traits(query: str) -> int:
-    """The bits that an answer to this question would have; 0 when it asks for nothing in particular."""
+    """The bits expected of an answer to a question; 0 if none."""
     lowered = query.lower().lstrip()
     return sum(bit for bit, pattern in _ASKED if pattern.match(lowered))

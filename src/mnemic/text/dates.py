@@ -1,4 +1,4 @@
-"""Dates in texts: those a question names, and those a message tells of relative to the day it was said.
+"""Dates in texts: those a question names, and those a message mentions relative to its own day.
 
 A period is a pair of days, both included, as proleptic ordinals (``date.toordinal``).
 """
@@ -14,7 +14,7 @@ __all__ = ["MONTHS", "Period", "may_name_a_date", "mentioned_periods", "named_pe
 Period = tuple[int, int]
 
 MOST_PERIODS = 20
-"""Of one text; what tells of more dates is a list of them."""
+"""Most periods of one text."""
 
 MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december",
@@ -54,7 +54,7 @@ _NEAR = (
 
 
 def _dates(text: str) -> list[tuple[int, int, int]]:
-    """(year, month, day) of every date a lower-case text names, 0 for what it leaves open."""
+    """(year, month, day) of every date in a lower-case text, 0 for missing parts."""
     found: list[tuple[int, int, int]] = []
     for pattern, groups in _DATES:
 
@@ -75,7 +75,7 @@ def _month(year: int, month: int) -> Period:
 
 
 def _periods(named: tuple[int, int, int], years: Iterable[int]) -> list[Period]:
-    """The periods a partial date can mean: an open year is each of ``years``."""
+    """The periods a partial date can mean: a missing year is each of ``years``."""
     year, month, day = named
     found: list[Period] = []
     for y in [year] if year else years:
@@ -87,12 +87,12 @@ def _periods(named: tuple[int, int, int], years: Iterable[int]) -> list[Period]:
             else:
                 found.append((date(y, 1, 1).toordinal(), date(y, 12, 31).toordinal()))
         except ValueError:
-            continue  # 31 June, or year 0: no such day
+            continue  # no such day, such as 31 June
     return found
 
 
 def relative_periods(text: str, said: int) -> list[Period]:
-    """The periods of words such as "last week", from the day they were said (ordinal)."""
+    """The periods of phrases such as "last week", relative to a day (ordinal)."""
     text = text.lower()
     found = [(said + start, said + end) for words, start, end in _NEAR if words in text]
     if _WEEKDAY.search(text):
@@ -112,15 +112,15 @@ def relative_periods(text: str, said: int) -> list[Period]:
 
 
 def mentioned_periods(text: str, said: int) -> list[Period]:
-    """The periods a message speaks of, seen from the day it was said.
+    """The periods a message mentions, relative to the day it was said.
 
     Args:
         text: the message.
         said: ordinal of its day.
 
     Returns:
-        Periods for "yesterday", "two months ago", "in May" and the like; a month without a year is of the year it was
-        said in. Years alone are left out: too wide to tell one message from another.
+        Periods for "yesterday", "two months ago", "in May" and similar phrases; a month without a year is in the year
+        of the message. Years alone are ignored: too wide to distinguish messages.
     """
     lowered = text.lower()
     if not _HINT.search(lowered):
@@ -133,7 +133,7 @@ def mentioned_periods(text: str, said: int) -> list[Period]:
 
 
 def may_name_a_date(query: str) -> bool:
-    """Whether a question names a date at all, possibly without its year."""
+    """Whether a question names a date, possibly without a year."""
     return bool(_dates(query.lower()))
 
 
@@ -143,7 +143,7 @@ def named_periods(query: str, asked: int, years: Sequence[int]) -> list[Period]:
     Args:
         query: the question.
         asked: ordinal of the day it is asked; "last month" counts from it.
-        years: what a month without a year can mean: the years of what is remembered.
+        years: candidates for the year of a month without one: the years of the records.
     """
     lowered = query.lower()
     named = _dates(lowered)

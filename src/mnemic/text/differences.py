@@ -1,6 +1,6 @@
-"""Whether two statements say different things: the one function that recall, extraction and consolidation ask.
+"""Whether two statements differ in content, for recall, extraction and consolidation.
 
-It errs on the side of difference: two restatements kept apart cost a line, two facts folded into one cost the truth.
+In doubt they differ: a duplicate kept costs a line, two facts merged lose one.
 """
 
 from __future__ import annotations
@@ -42,24 +42,19 @@ NEGATIONS = frozenset(
 _CASES = (("i we", "me us"), ("he", "him"), ("they", "them"))
 """Pronouns as subject and as object."""
 _PLACES = frozenset("above below over under up down out off".split())
-"""Prepositions that are opposites; search leaves them out."""
+"""Opposite prepositions, which are stop words in search."""
 _ALIKE = ("work employed", "likes prefer love enjoy", "called named", "use runs", "hate stand dislike")
-_SYNONYMS = {
-    term: terms[0]
-    for terms in map(
-        content_terms, ("work employed", "likes prefer love enjoy", "called named", "use runs", "hate stand dislike")
-    )
-    for term in terms
-}
+_SYNONYMS = {term: terms[0] for terms in map(content_terms, _ALIKE) for term in terms}
 _JOINED = frozenset(("and", "or"))
 _OPENING = re.compile(r"(?:my|our|his|her|their|your) ([\w-]+)")
-_ALIGNED = 300
-"""Terms of a statement that can be compared word by word in reasonable time; longer ones differ unless they are equal."""
-_REPLACED = 2
-"""Up to so many words exchanged for others in an equal frame are another value of the same thing; more are one as well where
-they are exchanged for about as many, at most twice as many: else one side only says more."""
-_ORDERED = 40
-"""Shared terms of which the order is compared."""
+_MAX_ALIGNED = 300
+"""Most terms aligned word by word; longer statements differ unless they are equal."""
+_MAX_REPLACED = 2
+"""Up to 2 replaced words in an equal frame are another value; so are more if replaced by at most twice as many: else
+one side only adds detail.
+"""
+_MAX_ORDERED = 40
+"""Most shared terms compared in order."""
 
 
 def _numbers(words: list[str], text: str) -> frozenset[str]:
@@ -67,9 +62,9 @@ def _numbers(words: list[str], text: str) -> frozenset[str]:
 
 
 def _names(text: str, lowered: set[str], known: frozenset[str] = frozenset()) -> frozenset[str]:
-    """Capitalised words; one that begins a sentence counts unless it is a common word or stands in lower case elsewhere.
+    """Capitalised words; at a sentence start only those that are no stop word and nowhere in lower case.
 
-    The very first word of a text counts only when it is ``known`` as a name from elsewhere.
+    The first word of a text counts only if it is ``known`` as a name.
     """
     found: set[str] = set()
     for match in _WORDS.finditer(text):
@@ -95,7 +90,7 @@ def _times(words: set[str]) -> set[str]:
 
 
 def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names: frozenset[str]) -> bool:
-    """One begins with somebody's sister, of whom the other does not speak, or they begin with two names."""
+    """Whether the subjects differ: "my sister" in one only, or two different names."""
     openings = [(found[0].casefold() if (found := _WORDS.match(text)) else "").partition("'")[0] for text in texts]
     if len(set(openings) & names) == 2 and not all(_JOINED & set(text.split()[1:3]) for text in texts):
         return True
@@ -107,25 +102,25 @@ def _subjects_differ(texts: Sequence[str], terms: Sequence[Sequence[str]], names
     return False
 
 
-def _turned(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
-    """Two terms change places while a third keeps its place beside or between them: A calls B, B calls A.
+def _is_reordered(terms: Sequence[Sequence[str]], texts: Sequence[str]) -> bool:
+    """Whether two terms swap places around a third: A calls B, B calls A.
 
-    A part that moves as a whole ("at 6 the office closes") and an enumeration ("Polish and German") change nothing.
+    A part that moves as a whole ("at 6 the office closes") and an enumeration ("Polish and German") do not count.
     """
     one, other = ({term: place for place, term in enumerate(side) if side.count(term) == 1} for side in terms)
-    shared = [term for term in one if term in other][:_ORDERED]
+    shared = [term for term in one if term in other][:_MAX_ORDERED]
     for a, b in combinations(shared, 2):
         if (one[a] < one[b]) == (other[a] < other[b]):
             continue
         for c in shared:
             kept = [(at[c] > min(at[a], at[b])) + (at[c] > max(at[a], at[b])) for at in (one, other)]
-            if c not in (a, b) and kept[0] == kept[1] and not any(_joined(a, b, text) for text in texts):
+            if c not in (a, b) and kept[0] == kept[1] and not any(_is_enumerated(a, b, text) for text in texts):
                 return True
     return False
 
 
-def _joined(first: str, second: str, text: str) -> bool:
-    """Two terms are named in one enumeration, or side by side: my daughter Noor."""
+def _is_enumerated(first: str, second: str, text: str) -> bool:
+    """Whether two terms are in one enumeration, or adjacent: my daughter Noor."""
     words = [(content_terms(word) or (word,))[0] for word in _WORDS.findall(text.lower())]
     if first not in words or second not in words:
         return False
@@ -133,8 +128,8 @@ def _joined(first: str, second: str, text: str) -> bool:
     return end - start == 1 or not _JOINED.isdisjoint(words[start:end])
 
 
-def _switched(one: set[str], other: set[str]) -> bool:
-    """I do it in one of them; in the other it is done to me."""
+def _swaps_roles(one: set[str], other: set[str]) -> bool:
+    """Whether a pronoun is subject in one statement and object in the other."""
     bare = [{word.partition("'")[0] for word in words} for words in (one, other)]
     for subject, object_ in _CASES:
         acts = [not words.isdisjoint(subject.split()) for words in bare]
@@ -144,11 +139,11 @@ def _switched(one: set[str], other: set[str]) -> bool:
     return False
 
 
-def _exchanged(a: Sequence[str], b: Sequence[str]) -> bool:
-    """Words of one statement stand where others stand in the second, in a frame they share."""
+def _replaces_words(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Whether words are replaced by others within a common frame."""
     if a == b:
         return False
-    if max(len(a), len(b)) > _ALIGNED:
+    if max(len(a), len(b)) > _MAX_ALIGNED:
         return True
     matcher = SequenceMatcher(None, a, b, autojunk=False)
     if matcher.ratio() < 0.5:  # half of the words in common: an equal frame
@@ -156,7 +151,7 @@ def _exchanged(a: Sequence[str], b: Sequence[str]) -> bool:
     for kind, i1, i2, j1, j2 in matcher.get_opcodes():
         left, right = (sum(term not in other for term in own) for own, other in ((a[i1:i2], b), (b[j1:j2], a)))
         shorter, longer = sorted((left, right))
-        if kind == "replace" and shorter and longer <= max(_REPLACED, 2 * shorter):
+        if kind == "replace" and shorter and longer <= max(_MAX_REPLACED, 2 * shorter):
             return True
     return False
 
@@ -190,8 +185,8 @@ def differs(first: str, second: str) -> Difference | None:
     terms = [[_SYNONYMS.get(term, term) for term in content_terms(text)] for text in (first, second)]
     if _subjects_differ((first, second), terms, names):
         return "role"
-    if _switched(*sets) and (names or set(terms[0]) == set(terms[1])):
+    if _swaps_roles(*sets) and (names or set(terms[0]) == set(terms[1])):
         return "role"
-    if _turned(terms, (first, second)):
+    if _is_reordered(terms, (first, second)):
         return "role"
-    return "value" if sets[0] & _PLACES != sets[1] & _PLACES or _exchanged(*terms) else None
+    return "value" if sets[0] & _PLACES != sets[1] & _PLACES or _replaces_words(*terms) else None

@@ -1,23 +1,23 @@
-"""What a caller gave, in an error message."""
+"""Values of callers in error messages."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import cast
 
-__all__ = ["described", "shown"]
+__all__ = ["json_type", "shown"]
 
 
 def shown(value: object, most: int = 40) -> str:
-    """What a caller gave, in at most so many characters; objects that cannot show themselves are named by their type."""
+    """The ``repr`` of a value, cut to ``most`` characters; its type if ``repr`` fails."""
     try:
         return repr(value)[:most]
     except Exception:  # noqa: BLE001 - it is the caller's object, and an error message must not fail
         return f"<{type(value).__name__}>"
 
 
-def described(value: object) -> str:
-    """What kind of JSON value it is."""
+def json_type(value: object) -> str:
+    """The kind of a JSON value, in words."""
     if isinstance(value, Mapping):
         return f"an object with {sorted(cast('Mapping[str, object]', value))[:8]}"
     names = {"list": "a list", "str": "a string", "bool": "a truth value", "NoneType": "null"}

@@ -1,9 +1,8 @@
-"""Keyphrases: the runs of words a text is about, found in the text alone.
+"""Keyphrase extraction from a text alone.
 
 Candidates are cut as RAKE cuts them, at stop words and punctuation (Rose, Engel, Cramer and Cowley, "Automatic keyword
-extraction from individual documents", in Text Mining: Applications and Theory, 2010), and at verbs besides, so that what
-remains reads like a noun phrase. They are weighed by how often their words come, their length, their capitals and how
-early they stand.
+extraction from individual documents", in Text Mining: Applications and Theory, 2010), and also at verbs, which leaves
+noun phrases. They are weighted by word frequency, length, capitals and position.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from mnemic.text.verbs import is_verb
 __all__ = ["keyphrases"]
 
 LONGEST = 20_000
-"""Characters that are looked at: what a text is about stands in its first pages."""
+"""Characters read of a text."""
 WORDS = 4
-"""Words of the longest phrase; of a longer run the first ones count."""
+"""Most words of a phrase; longer runs are cut."""
 ENOUGH = 3
-"""With so many phrases, those that only tell a time are left out."""
+"""With this many phrases, those that are only a time are left out."""
 
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
@@ -53,7 +52,7 @@ _TIMES = _SPANS | frozenset(
 
 
 def _runs(text: str) -> Iterator[list[str]]:
-    """The tokens between two marks; a run of a script without spaces is cut at its particles."""
+    """The tokens between punctuation; runs of scripts without spaces are split at particles."""
     run: list[str] = []
     for match in _TOKENS.finditer(text):
         token = match[0]
@@ -73,7 +72,7 @@ def _unspaced(token: str) -> bool:
     return not token.isascii() and bool(_IS_UNSPACED.match(token))
 
 
-def _cuts(word: str, before: str, *, english: bool) -> bool:
+def _ends_phrase(word: str, before: str, *, english: bool) -> bool:
     """Whether a phrase ends at this word, given the one before it in its run (empty at the start)."""
     lowered = word.lower().replace("\u2019", "'")
     if lowered in _STOPS or lowered.partition("'")[0] in STOP_WORDS:
@@ -88,7 +87,7 @@ def _cuts(word: str, before: str, *, english: bool) -> bool:
 def _phrases(run: Sequence[str], *, english: bool) -> Iterator[tuple[str, ...]]:
     phrase: list[str] = []
     for before, word in pairwise(("", *run, "")):
-        if word and not _cuts(word, before, english=english):
+        if word and not _ends_phrase(word, before, english=english):
             phrase.append(word)
             continue
         kept = list(phrase)
@@ -102,7 +101,7 @@ _NUMBERS = frozenset("one two three four five six seven eight nine ten".split())
 
 
 def _about_something(phrase: Sequence[str]) -> bool:
-    """Some word that is no number, no single letter and no span of time."""
+    """Whether a word is more than a number, a single letter or a time span."""
     return any(
         len(word) > 1 and any(map(str.isalpha, word)) and word not in _SPANS and word not in _NUMBERS for word in phrase
     )

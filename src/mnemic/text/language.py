@@ -1,4 +1,4 @@
-"""Whether a text is English, as far as rules for English need to know: by its function words."""
+"""Detection of English by function words."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _FOREIGN = frozenset(
     hei\u00dft wohnt uns unser unsere""".split()
 )
 _SHARED = frozenset("in an as no so me he do was all".split())
-"""Words of English that other languages have too: beside a foreign sentence they prove nothing."""
+"""English words that also occur in other languages."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)*")
 _I_AM = re.compile(r"(?<![\w'])[Ii]m (?=[a-z])")
-"""I'm without its mark: no German "im", before a small letter."""
+"""I'm without an apostrophe, before a small letter; not the German "im"."""
 
 
 def is_english(text: str) -> bool:
-    """Whether the rules for English fit a text: Latin letters, no more function words of other languages."""
+    """Whether a text is English: Latin letters, and not more function words of other languages."""
     words = _words(text)
     if sum(word.isascii() for word in words) < 0.7 * len(words):
         return False
@@ -39,8 +39,7 @@ def is_english(text: str) -> bool:
 def which_are_english(sentences: Sequence[str]) -> list[bool]:
     """For each sentence of one message whether it is English.
 
-    Where one of them is foreign, or all together are, the others must show that they are not: by more words of English than
-    of other languages.
+    If one sentence or the whole is foreign, the others need more English than foreign function words.
     """
     together = " ".join(sentences)
     if together.isascii() and not any(word in _FOREIGN for word in _words(together)):

@@ -1,4 +1,4 @@
-"""Text as nothing but text: what a terminal obeys, what shows nothing, and what a model or a page would take for markup."""
+"""Neutralises terminal escapes, invisible characters, chat markup and links in text."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ import unicodedata
 
 __all__ = ["is_unverified", "unlinked", "unmarked", "unverified", "unvoiced", "visible"]
 
-_ESCAPES = re.compile(  # what a terminal would obey, as a whole: colours, titles, links
+_ESCAPES = re.compile(  # terminal escape sequences: colours, titles, links
     "(?:\x1b\\[|\x9b)[0-9;:?<=>]{0,64}[ -/]{0,8}[@-~]"
     "|(?:\x1b[\\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]{0,4096}(?:\x07|\x1b\\\\|\x9c)?"
 )
-_UNSAFE = re.compile(  # control characters, and those that show nothing or turn the direction of the text
+_UNSAFE = re.compile(  # control, invisible and bidirectional characters
     "[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\ufff9-\ufffb\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_SELECTORS = re.compile("[\ufe00-\ufe0f]{2,}")  # one says how the character before it looks; several hide a message
+_SELECTORS = re.compile("[\ufe00-\ufe0f]{2,}")  # a single variation selector is normal; several can hide a message
 _NAMES = (
     r"system|user|assistant|human|developer|tools?|tool[_-]\w{1,40}|function\w{0,20}|invoke|parameters?|instructions?|"
     r"prompt|think(?:ing)?|reasoning|s|bos|eos|start_of_turn|end_of_turn|begin_of_text|end_of_text|endoftext|inst|sys|channel|"
     r"title|known|conversation|query|candidates|context"
 )
-_TOKENS = (  # what models were trained to take for the frame of a conversation, by the form of its name
+_TOKENS = (  # special tokens of chat models, by the form of their names
     r"(?:\w{1,30}_id|unused|reserved)_?\d{1,4}|(?:bos|eos|pad|unk|sep|cls|mask)(?:_token)?|(?:start|begin|end)_of_\w{1,30}|"
     r"[se]o[ptdmha]|fim_\w{1,10}"
 )
@@ -41,16 +41,16 @@ _PAGE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(r"!(?=\[)|\](?=[(:\[])")
-_UNVERIFIED = re.compile(  # as it is written below, and as models repeat it: emphasised, escaped, in other brackets
+_UNVERIFIED = re.compile(  # as written below, and as models repeat it: emphasised, escaped, in other brackets
     r"unverified\W{1,5}(?:direct\\?_user|model\\?_inference|tool\\?_(?:internal|external)|document\W{0,3}[\])])",
     re.IGNORECASE,
 )
 
 
 def visible(text: str) -> str:
-    """The text without control characters, escapes of terminals, marks of direction and characters that show nothing.
+    """The text without control characters, terminal escapes, bidirectional marks and invisible characters.
 
-    Line feeds and tabs stay; every other end of a line becomes a line feed.
+    Line feeds and tabs are kept; every other line end becomes a line feed.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -58,28 +58,28 @@ def visible(text: str) -> str:
 
 
 def unmarked(text: str) -> str:
-    """The text with what models take for the end of a turn, a role, a tool call or a fence made unlike it."""
+    """The text with chat markup (turns, roles, tool calls, fences) made harmless."""
     if text.isascii() and "<" not in text and "[" not in text:
         return text
     return _TAG.sub("\u2039", text)
 
 
 def unvoiced(text: str) -> str:
-    """The text with no line left that begins as a turn of a conversation does, such as ``Human:``."""
+    """The text with lines that start like a turn, such as ``Human:``, made harmless."""
     return _TURN.sub("\u2039", text) if ":" in text or "\uff1a" in text else text
 
 
 def unlinked(text: str) -> str:
-    """The text with no link, image or element left that a page would follow or load."""
+    """The text with links, images and HTML elements made harmless."""
     return _LINK.sub(lambda match: f"{match[0]} ", _PAGE.sub("\u2039", text))
 
 
 def unverified(text: str, source: str) -> str:
-    """The text of a source that is not trusted: it says so first, and links to nothing."""
+    """The text of an untrusted source, marked as such and with broken links."""
     return f"[unverified, {source}] {unlinked(text)}"
 
 
 def is_unverified(text: str) -> bool:
-    """Whether a text carries the mark of what is not trusted, also written in other characters that look like it."""
+    """Whether a text carries the mark of untrusted text, including look-alike characters."""
     plain = text if text.isascii() else visible(unicodedata.normalize("NFKC", text))
     return _UNVERIFIED.search(plain) is not None

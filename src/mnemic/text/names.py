@@ -1,4 +1,4 @@
-"""Proper names in a text, by rule: people, places, products and quoted titles. No model, so it leans to caution."""
+"""Proper names in a text, by rule: people, places, products and quoted titles; precision comes first."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOKEN = re.compile(r"[^\W\d_](?:[\w\u2019']|[&.+#/-](?=\w))*\+*#?|\d+(?:\.\d+)*
 _QUOTED = re.compile(r"[\"\u201c\u00ab]([^\"\u201c\u201d\u00ab\u00bb\n]{2,80})[\"\u201d\u00bb]")
 _POSSESSIVE = re.compile(r"['\u2019]s?$")
 _MARKED = re.compile(r"[a-z][A-Z]|[A-Z].*\d")
-"""Capitals or digits inside a word tell a name whatever stands before it: iPhone, GitHub, GPT-4."""
+"""Capitals or digits inside a word mark a name anywhere: iPhone, GitHub, GPT-4."""
 _COUNTED = re.compile(r"\s*(?:%|[a-z]{2,}s\b|[ap]\.?m\b|o'clock)")
 _INSIDE = frozenset("of the de la le di da del van von der du y &".split())
 _TITLES = frozenset(
@@ -26,7 +26,7 @@ _NEVER = frozenset(
     "i ok tv diy asap fyi btw lol omg id vs pm am etc eta imo idk tbh ps mom dad mum god mb gb kb tb eur usd".split()
 )
 _AUXILIARY = frozenset("is was has had will would can could does did might must should and or".split())
-# What begins a sentence without an article and is no name.
+# Words that start a sentence without an article and are no names.
 _ORDINARY = frozenset(
     """always never maybe perhaps please thanks yes hi hello bye congrats sorry
     every everyone everything someone something nobody nothing
@@ -40,21 +40,21 @@ _NOUN_ENDINGS = ("ing", "tion", "sion", "ment", "ness", "ity", "ly", "ance", "en
 def names(text: str) -> list[str]:
     """The distinct proper names in a text, in order of appearance.
 
-    A name is a run of capitalised words (with "of", "de" and the like between them), a word with capitals or digits inside
-    it (PostgreSQL, iPhone, GPT-4), or a quoted title. A word that begins a sentence counts only when it is possessive,
-    written with a capital elsewhere in the text, or stands before a verb or another capital as names do; weekdays, months
-    and words in a shouted text do not.
+    A name is a run of capitalised words (with "of", "de" and the like between them), a word with capitals or digits
+    inside it (PostgreSQL, iPhone, GPT-4), or a quoted title. A word at a sentence start counts only if it is
+    possessive, capitalised elsewhere in the text, or before a verb or another capital; weekdays, months and words in
+    all-capitals text do not.
     """
     tokens = [(match[0], match.start()) for match in _TOKEN.finditer(text)]
     found = [(match.start(1), match[1].strip()) for match in _QUOTED.finditer(text) if _is_title(match[1])]
     quoted = [(at, at + len(title)) for at, title in found]
     shouted = _is_shouted(text)
-    inside = {word for word, at in tokens if word[:1].isupper() and not _begins(text, at)}
+    inside = {word for word, at in tokens if word[:1].isupper() and not _is_sentence_start(text, at)}
     place = 0
     while place < len(tokens):
         word, at = tokens[place]
         free = not any(start <= at < end for start, end in quoted)
-        if free and (_is_marked(word) if shouted else _starts(tokens, place, text, inside)):
+        if free and (_is_marked(word) if shouted else _starts_name(tokens, place, text, inside)):
             end = _end(tokens, place, text)
             last, start = tokens[end - 1]
             name = _POSSESSIVE.sub("", text[at : start + len(last)])
@@ -76,7 +76,7 @@ def _is_marked(word: str) -> bool:
 
 
 def _is_capital(word: str) -> bool:
-    """Whether a word can be part of a name: Ana, O'Brien, no I'm and no Monday."""
+    """Whether a word can be part of a name: Ana, O'Brien, but not I'm or Monday."""
     bare = _POSSESSIVE.sub("", word)
     if len(bare) < 2 or not bare[0].isupper() or bare.lower() in _NEVER or bare.lower() in _CALENDAR:
         return False
@@ -84,8 +84,8 @@ def _is_capital(word: str) -> bool:
     return not contracted and (bare.isalnum() or "'" not in bare.replace("\u2019", "'") or bare[2:3].isupper())
 
 
-def _starts(tokens: Sequence[tuple[str, int]], place: int, text: str, inside: set[str]) -> bool:
-    """Whether a name begins with this token."""
+def _starts_name(tokens: Sequence[tuple[str, int]], place: int, text: str, inside: set[str]) -> bool:
+    """Whether a name starts at this token."""
     word, at = tokens[place]
     if _is_marked(word):
         return True
@@ -94,7 +94,7 @@ def _starts(tokens: Sequence[tuple[str, int]], place: int, text: str, inside: se
     bare = _POSSESSIVE.sub("", word).lower()
     if bare in STOP_WORDS and not word.isupper():
         return False
-    if not _begins(text, at):
+    if not _is_sentence_start(text, at):
         return True
     if bare in STOP_WORDS or bare in _ORDINARY:
         return False
@@ -110,8 +110,8 @@ def _starts(tokens: Sequence[tuple[str, int]], place: int, text: str, inside: se
     return following in _AUXILIARY or (following.islower() and following != "are" and is_verb(following, bare))
 
 
-def _begins(text: str, at: int) -> bool:
-    """Whether this place begins a sentence, a quotation or a list item."""
+def _is_sentence_start(text: str, at: int) -> bool:
+    """Whether this position starts a sentence, a quotation or a list item."""
     before = text[max(at - 80, 0) : at]
     bare = before.rstrip(" \t")
     if not bare or bare[-1] in '\n!?:;"*>(' or not (bare[-1].isascii() or bare[-1].isalnum()):
@@ -123,7 +123,7 @@ def _begins(text: str, at: int) -> bool:
 
 
 def _end(tokens: Sequence[tuple[str, int]], place: int, text: str) -> int:
-    """Past the last token of the name that begins at a place."""
+    """The index after the last token of a name."""
     end, ahead = place + 1, place + 1
     while ahead < len(tokens):
         (last, at), (word, start) = tokens[ahead - 1], tokens[ahead]
@@ -141,7 +141,7 @@ def _end(tokens: Sequence[tuple[str, int]], place: int, text: str) -> int:
 
 
 def _is_title(quoted: str) -> bool:
-    """A quotation that is a title has capitals where titles have them, and ends in no full stop."""
+    """Whether a quotation is a title: capitalised as titles are, without a full stop."""
     words = quoted.split()
     if not words or len(words) > 10 or (quoted.rstrip()[-1] in ".,!?\u2026" and len(words) > 3):
         return False

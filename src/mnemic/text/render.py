@@ -1,4 +1,4 @@
-"""How records become text: what is embedded and indexed."""
+"""The text of a record that is embedded and indexed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ __all__ = ["searchable"]
 
 
 def searchable(record: Message | Episode | MemoryRecord) -> str:
-    """The text by which a record is found.
+    """The indexed text of a record.
 
-    A message is found as ``Name: text`` (on LoCoMo the name is worth nine points of dense recall), a memory also by its
-    summary, keywords and tags, an episode by its title and its story.
+    A message is ``Name: text`` (on LoCoMo the name adds nine points of dense recall), a memory includes its summary,
+    keywords and tags, an episode is its title and story.
     """
     if isinstance(record, Message):
         return f"{record.name}: {record.content}" if record.name else record.content

@@ -1,4 +1,4 @@
-"""Text to sentences, by rule: made for chat, notes and replies of agents, in any script."""
+"""Sentence splitting by rule, for chat, notes and agent replies in any script."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _BULLET = re.compile(
     r"[ \t]*(?:[-*+\u2022\u2023\u25e6\u2043]|\(?\d{1,3}[.)]|\(?[a-z]\)|#{1,6}|>)[ \t]+(?:\[[ xX]\][ \t]+)?"
 )
 _WRAPPED = 60
-"""A line at least so long that ends in no mark goes on in the next one: text that was broken to a width."""
+"""A line at least this long without an end mark continues in the next one: wrapped text."""
 
 _EMOJI = (
     "\u00a9\u00ae\u203c\u2049\u2122\u2139\u2194-\u21aa\u231a-\u23ff\u25aa-\u27bf\u2934\u2935\u2b05-\u2b55"
@@ -37,12 +37,12 @@ _ABBREVIATIONS = frozenset(
 _MAY_END = frozenset(
     "etc inc ltd co corp jr sr a.m p.m am pm u.s u.k u.n e.u ph.d m.d b.a m.a b.sc m.sc d.c al".split()
 )
-"""Abbreviations that also close sentences: a capital after them begins the next one."""
+"""Abbreviations that can end a sentence: a capital after them starts the next one."""
 _NUMBERED = frozenset("no nos fig figs vol vols p pp op ch sec eq nr ave apt bldg ste rm".split())
-"""Abbreviations only before a number: No. 5. Elsewhere they are words."""
+"""Abbreviations only before a number, as in No. 5."""
 _STREET = re.compile(r"[^\W\d_]{3,}(?:str|stra)", re.IGNORECASE)
 _SHORTENED = re.compile(r"[B-DF-HJ-NP-TV-XZ][b-df-hj-np-tv-xz]{1,3}")
-"""A capital and no vowel, as in Hr. and Bldg.: no word is spoken so."""
+"""A capital and no vowel, as in Hr. and Bldg."""
 _UTTERED = frozenset(
     "hm hmm mm mmm mhm thx pls plz psst pfft shh brr grr btw tbh tsk tmr nvm np kk lmk rn bc wtf".split()
 )
@@ -58,25 +58,25 @@ _INITIAL = re.compile(r"(?:[^\W\d_]\.)*[^\W\d_]")
 def sentences(text: str) -> list[str]:
     """The sentences of a text, in order, without the white space around them.
 
-    A code block stays whole; an item of a list, a heading and a line of its own each begin a sentence, and lose their
-    bullet. Abbreviations, initials, decimals, versions and ellipses inside a sentence do not end it; emoji stay with the
-    sentence before them.
+    A code block is one sentence; list items, headings and separate lines each start a sentence, without their bullet.
+    Abbreviations, initials, decimals, versions and ellipses do not end a sentence; emoji belong to the sentence before
+    them.
     """
     found: list[str] = []
     start = 0
     for block in _FENCE.finditer(text):
-        found += _of_prose(text[start : block.start()])
+        found += _prose_sentences(text[start : block.start()])
         found.append(block[0].strip())
         start = block.end()
-    return found + _of_prose(text[start:])
+    return found + _prose_sentences(text[start:])
 
 
-def _of_prose(text: str) -> list[str]:
+def _prose_sentences(text: str) -> list[str]:
     return [sentence for paragraph in _paragraphs(text) for sentence in _split(paragraph)]
 
 
 def _paragraphs(text: str) -> list[str]:
-    """Lines, with those that were only broken to a width put together again."""
+    """Paragraphs: lines with wrapped ones joined."""
     found: list[list[str]] = []
     goes_on = False
     for line in text.splitlines():
@@ -108,7 +108,7 @@ def _split(line: str) -> list[str]:
 
 
 def _ends(line: str, start: int, match: re.Match[str]) -> bool:
-    """Whether a sentence ends at this mark: the text before it and the character after it tell."""
+    """Whether a sentence ends at this mark, by the text before it and the character after it."""
     if match["cjk"]:
         return True
     following = line[match.end() :].lstrip(_OPENING.replace("\\", ""))[:1]
@@ -121,7 +121,7 @@ def _ends(line: str, start: int, match: re.Match[str]) -> bool:
                 return False  # SELECT ... FOR UPDATE
             return not following.islower()
         return not (match["closed"] and following.islower())  # "Stop!" he said.
-    casual = line[start].islower()  # who writes no capitals ends sentences all the same
+    casual = line[start].islower()  # text without capitals has sentences too
     if _DAY_OF.match(line, match.end()) and line[match.start() - 1].isdigit():
         return False
     return not _abbreviated(line[start : match.start()], following) and (casual or not following.islower())
@@ -144,7 +144,7 @@ def _abbreviated(before: str, following: str) -> bool:
 
 
 def _with_emoji(pieces: list[str]) -> list[str]:
-    """Pieces without a letter or a digit belong to the one before them."""
+    """Join pieces without a letter or digit to the one before them."""
     found: list[str] = []
     for piece in pieces:
         if found and not any(c.isalnum() for c in piece):

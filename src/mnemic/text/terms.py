@@ -1,4 +1,4 @@
-"""Text to index terms: one analysis for every keyword index, query and document alike."""
+"""Index terms: one analyser for every keyword index, for queries and documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 __all__ = [
     "BASE_FORMS",
     "STOP_WORDS",
-    "analysed",
+    "analyse",
     "clean",
     "content_terms",
     "index_terms",
@@ -49,7 +49,7 @@ BASE_FORMS = {
 
 # Scripts written without spaces: indexed as overlapping pairs of characters.
 _UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-# Marks that stand inside words: accents, vowel signs. \w leaves them out, and would cut the words of many scripts to pieces.
+# Combining marks inside words, which \w does not match.
 _MARKS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0711\u0730-\u074a"
     "\u0900-\u0963\u0966-\u0dff\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
@@ -62,8 +62,7 @@ _WHOLE = {"won't": "will", "can't": "can", "shan't": "shall"}
 _SURROGATES = re.compile("[\ud800-\udfff]")
 MAX_TERM = 64
 WORD, SENTENCE = 16, 400
-"""Characters of texts whose terms are remembered: of many words, which come again, and of some sentences, which are read many
-times at once; a book is read once."""
+"""Longest texts in characters whose terms are cached: many words, and some sentences."""
 
 STOP_WORDS = frozenset(
     """a about above after again all also am an and any are as at be because been before being below between both
@@ -77,14 +76,14 @@ STOP_WORDS = frozenset(
 
 
 def clean(text: str) -> str:
-    """The text with lone surrogates replaced by U+FFFD: what cannot be written as UTF-8 cannot be kept."""
+    """The text with lone surrogates replaced by U+FFFD, which UTF-8 cannot encode."""
     return _SURROGATES.sub("\ufffd", text)
 
 
 @lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
-    """Snowball's English stem of the base form; shots are found as shot, and both as shoot."""
-    if len(word) <= 2 and not word.isascii():  # pairs of unspaced scripts are many, and nothing is cut off them
+    """Snowball's English stem of the base form: shots matches shot, and both match shoot."""
+    if len(word) <= 2 and not word.isascii():  # character pairs of unspaced scripts have no stem
         return word
     stemmer = _stemmer()
     stem = str(stemmer.stemWord(BASE_FORMS.get(word, word)))
@@ -92,9 +91,9 @@ def _stem(word: str) -> str:
 
 
 class _Stemmers(threading.local):
-    """A stemmer for each thread: it keeps the word it works on in itself, and two threads would spoil each other's."""
+    """One stemmer per thread, because a stemmer is stateful."""
 
-    held: Any = None  # the package has no types
+    held: Any = None  # the package is untyped
 
 
 _stemmers = _Stemmers()
@@ -110,7 +109,7 @@ def _stemmer() -> Any:
 
 @lru_cache(maxsize=65_536)
 def _fold(word: str) -> str:
-    """Without accents: café is found as cafe. Hangul and kana are left whole."""
+    """Strip accents: café becomes cafe. Hangul and kana are unchanged."""
     if word.isascii():
         return word
     return unicodedata.normalize(
@@ -122,7 +121,7 @@ def _uncontracted(piece: str) -> str:
     return _WHOLE.get(piece) or _CONTRACTION.sub("", piece).replace("'", "")
 
 
-def _plain(text: str) -> str:
+def _normalise(text: str) -> str:
     if text.isascii():
         return text.lower()
     return unicodedata.normalize("NFKC", text).lower().replace("\u2019", "'")
@@ -131,7 +130,7 @@ def _plain(text: str) -> str:
 def _words(text: str) -> list[str]:
     """Lower-case words without their contractions (don't is don), numbers, pairs of characters for unspaced scripts."""
     words: list[str] = []
-    for piece in _PIECES.findall(_plain(text)):
+    for piece in _PIECES.findall(_normalise(text)):
         if _IS_UNSPACED.match(piece):
             words += [piece[i : i + 2] for i in range(len(piece) - 1)] or [piece]
         elif piece[0].isdigit() and piece[-1].isdigit():
@@ -141,25 +140,25 @@ def _words(text: str) -> list[str]:
     return words
 
 
-def _stored(words: list[str]) -> tuple[str, ...]:
-    """The terms of words, and the single characters of unspaced scripts, so that one of them can be asked for."""
+def _with_characters(words: list[str]) -> tuple[str, ...]:
+    """The terms of words, and single characters of unspaced scripts, so that queries can match one."""
     singles = [char for word in words if len(word) > 1 and _IS_UNSPACED.match(word) for char in word]
     return tuple(map(_stem, words)) + tuple(dict.fromkeys(singles))
 
 
 def index_terms(text: str) -> tuple[str, ...]:
-    """Every term of a document, stop words included: nothing that was said is impossible to find."""
-    return _stored(_words(text))
+    """Every term of a document, stop words included, so that all text can be found."""
+    return _with_characters(_words(text))
 
 
-def analysed(text: str) -> tuple[tuple[str, ...], int]:
-    """The index terms of a text and how many of its words carry meaning: what storing it needs, in one pass."""
+def analyse(text: str) -> tuple[tuple[str, ...], int]:
+    """The index terms of a text and its number of content words, in one pass."""
     words = _words(text)
-    return _stored(words), sum(word not in STOP_WORDS for word in words)
+    return _with_characters(words), sum(word not in STOP_WORDS for word in words)
 
 
 def content_terms(text: str) -> tuple[str, ...]:
-    """The terms that carry meaning, in order and with repeats: stop words left out. Their number is a text's length."""
+    """The terms without stop words, in order and with repeats; their number is the length of a text."""
     if len(text) <= WORD:
         return _of_word(text)
     return _of_sentence(text) if len(text) <= SENTENCE else _content(text)
@@ -174,5 +173,5 @@ _of_sentence = lru_cache(maxsize=4_096)(_content)
 
 
 def query_terms(text: str) -> tuple[str, ...]:
-    """The distinct terms to look for: content terms, or all of them when there is nothing else."""
+    """The distinct content terms of a query, or all its terms if it has none."""
     return tuple(dict.fromkeys(content_terms(text))) or tuple(dict.fromkeys(_stem(word) for word in _words(text)))

@@ -1,4 +1,4 @@
-"""Counting tokens, offline: tiktoken where its tables are already on this machine, else a stated approximation."""
+"""Offline token counting: tiktoken if its tables are on this machine, else an approximation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mnemic.protocols import TokenCounter
 
 __all__ = ["approximate_tokens", "token_counter"]
 
-# tiktoken names a cached table by the SHA-1 of the address it would be fetched from.
+# tiktoken names a cached table by the SHA-1 of its URL.
 _TABLES = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -23,10 +23,10 @@ _LOCK = threading.Lock()
 
 
 def approximate_tokens(text: str) -> int:
-    """Tokens without a table: a word costs one token per six letters, every mark and every three digits one more.
+    """Approximate tokens: one per six letters of a word, per mark and per three digits.
 
-    On English chat it comes out above cl100k_base (about a tenth), so a budget kept by it is kept by the real tokenizer
-    as a rule; on other scripts each character counts, which is higher still.
+    On English chat this is about a tenth above cl100k_base, so a budget is usually kept by the real tokenizer too; in
+    other scripts each character counts, which is higher still.
     """
     total = 0
     for piece in _PIECES.findall(text):
@@ -37,13 +37,13 @@ def approximate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=4)
 def _tiktoken(name: str) -> Callable[[str], int] | None:
-    """A counter from tiktoken's own table, or None when the table would have to be downloaded."""
+    """A counter of a tiktoken table, or None when it would have to be downloaded."""
     folder = paths.tiktoken_cache(_TABLES[name])
     if folder is None:
         return None
     import tiktoken
 
-    with _LOCK, paths.environment_set("TIKTOKEN_CACHE_DIR", str(folder)):  # tiktoken takes it from nowhere else
+    with _LOCK, paths.environment_set("TIKTOKEN_CACHE_DIR", str(folder)):  # its only way to set the folder
         encoding = tiktoken.get_encoding(name)
     return lambda text: len(encoding.encode(text, disallowed_special=()))
 
@@ -52,8 +52,8 @@ def token_counter(tokenizer: str | TokenCounter | None) -> TokenCounter:
     """The counter for a handle's ``tokenizer`` argument.
 
     Args:
-        tokenizer: ``None`` takes cl100k_base where its table is at hand, else the approximation; ``"approximate"``; the
-            name of a tiktoken table that is at hand; or any function from text to a number of tokens.
+        tokenizer: ``None`` for cl100k_base if its table is on this machine, else the approximation; ``"approximate"``;
+            the name of a tiktoken table on this machine; or any function from text to a number of tokens.
 
     Raises:
         ConfigurationError: an unknown name, or a table that is not on this machine.
@@ -67,7 +67,7 @@ def token_counter(tokenizer: str | TokenCounter | None) -> TokenCounter:
     counter = _tiktoken(tokenizer) if tokenizer in _TABLES else None
     if counter is None:
         raise ConfigurationError(
-            f"The tokenizer {tokenizer!r} is not at hand. Give one of {sorted(_TABLES)} with its table in "
+            f"The tokenizer {tokenizer!r} is not available. Use one of {sorted(_TABLES)} with its table in "
             'TIKTOKEN_CACHE_DIR (llama-index-core brings both), "approximate", or a function from text to a number.'
         )
     return counter

@@ -1,4 +1,4 @@
-"""The commonest English verbs in all their forms, by their stems."""
+"""Common English verbs in all their forms."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ def _stems() -> frozenset[str]:
 
 
 def is_past(word: str) -> bool:
-    """Whether a word, in lower case, is or may be a verb in the past tense."""
+    """Whether a lower-case word is or may be a past form of a verb."""
     return word in _PASTS or (len(word) > 4 and word.endswith("ed") and not word.endswith("eed"))
 
 
 def is_verb(word: str, before: str = "") -> bool:
-    """Whether a word stands for a verb, given the one before it, both in lower case; empty at the start of a sentence.
+    """Whether a word is a verb, given the one before it, both in lower case; empty at a sentence start.
 
-    A base form (call, work) is a noun as well, and a verb only in a verb's place: at the start, or after I, to and the
-    like. A form in -ing counts as a noun.
+    A base form (call, work) is a verb only at the start or after words such as I and to. A form in -ing counts as a
+    noun.
     """
     if word in _BASES:
         return not before or before in _BEFORE

@@ -7,7 +7,7 @@ import string
 from hypothesis import strategies as st
 from tests.faults.fuzzing import texts
 
-from mnemic.safety.secrets.surroundings import BESIDE, SAID
+from mnemic.safety.secrets.surroundings import ADJACENT_PATTERNS, CONTEXT_PATTERNS
 from mnemic.safety.secrets.tokens import TOKENS
 
 WILD = st.characters(codec=None)
@@ -168,7 +168,7 @@ HOSTILE = (
     b'{"jsonrpc": "2.0", "id": "y", "method": "tools/call", "params": {"name": "remember", "arguments": {"content": "' + b"a" * 2_000_000 + b'"}}}',
 )  # fmt: skip
 
-NEEDLES = sorted({needle for pattern in (*TOKENS, *SAID, *BESIDE) for needle in pattern.needles})
+NEEDLES = sorted({needle for pattern in (*TOKENS, *CONTEXT_PATTERNS, *ADJACENT_PATTERNS) for needle in pattern.needles})
 
 RUN = st.text(string.ascii_letters + string.digits + "_-./+=$:@", min_size=8, max_size=90)
 

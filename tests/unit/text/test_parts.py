@@ -3,7 +3,7 @@
 import pytest
 
 from mnemic import InvalidInput, Memory
-from mnemic.text.parts import joined
+from mnemic.text.parts import join_parts
 
 PIXELS = "A" * 45_000
 
@@ -26,13 +26,13 @@ PARTS = [
 
 @pytest.mark.parametrize(("parts", "text", "others"), PARTS)
 def test_what_is_said_in_parts(parts, text, others):
-    assert joined(parts, "content") == (text, others)
+    assert join_parts(parts, "content") == (text, others)
 
 
 def test_a_sentence_over_several_parts_is_one_and_an_image_stands_on_its_own_line():
     parts = ["I live ", "in Lisbon.", {"type": "image", "url": "u"}, "See?"]
-    assert joined(parts, "content", joint="")[0] == "I live in Lisbon.\n[image: u]\nSee?"
-    assert joined([{"block_type": "image", "url": "u"}], "blocks", kind="block_type")[0] == "[image: u]"
+    assert join_parts(parts, "content", joint="")[0] == "I live in Lisbon.\n[image: u]\nSee?"
+    assert join_parts([{"block_type": "image", "url": "u"}], "blocks", kind="block_type")[0] == "[image: u]"
 
 
 @pytest.mark.parametrize("parts", [[7], ["x", None], [{"type": "text"}], [{"type": "text", "text": 3}]])

@@ -1,4 +1,4 @@
-"""Secrets in texts: finding them, and what is done about them. Pure functions of a text."""
+"""Detection and redaction of secrets in texts."""
 
 from mnemic.safety.secrets.detection import pieces
 from mnemic.safety.secrets.policy import SecretAction, SecretPolicy

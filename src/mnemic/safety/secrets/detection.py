@@ -1,4 +1,4 @@
-"""Looking for secrets in a text: a few cheap tests first, so that an ordinary text costs microseconds."""
+"""Detection of secrets: cheap tests first, so that an ordinary text costs microseconds."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from array import array
 from collections.abc import Callable, Collection, Sequence
 
 from mnemic.safety.secrets.pattern import Pattern, Span, found
-from mnemic.safety.secrets.surroundings import ANYWHERE, BESIDE, SAID, columns
+from mnemic.safety.secrets.surroundings import ADJACENT_PATTERNS, ANYWHERE, CONTEXT_PATTERNS, columns
 from mnemic.safety.secrets.tokens import NUMBERS, TOKENS
 
-__all__ = ["KINDS", "MARK", "Finder", "pieces", "unmarked"]
+__all__ = ["KINDS", "MARK", "Finder", "pieces", "without_marks"]
 
-KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *SAID, *BESIDE, *NUMBERS))
-"""Every kind of secret that is known."""
+KINDS = frozenset(pattern.kind for pattern in (*TOKENS, *CONTEXT_PATTERNS, *ADJACENT_PATTERNS, *NUMBERS))
+"""Every known kind of secret."""
 
 LEAST = 16
-"""Characters without a space from which on a piece of text may be a token."""
+"""Least length of a word that may be a token."""
 PASSES = 20
-"""Times a text is looked at while there is still something to redact."""
+"""Most passes over a text while there is something to redact."""
 
 MARK = re.compile(r"\[redacted: ([a-z0-9-]{1,40})\]")
-"""What stands in the place of a secret."""
+"""The mark of a redacted secret."""
 LONGEST_MARK = 53
 
 _DIGITS = re.compile(r"\d(?:[ .\n-]{0,3}\d){8}")
@@ -37,7 +37,12 @@ class Finder:
 
     def __init__(self, kinds: Collection[str], extra: Sequence[Pattern] = ()) -> None:
         self._tokens = [(n, pattern) for pattern in TOKENS if pattern.kind in kinds for n in pattern.needles]
-        self._said = [(n, pattern) for pattern in (*SAID, *BESIDE) if pattern.kind in kinds for n in pattern.needles]
+        self._said = [
+            (n, pattern)
+            for pattern in (*CONTEXT_PATTERNS, *ADJACENT_PATTERNS)
+            if pattern.kind in kinds
+            for n in pattern.needles
+        ]
         self._kinds = frozenset(kinds)
         self._anywhere = [pattern for pattern in ANYWHERE if pattern.kind in kinds]
         self._numbers = [pattern for pattern in NUMBERS if pattern.kind in kinds]
@@ -45,7 +50,7 @@ class Finder:
         self._words = _shortest({needle for needle, _ in self._said})
 
     def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text with ``[redacted: kind]`` in the place of each secret, and its kinds, each once, in order."""
+        """The text with each secret replaced by ``[redacted: kind]``, and the distinct kinds in order."""
         kinds: dict[str, None] = {}
         for _ in range(PASSES):
             spans = self._spans(text)
@@ -56,8 +61,8 @@ class Finder:
         return text, tuple(kinds)
 
     def _spans(self, text: str) -> list[Span]:
-        """Where the secrets are: not overlapping, in order."""
-        unseen = unmarked(text)
+        """Spans of secrets, disjoint and in order."""
+        unseen = without_marks(text)
         spans = [span for pattern in self._extra for span in found(pattern, unseen, unseen)]
         plain, places = _plain(text)
         for start, end, kind in self._known(plain):
@@ -65,8 +70,8 @@ class Finder:
         return _merged(spans) if spans else spans
 
     def _known(self, text: str) -> list[Span]:
-        """Where the secrets of known kinds are in a text whose characters stand for themselves."""
-        whole, text = text, unmarked(text)
+        """Spans of secrets of built-in kinds in a normalised text."""
+        whole, text = text, without_marks(text)
         spans = [span for pattern in self._anywhere for span in found(pattern, text, text)]
         if len(text) >= LEAST and (longest := max(map(len, text.split()), default=0)) >= LEAST:
             for pattern in dict.fromkeys([pattern for needle, pattern in self._tokens if needle in text]):
@@ -84,12 +89,12 @@ class Finder:
 
 
 def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[str]:
-    """A text as pieces that records can hold. A longer one is redacted as a whole first: no secret lies over a cut.
+    """Split a text into pieces that fit a record. A long text is redacted first, so that no secret spans two pieces.
 
     Args:
-        text: what was said.
+        text: the text.
         clean: ``Memory.redacted``.
-        size: characters of a piece, at least 100. What is no longer is one piece, as it is.
+        size: most characters of a piece, at least 100. A shorter text is returned unchanged as one piece.
 
     Example:
         >>> [len(piece) for piece in pieces("word " * 120_000, str)]
@@ -106,8 +111,8 @@ def pieces(text: str, clean: Callable[[str], str], size: int = 500_000) -> list[
     return [*parts, text]
 
 
-def unmarked(text: str) -> str:
-    """A text with its marks as empty lines, each as long as it was: a mark names nothing, is no value, and is never cut."""
+def without_marks(text: str) -> str:
+    """A text with each mark replaced by as many line feeds, so that marks are never matched or cut."""
     return MARK.sub(lambda mark: "\n" * len(mark[0]), text) if "[redacted: " in text else text
 
 
@@ -120,10 +125,10 @@ _PLAIN = {
 
 
 def _plain(text: str) -> tuple[str, Sequence[int]]:
-    """A text without signs that show nothing, letters and spaces of every width as usual, lines that end in a line feed.
+    """Normalise a text: no invisible characters, normal-width letters and spaces, line feeds.
 
     Returns:
-        The text, and for each of its characters where it was; empty where each stays in its place.
+        The text, and the original position of each character; empty if unchanged.
     """
     if text.isascii() and "\r" not in text:
         return text, ()
@@ -140,18 +145,18 @@ def _plain(text: str) -> tuple[str, Sequence[int]]:
 
 
 def _folded(text: str) -> str:
-    """The text in lower case, every character in its place."""
+    """The text in lower case, with unchanged positions."""
     low = text.lower()
     return low if len(low) == len(text) else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
 
 
 def _shortest(needles: Collection[str]) -> tuple[str, ...]:
-    """The needles that hold none of the others: where none of these is, none of them is."""
+    """The needles that contain no other: a text without these has none at all."""
     return tuple(sorted(n for n in needles if not any(other != n and other in n for other in needles)))
 
 
 def _merged(spans: list[Span]) -> list[Span]:
-    """Spans that overlap become one, of the kind that was looked for first."""
+    """Merge overlapping spans; the earlier pattern gives the kind."""
     order = {id(span): place for place, span in enumerate(spans)}
     merged: list[Span] = []
     places: list[int] = []

@@ -1,4 +1,4 @@
-"""One way to know a secret, and how it is looked for in time that grows with the text alone."""
+"""Patterns of secrets, matched in time linear in the text."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ __all__ = ["Match", "Pattern", "Span", "found"]
 
 Match = re.Match[str]
 Span = tuple[int, int, str]
-"""Where a secret begins and ends, and its kind."""
+"""Start, end and kind of a secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pattern:
-    """One way to know a secret.
+    """A pattern of secrets.
 
     Attributes:
-        kind: the name it is redacted under.
-        needles: strings of which one must be in the text; they are far cheaper to look for than the expression.
-        regex: the secret is one of its groups of `GROUPS`, or all of it.
-        holds: has the last word on what the expression found.
-        least: characters without a space that the text must hold in a row somewhere.
-        anywhere: the expression does not begin with a needle: it is tried at every place.
+        kind: the name in the mark.
+        needles: strings of which one must be in the text; far cheaper to find than the expression.
+        regex: the secret is one of its groups of `GROUPS`, or the whole match.
+        holds: a final check of a match.
+        least: least length of a word in the text.
+        anywhere: the expression does not start with a needle and is tried everywhere.
     """
 
     kind: str
@@ -38,14 +38,14 @@ GROUPS = ("secret", "escaped", "double", "single", "back", "bare")
 
 
 def found(pattern: Pattern, text: str, sought: str) -> Iterator[Span]:
-    """Where a text holds secrets of one kind.
+    """Spans of secrets of one pattern.
 
-    A match that turns out to be none is passed over as a whole, so that nothing is read twice from far apart.
+    A rejected match is skipped as a whole, which keeps the time linear.
 
     Args:
-        pattern: what to look for.
-        text: where.
-        sought: the text as the needles are written: itself, or in lower case, of the same length.
+        pattern: the pattern.
+        text: the text.
+        sought: the text in the case of the needles, of the same length.
     """
     if pattern.anywhere:
         for match in pattern.regex.finditer(text):

@@ -1,4 +1,4 @@
-"""What is done with secrets."""
+"""The policy for secrets."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, cast, get_args
 
 from mnemic.errors import ConfigurationError
-from mnemic.safety.secrets.detection import KINDS, MARK, Finder, unmarked
+from mnemic.safety.secrets.detection import KINDS, MARK, Finder, without_marks
 from mnemic.safety.secrets.pattern import Pattern
 from mnemic.safety.secrets.surroundings import named_secret
 
@@ -23,14 +23,14 @@ _OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecretPolicy:
-    r"""What is done with keys, tokens, passwords and numbers of cards and accounts before anything is stored.
+    r"""How keys, tokens, passwords, and card and account numbers are treated before storage.
 
     Attributes:
-        action: ``"redact"`` puts ``[redacted: kind]`` in their place, ``"refuse"`` stores nothing that holds one, ``"allow"``
-            looks for nothing.
-        kinds: the kinds to look for; all of ``every_kind()`` by default.
-        extra: further kinds: a name of lower-case letters, digits and hyphens, and a regular expression. What its group
-            ``secret`` matches is the secret, or all of the match. A slow expression slows every write down.
+        action: ``"redact"`` replaces them by ``[redacted: kind]``, ``"refuse"`` rejects records with one, ``"allow"``
+            does nothing.
+        kinds: the kinds to detect; default all of ``every_kind()``.
+        extra: further kinds: a name of lower-case letters, digits and hyphens, and a regular expression. The secret is
+            its group ``secret``, or the whole match. A slow expression slows down every write.
 
     Raises:
         ConfigurationError: a kind is unknown, or an expression cannot be used.
@@ -62,17 +62,17 @@ class SecretPolicy:
 
     @staticmethod
     def every_kind() -> frozenset[str]:
-        """The names of all kinds that are known: ``SecretPolicy(kinds=SecretPolicy.every_kind() - {"card-number"})``."""
+        """The names of all known kinds: ``SecretPolicy(kinds=SecretPolicy.every_kind() - {"card-number"})``."""
         return KINDS
 
     def redacted(self, text: str) -> tuple[str, tuple[str, ...]]:
-        """The text without secrets, and the kinds that were in it; with ``"allow"`` the text as it is."""
+        """The redacted text and the kinds found; unchanged with ``"allow"``."""
         if self.action == "allow":
             return text, ()
         return self._finder.redacted(text)
 
     def within(self, value: Any) -> tuple[Any, tuple[str, ...]]:
-        """The same for a JSON value: every string in it, and values whose key says that they are secret."""
+        """The same for a JSON value: every string, and values whose key names a secret."""
         if self.action == "allow":
             return value, ()
         kinds: dict[str, None] = {}
@@ -91,24 +91,25 @@ class SecretPolicy:
         return value
 
     def _field(self, key: Any, value: Any, kinds: dict[str, None]) -> Any:
-        """A value with the name it stands under."""
+        """A redacted field value, also checked by its key."""
         clean = self._within(value, kinds)
         if not isinstance(key, str) or not isinstance(value, (str, int)):
             return clean
-        if MARK.fullmatch(str(clean)) or MARK.search(key):  # it is hidden already; a mark is no name of a secret
+        if MARK.fullmatch(str(clean)) or MARK.search(key):  # already redacted
             return clean
-        # where a part of it is another secret, the name alone has to say
-        told = unmarked(str(value)) if clean == value else _OPAQUE
-        kind = named_secret(key, told)
+        # a partly redacted value is judged by its key alone
+        assignment = without_marks(str(value)) if clean == value else _OPAQUE
+        kind = named_secret(key, assignment)
         if kind is None or kind not in cast("frozenset[str]", self.kinds):
             return clean
         kinds[kind] = None
         return f"[redacted: {kind}]"
 
     def in_name(self, value: str) -> tuple[str, ...]:
-        """The kinds of secrets in a name. Digits alone name an account; some of those add up as the numbers of cards do.
+        """The kinds of secrets in a name. Numeric parts may pass the checksum of card numbers by chance and are
+        ignored.
 
-        Names are made of names: that of a message has its project's and its thread's in it, as ``project/thread:...``.
+        Names are composed: the id of a message contains those of its project and thread, as ``project/thread:...``.
         """
         kinds = self.redacted(value)[1]
         if "card-number" not in kinds or "card-number" in self.redacted(_NUMBERED.sub("0", value))[1]:
@@ -116,7 +117,7 @@ class SecretPolicy:
         return tuple(kind for kind in kinds if kind != "card-number")
 
     def name(self, value: str) -> str:
-        """A name that identifies, such as that of a session: a digest beside the mark keeps it apart from others."""
+        """A redacted identifier, such as a session: a digest beside the mark keeps it unique."""
         kinds = self.in_name(value)
         if not kinds:
             return value
@@ -125,7 +126,7 @@ class SecretPolicy:
 
 
 _NUMBERED = re.compile(r"(?<![^:/#])\d+(?![^:/#])")
-"""What is digits alone, a name or a part of one."""
+"""A numeric name or part of a name."""
 
 
 def _pattern(name: object, expression: object) -> Pattern:

@@ -1,4 +1,4 @@
-"""Secrets that only their surroundings give away: assignments, headers, addresses, and what people say of a password."""
+"""Secrets recognised by context: assignments, headers, URLs, and statements about passwords."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from mnemic.safety.secrets.pattern import Match, Pattern, Span
-from mnemic.safety.secrets.tokens import is_mixed, is_ordinary, is_random, is_stand_in
+from mnemic.safety.secrets.tokens import is_common_word, is_mixed, is_placeholder, is_random
 
 __all__ = [
+    "ADJACENT_PATTERNS",
+    "ADVERBS",
     "ANYWHERE",
-    "BESIDE",
+    "ASSIGNMENT",
+    "CONTEXT_PATTERNS",
     "COPULA",
-    "GETS",
     "KEY",
     "KEYS",
-    "LATER",
     "MEASURE",
-    "NOW",
     "OF",
     "PASSWORD",
     "PASSWORDS",
-    "SAID",
+    "SUFFIX",
     "UUID",
     "columns",
     "compiled",
@@ -55,11 +55,11 @@ _OF_KEYS = re.compile(
     r"subscription|ssh|hmac|aes|client|secret)[\"' _-]{0,2}$",
     re.IGNORECASE,
 )
-LATER = (
+SUFFIX = (
     r"(?:[_-]?(?:\d{1,2}|prod|production|dev|test|staging|stage|live|main|value|base|b64|base64|raw|plain|old|new))?+"
 )
 _MARKUP = r"(?:[*_]{1,3}|</?[a-z]{1,8}>)"
-GETS = (
+ASSIGNMENT = (
     rf"""["'\]\\]{{0,3}}{_MARKUP}?\s{{0,4}}(?:=>|:=|={{1,2}}|:|\uff1a|\uff1d)(?:\s?{_MARKUP}(?=[\s"'`]|<))?\s{{0,4}}"""
     r"(?:[|>][+-]?[ \t]{0,3}\n\s{1,12})?"
 )
@@ -81,12 +81,12 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)+|[^\W\d_]+-[^\W\d_]+")
 
 
 def compiled(expression: str) -> re.Pattern[str]:
-    """An expression for which the case of letters is of no matter."""
+    """Compile a case-insensitive expression."""
     return re.compile(expression, re.IGNORECASE)
 
 
 def _value(match: Match) -> tuple[str, bool]:
-    """The value of an assignment, and whether it stands in quotes."""
+    """The value of an assignment, and whether it is quoted."""
     for name in ("escaped", "double", "single", "back"):
         if match[name] is not None:
             return match[name], True
@@ -94,19 +94,19 @@ def _value(match: Match) -> tuple[str, bool]:
 
 
 def _is_password(match: Match) -> bool:
-    """Whether what is given to something called a password is one: not a word about it, not code, not a blank."""
+    """Whether the value assigned to a password is one: no comment, code or placeholder."""
     value, quoted = _value(match)
-    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or of_code(value) or _ADDRESS.match(value):
+    if len(value) < 4 or is_placeholder(value) or is_common_word(value) or of_code(value) or _ADDRESS.match(value):
         return False
     if quoted:
         return True
     if not value.isalpha():
         return (not MEASURE.fullmatch(value) and not _COMPOUND.fullmatch(value)) or value.isdigit()
-    return len(value) >= 6 and value.islower() and _alone(match)
+    return len(value) >= 6 and value.islower() and _ends_sentence(match)
 
 
-def _alone(match: Match) -> bool:
-    """Whether nothing but the end of a sentence follows: "password: sunflower" tells one, "password: choose wisely" does not."""
+def _ends_sentence(match: Match) -> bool:
+    """Whether the match ends a sentence: "password: sunflower" has a password, "password: choose wisely" does not."""
     return bool(_ENDS.match(match.string, match.end()))
 
 
@@ -116,49 +116,49 @@ _CODE = re.compile(
 
 
 def of_code(value: str) -> bool:
-    """Whether a value is a name in a program rather than what it stands for."""
+    """Whether a value is an identifier in code."""
     named = re.fullmatch(r"[A-Za-z_][\w.]*", value) is not None and not any(c.isdigit() for c in value)
     return named and ("_" in value or _CODE.search(value) is not None)
 
 
 def is_of_service(match: Match) -> bool:
-    """Whether the key is one of a service: "my API key", and not any key."""
+    """Whether the key belongs to a service: "my API key", not any key."""
     before = max(0, match.start() - 20), match.start()
     return match[0][:3].lower() != "key" or _OF_KEYS.search(match.string, *before) is not None
 
 
 def _is_key(match: Match) -> bool:
-    """Whether what is given to something called a key or a token is random; a key alone may be one of a keyboard."""
+    """Whether the value of a key or token is random."""
     if not is_of_service(match):
         return False
     value, _ = _value(match)
-    if is_stand_in(value) or of_code(value) or value.isdigit() or re.match(r"(?i)\w*:?//|/|\./", value):
+    if is_placeholder(value) or of_code(value) or value.isdigit() or re.match(r"(?i)\w*:?//|/|\./", value):
         return False
-    return is_random(value) or (len(value) >= 12 and is_mixed(value) and not _worded(value))
+    return is_random(value) or (len(value) >= 12 and is_mixed(value) and not _is_words(value))
 
 
 _WORDED = re.compile(r"(?:[A-Za-z]{2,}|\d{1,4}|v\d+)(?:[-_./ :]+(?:[A-Za-z]{2,}|\d{1,4}|v\d+))*")
 
 
-def _worded(value: str) -> bool:
-    """Whether a value is words and small numbers, as names are: ``invoice-2024-final``, ``claude_3_opus``."""
+def _is_words(value: str) -> bool:
+    """Whether a value consists of words and small numbers, as names do: ``invoice-2024-final``, ``claude_3_opus``."""
     return _WORDED.fullmatch(value) is not None
 
 
-_UNSURE = ("to", "was", "has been", "had been", "wurde", "")
-_SAYS_OF = re.compile(
+_WEAK_COPULAS = ("to", "was", "has been", "had been", "wurde", "")
+_ADJECTIVE_ENDINGS = re.compile(
     r"(?:ed|ing|ly|able|ible|ive|ful|less|ous|ent|ant|ig|lich|bar|los|sam|haft|isch|ert|en|\u00e9e?s?|eux|euse|aire|ect|[aeioui]d[ao]s?|[\u00f3o]ri[ao]s?"
     r"|os[ao]s?|iv[ao]s?|vel|nte|[ct]t[ao]s?|ble|ale?)$",
     re.IGNORECASE,
 )
-"""How words end that say something about a password: adjectives and participles of six languages."""
+"""Endings of adjectives and participles in six languages, which describe a password."""
 
 
-def _is_told(match: Match) -> bool:
-    """Whether somebody tells a password: "my password is hunter2", and not "my password is weak"."""
+def _is_stated_password(match: Match) -> bool:
+    """Whether a statement contains a password: "my password is hunter2", not "my password is weak"."""
     value, quoted = _value(match)
     value = value.rstrip(".,;:!?")
-    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or _ADDRESS.match(value):
+    if len(value) < 4 or is_placeholder(value) or is_common_word(value) or _ADDRESS.match(value):
         return False
     if MEASURE.fullmatch(value) and not value.isdigit():
         return False
@@ -171,19 +171,24 @@ def _is_told(match: Match) -> bool:
             or _worded_secret(value, match)
         )
     copula = match["copula"].strip(" ,:").lower()
-    return copula not in _UNSURE and len(value) >= 5 and _alone(match) and not _SAYS_OF.search(value)
+    return (
+        copula not in _WEAK_COPULAS
+        and len(value) >= 5
+        and _ends_sentence(match)
+        and not _ADJECTIVE_ENDINGS.search(value)
+    )
 
 
 def _worded_secret(value: str, match: Match) -> bool:
-    """Words joined by hyphens, as generated passphrases are: at least three of them, and nothing behind."""
-    return len(re.split(r"[-_]", value)) >= 3 and _alone(match)
+    """Whether it is a passphrase of at least three hyphenated words at the end of a sentence."""
+    return len(re.split(r"[-_]", value)) >= 3 and _ends_sentence(match)
 
 
 def is_random_value(match: Match) -> bool:
-    """Whether what was found is too even to be words."""
+    """Whether the match is random rather than words."""
     value = match["secret"]
-    return not is_stand_in(value) and (
-        is_random(value) or (len(value) >= 12 and is_mixed(value) and not _worded(value))
+    return not is_placeholder(value) and (
+        is_random(value) or (len(value) >= 12 and is_mixed(value) and not _is_words(value))
     )
 
 
@@ -204,12 +209,12 @@ def _is_session(match: Match) -> bool:
 
 def _is_cookie(match: Match) -> bool:
     parts = [part.partition("=")[2].strip() for part in match["secret"].split(";")]
-    return any(len(part) >= 8 and (is_random(part) or is_mixed(part)) and not is_stand_in(part) for part in parts)
+    return any(len(part) >= 8 and (is_random(part) or is_mixed(part)) and not is_placeholder(part) for part in parts)
 
 
 def is_given(match: Match) -> bool:
-    """Whether what was found stands for itself, and says nothing about a secret."""
-    return not is_stand_in(match["secret"]) and not is_ordinary(match["secret"])
+    """Whether the match is a value, neither a placeholder nor a common word."""
+    return not is_placeholder(match["secret"]) and not is_common_word(match["secret"])
 
 
 def _is_seed(match: Match) -> bool:
@@ -220,7 +225,7 @@ _SEED = r"(?:\d{1,2}[.)]\s?)?(?!(?:the|and|for|are|was|but|not|from|his|her|has|
 
 
 def _is_pair(match: Match) -> bool:
-    """Whether a value is a user and a password in base64, as registries keep them."""
+    """Whether a value is base64 of user:password, as registries store it."""
     try:
         return b":" in base64.b64decode(match["secret"], validate=True)[1:-1]
     except ValueError:
@@ -228,7 +233,7 @@ def _is_pair(match: Match) -> bool:
 
 
 def _has_key(match: Match) -> bool:
-    """Whether there is a key between the lines that would frame one."""
+    """Whether the frame of a private key contains one."""
     return re.search(r"[A-Za-z0-9+/=]{24}", match[0]) is not None
 
 
@@ -240,9 +245,9 @@ COPULA = (
     r"(?P<copula>\s(?:is|was|are|has been|had been|ist|war|sind|wurde|lautet|hei(?:\u00df|ss)t|es|est|sera|\u00e9|\u00e8|ser\u00e1|s\u00e3o|son|to|"
     r"will be|should be|must be)(?:\s{0,2}:\s{0,3}|\s{1,2})|,?\sc['\u2019]est\s|['\u2019]s\s|\s?:\s{1,3}|\uff1a|\u662f)"
 )
-NOW = r"(?:(?:now|still|currently|set to|changed to|reset to|auf|simply|just|always)\s){0,2}:?\s{0,2}"
+ADVERBS = r"(?:(?:now|still|currently|set to|changed to|reset to|auf|simply|just|always)\s){0,2}:?\s{0,2}"
 
-SAID: tuple[Pattern, ...] = (
+CONTEXT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         kind="private-key", needles=("-----begin ", "---- begin "), holds=_has_key,
         regex=compiled(
@@ -312,11 +317,11 @@ SAID: tuple[Pattern, ...] = (
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_password,
-        regex=compiled(rf"(?:{PASSWORD}|(?<![a-z])pass){LATER}{GETS}{_VALUE}"),
+        regex=compiled(rf"(?:{PASSWORD}|(?<![a-z])pass){SUFFIX}{ASSIGNMENT}{_VALUE}"),
     ),
     Pattern(
-        kind="password", needles=PASSWORDS, holds=_is_told,
-        regex=compiled(rf"{PASSWORD}{OF}{COPULA}{NOW}{_VALUE}"),
+        kind="password", needles=PASSWORDS, holds=_is_stated_password,
+        regex=compiled(rf"{PASSWORD}{OF}{COPULA}{ADVERBS}{_VALUE}"),
     ),
     Pattern(
         kind="pin", needles=("pin",),
@@ -327,10 +332,10 @@ SAID: tuple[Pattern, ...] = (
         regex=compiled(r"\b(?:cvv2?|cvc2?|security code)\s{0,3}(?:number\s)?(?:is|was)?\s{0,2}[:=#]?\s{0,3}(?P<secret>\d{3,4})(?!\d)"),
     ),
     Pattern(
-        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{LATER}{GETS}{_VALUE}"),
+        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{SUFFIX}{ASSIGNMENT}{_VALUE}"),
     ),
     Pattern(
-        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{OF}{COPULA}{NOW}{_VALUE}"),
+        kind="key", needles=KEYS, holds=_is_key, regex=compiled(rf"{KEY}{OF}{COPULA}{ADVERBS}{_VALUE}"),
     ),
     Pattern(
         kind="seed-phrase", needles=("seed", "mnemonic", "recovery", "backup"), holds=_is_seed,
@@ -344,16 +349,16 @@ SAID: tuple[Pattern, ...] = (
 
 
 def named_secret(name: str, value: str) -> str | None:
-    """The kind of secret that the value of a field is because of the field's name: ``{"password": "sunflower"}``."""
-    told = f'{name[-200:]}="{value}"'
+    """The kind of secret of a field value by the field's name: ``{"password": "sunflower"}``."""
+    assignment = f'{name[-200:]}="{value}"'
     for pattern in _NAMED:
-        match = pattern.regex.search(told)
+        match = pattern.regex.search(assignment)
         if match is not None and pattern.holds is not None and pattern.holds(match):
             return pattern.kind
     return None
 
 
-_NAMED = [pattern for pattern in SAID if pattern.kind in ("password", "key")]
+_NAMED = [pattern for pattern in CONTEXT_PATTERNS if pattern.kind in ("password", "key")]
 
 
 # ruff: noqa: E501 - expressions are easier to check on one line
@@ -374,25 +379,25 @@ _NO_SECRET = re.compile(
 
 
 def _is_beside(match: Match) -> bool:
-    """Whether what stands in brackets beside the word password is one: no word, and no measure of one."""
+    """Whether the text in brackets beside the word password is one: no word and no measure."""
     value = match["secret"].rstrip(".,;:!?")
-    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or of_code(value) or MEASURE.fullmatch(value):
+    if len(value) < 4 or is_placeholder(value) or is_common_word(value) or of_code(value) or MEASURE.fullmatch(value):
         return False
     return is_mixed(value) or not re.fullmatch(r"[\w'\u2019/-]+", value)
 
 
 def _is_strict(match: Match) -> bool:
-    """The same with nothing around it that would say so: letters and digits in one, and nothing that is written so anyway."""
+    """A stricter check for weak context: letters mixed with digits, and no common notation."""
     value = match["secret"].strip(".,;:!?()*_|\u00bb\u201d\u201c\u2019\u2018")
-    if len(value) < 5 or is_stand_in(value) or is_ordinary(value) or of_code(value) or MEASURE.fullmatch(value):
+    if len(value) < 5 or is_placeholder(value) or is_common_word(value) or of_code(value) or MEASURE.fullmatch(value):
         return False
     return is_mixed(value) and not _NO_SECRET.fullmatch(value)
 
 
 def stands_out(value: str) -> bool:
-    """Whether a value is no word, and nothing else that has digits or signs in it."""
+    """Whether a value is neither a word nor a common notation with digits or signs."""
     value = value.strip(".,;:!?()*_|")
-    if len(value) < 4 or is_stand_in(value) or is_ordinary(value) or of_code(value) or MEASURE.fullmatch(value):
+    if len(value) < 4 or is_placeholder(value) or is_common_word(value) or of_code(value) or MEASURE.fullmatch(value):
         return False
     odd = is_mixed(value) or (not re.fullmatch(r"[\w'\u2019/-]+", value) and re.search(r"\w", value) is not None)
     return odd and not _NO_SECRET.fullmatch(value)
@@ -403,7 +408,7 @@ def _stands_out(match: Match) -> bool:
 
 
 def _is_field(match: Match) -> bool:
-    """Whether the word is alone on its line, as the label of a form is, and a value alone on the next."""
+    """Whether the word is a label alone on its line, with a value alone on the next."""
     before = match.string[max(0, match.start() - 40) : match.start()]
     return _LABEL.search(before) is not None and stands_out(match["secret"])
 
@@ -412,15 +417,15 @@ _LABEL = re.compile(r"(?:^|\n)[\s*#>_-]{0,6}(?:[\w'\u2019-]{1,12} ){0,2}[*_]{0,2
 
 
 def _is_bare_key(match: Match) -> bool:
-    """Whether a key follows its name with nothing between: random, and no identifier."""
+    """Whether a key directly follows its name: random, and no identifier."""
     value = match["secret"].rstrip(".,;:")
-    if not is_of_service(match) or UUID.fullmatch(value) or is_stand_in(value) or _NO_SECRET.fullmatch(value):
+    if not is_of_service(match) or UUID.fullmatch(value) or is_placeholder(value) or _NO_SECRET.fullmatch(value):
         return False
     return is_random(value) and sum(c.isdigit() for c in value) >= 4
 
 
 def _is_seed_phrase(match: Match) -> bool:
-    """Whether a line apart is as many different words as a wallet has, none of them inflected as in prose."""
+    """Whether a separate line has the distinct uninflected words of a wallet seed."""
     words = match["secret"].split()
     before = match.string[: match.start()].rstrip(" ")[-2:]
     apart = match.start() == 0 or before.endswith((":\n", "\n\n")) or before == "\n"
@@ -429,11 +434,11 @@ def _is_seed_phrase(match: Match) -> bool:
 
 def _is_login(match: Match) -> bool:
     value = match["secret"].rstrip(".,;")
-    return not is_stand_in(value) and not is_ordinary(value) and not value.isalpha()
+    return not is_placeholder(value) and not is_common_word(value) and not value.isalpha()
 
 
 def _opened(match: Match) -> bool:
-    """Whether the word stands in a tag that opens."""
+    """Whether the word is in an opening tag."""
     before = match.string[max(0, match.start() - 40) : match.start()]
     tag = before[before.rfind("<") :] if "<" in before else "/"
     return not re.search(r"[/>\s]", tag)
@@ -448,7 +453,7 @@ def _key_in_tag(match: Match) -> bool:
 
 
 def _is_set(match: Match) -> bool:
-    """Whether a command that sets something stands before."""
+    """Whether a command that sets a variable precedes."""
     before = match.string[max(0, match.start() - 60) : match.start()]
     return _SETS.search(before) is not None and is_given(match)
 
@@ -456,16 +461,16 @@ def _is_set(match: Match) -> bool:
 _SETS = re.compile(
     r"(?:define|setenv|putenv)\w{0,10}\(\s{0,3}[\"'][\w-]{0,40}$|(?:^|\s)(?:ENV|ARG|setx|setenv)\s{1,3}[\w-]{0,40}$"
 )
-_TELLS = r"(?P<secret>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}+)"
+_TOKEN = r"(?P<secret>(?:[^\s\"'`|]|[\"'](?=[\w!$%&*+-])){4,128}+)"
 _QUOTE = r"[\"'`\u201c\u201e\u2018\u00ab(*]{0,2}\s?"
-_YOURS = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
+_POSSESSIVE = r"(?:my|the|our|your|his|her|their|mein|das|unser|mi|la|mon|le|minha|a|il)"
 _SEED_WORD = (
     r"(?!(?:the|and|for|are|was|but|not|from|his|her|has|had|our|its|were|been|their|she|him|they|who|how|did|does|would)\b)"
     r"[a-z]{3,8}\b(?<!\wed)(?<!\wing)(?<!\wly)(?<![^suai]s)"
 )
 _WEAK = r"(?:(?<!\w)clave|geheimwort|(?:wlan|wi-?fi|netzwerk)-?schl(?:\u00fc|ue)ssel|cl\u00e9 (?:du )?wi-?fi|code (?:du )?wi-?fi|chave do wi-?fi|wi-?fi (?:key|code))"
 
-BESIDE: tuple[Pattern, ...] = (
+ADJACENT_PATTERNS: tuple[Pattern, ...] = (
     Pattern(
         kind="command-password", needles=("mysql", "mariadb"), holds=is_given,
         regex=compiled(r"\b(?:mysql(?:dump|admin)?|mariadb(?:-dump)?)\s[^\n|;]{0,120}?(?<=\s)(?-i:-p)[\"']?(?P<secret>[^\s\"'|<>-][^\s\"'|<>]{3,256}+)"),
@@ -491,7 +496,7 @@ BESIDE: tuple[Pattern, ...] = (
         kind="login", needles=("login", "cred", "zugangsdaten", "identifiants"), holds=_is_strict,
         regex=compiled(
             r"(?:logins?|cred(?:ential)?s?|zugangsdaten|identifiants)(?:\s(?:for|of|to|f\u00fcr)\s[^\n:.,;=]{1,40}?)?(?:\s(?:is|are|sind|sont)|\s?:)\s{1,3}"
-            rf"[^\s/]{{1,64}}?\s?(?:/|:(?!//))\s?{_TELLS}"
+            rf"[^\s/]{{1,64}}?\s?(?:/|:(?!//))\s?{_TOKEN}"
         ),
     ),
     Pattern(
@@ -509,65 +514,65 @@ BESIDE: tuple[Pattern, ...] = (
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
         regex=compiled(
-            rf"{PASSWORD}s?{LATER}[\"'`*]{{0,2}}(?:\s{{0,3}}(?:->|\u2192|\|)\s{{0,3}}|\s{{1,3}}[\u2013\u2014-]\s{{1,3}}|[ \t]{{1,2}}){_QUOTE}{_TELLS}"
+            rf"{PASSWORD}s?{SUFFIX}[\"'`*]{{0,2}}(?:\s{{0,3}}(?:->|\u2192|\|)\s{{0,3}}|\s{{1,3}}[\u2013\u2014-]\s{{1,3}}|[ \t]{{1,2}}){_QUOTE}{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(rf"{PASSWORD}e?s(?:{OF}{COPULA}|\s{{0,3}}:\s{{0,3}}){NOW}{_QUOTE}{_TELLS}"),
+        regex=compiled(rf"{PASSWORD}e?s(?:{OF}{COPULA}|\s{{0,3}}:\s{{0,3}}){ADVERBS}{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,  # the second of two
         regex=compiled(
-            rf"{PASSWORD}(?:e?s)?(?:{OF}{COPULA}|{GETS})[^\s]{{1,128}}?(?:[,;]|\s(?:or|and|und|oder|ou|et|o|y|e))?\s{_QUOTE}{_TELLS}"
+            rf"{PASSWORD}(?:e?s)?(?:{OF}{COPULA}|{ASSIGNMENT})[^\s]{{1,128}}?(?:[,;]|\s(?:or|and|und|oder|ou|et|o|y|e))?\s{_QUOTE}{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(rf"{PASSWORD}\s(?:from|auf|a|en|para|in)\s{_QUOTE}{_TELLS}"),
+        regex=compiled(rf"{PASSWORD}\s(?:from|auf|a|en|para|in)\s{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_strict,
-        regex=compiled(rf"{PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TELLS}"),
+        regex=compiled(rf"{PASSWORD}\sfrom\s[^\s]{{1,128}}\sto\s{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=("clave", "geheimwort", "wlan", "netzwerk", "cl\u00e9", "code", "chave", "wifi", "wi-fi"), holds=_is_strict,
-        regex=compiled(rf"{_WEAK}(?:{OF}{COPULA}|\s{{0,3}}[:=]\s{{0,3}}){NOW}{_QUOTE}{_TELLS}"),
+        regex=compiled(rf"{_WEAK}(?:{OF}{COPULA}|\s{{0,3}}[:=]\s{{0,3}}){ADVERBS}{_QUOTE}{_TOKEN}"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_in_tag,
-        regex=compiled(rf"{PASSWORD}{LATER}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
+        regex=compiled(rf"{PASSWORD}{SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{4,512}}+)\s{{0,4}}</"),
     ),
     Pattern(
         kind="key", needles=KEYS, holds=_key_in_tag,
-        regex=compiled(rf"{KEY}{LATER}>\s{{0,4}}(?P<secret>[^<>\s]{{12,512}}+)\s{{0,4}}</"),
+        regex=compiled(rf"{KEY}{SUFFIX}>\s{{0,4}}(?P<secret>[^<>\s]{{12,512}}+)\s{{0,4}}</"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=is_given,
-        regex=compiled(rf"{PASSWORD}{LATER}[\"']\s{{1,3}}value=[\"'](?P<secret>[^\"'\n]{{4,512}}+)[\"']"),
+        regex=compiled(rf"{PASSWORD}{SUFFIX}[\"']\s{{1,3}}value=[\"'](?P<secret>[^\"'\n]{{4,512}}+)[\"']"),
     ),
     Pattern(
         kind="password", needles=(*PASSWORDS, *KEYS), holds=_is_set,
-        regex=compiled(rf"(?:{PASSWORD}|{KEY}){LATER}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
+        regex=compiled(rf"(?:{PASSWORD}|{KEY}){SUFFIX}(?:[\"']\s{{0,3}},\s{{0,3}}[\"']|\s{{1,3}}[\"']?)(?P<secret>[^\s\"'<>]{{4,512}}+)"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_stands_out,  # "What is the password? It's ..."
         regex=compiled(
-            rf"{PASSWORD}{OF}\?[\"')*]{{0,3}}\s{{1,4}}(?:[\w ]{{1,20}}:\s{{0,3}})?(?:(?:it|that|es|c|\u00e9|\u00e8)(?:['\u2019]s|['\u2019]est| is| was| ist|)\s{{1,2}}:?)?{_QUOTE}{_TELLS}"
+            rf"{PASSWORD}{OF}\?[\"')*]{{0,3}}\s{{1,4}}(?:[\w ]{{1,20}}:\s{{0,3}})?(?:(?:it|that|es|c|\u00e9|\u00e8)(?:['\u2019]s|['\u2019]est| is| was| ist|)\s{{1,2}}:?)?{_QUOTE}{_TOKEN}"
         ),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_is_field,
-        regex=compiled(rf"{PASSWORD}{LATER}[ \t*:]{{0,4}}(?:\n[ \t]{{0,8}}){{1,2}}(?P<secret>[^\s]{{4,128}}+)(?=[ \t]*(?:\n|\Z))"),
+        regex=compiled(rf"{PASSWORD}{SUFFIX}[ \t*:]{{0,4}}(?:\n[ \t]{{0,8}}){{1,2}}(?P<secret>[^\s]{{4,128}}+)(?=[ \t]*(?:\n|\Z))"),
     ),
     Pattern(
         kind="key", needles=KEYS, holds=_is_bare_key,
-        regex=compiled(rf"{KEY}{LATER}[\"'`*]{{0,2}}[ \t]{{0,3}}(?:[ \t]|\n\s{{0,4}}|->\s|\u2192\s|\|\s){_QUOTE}(?P<secret>[A-Za-z0-9_+/=.~-]{{16,512}}+)(?![\w(])"),
+        regex=compiled(rf"{KEY}{SUFFIX}[\"'`*]{{0,2}}[ \t]{{0,3}}(?:[ \t]|\n\s{{0,4}}|->\s|\u2192\s|\|\s){_QUOTE}(?P<secret>[A-Za-z0-9_+/=.~-]{{16,512}}+)(?![\w(])"),
     ),
     Pattern(
         kind="password", needles=PASSWORDS, holds=_stands_out, anywhere=True,  # "... is my password"
         regex=compiled(
-            rf"(?<!\S)[\"'`(*]{{0,2}}(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`*]{{0,2}}\s(?:is|was|ist|war|es|est|\u00e9|\u00e8)\s{_YOURS}\s(?:[\w-]{{1,20}}\s){{0,2}}{PASSWORD}"
+            rf"(?<!\S)[\"'`(*]{{0,2}}(?P<secret>[^\s\"'`]{{4,128}}+)[\"'`*]{{0,2}}\s(?:is|was|ist|war|es|est|\u00e9|\u00e8)\s{_POSSESSIVE}\s(?:[\w-]{{1,20}}\s){{0,2}}{PASSWORD}"
             r"(?![\w-]|\s(?:hint|manager|reset|policy|field|prompt|page|generator|vault|hash|change|rule|length|screen|box|dialog|list|file))"
         ),
     ),
@@ -583,7 +588,7 @@ ANYWHERE: tuple[Pattern, ...] = (
         regex=re.compile(rf"(?m)^[ \"'`*>]{{0,4}}(?P<secret>{_SEED_WORD}(?: {_SEED_WORD}){{11,23}})[ \"'`*.]{{0,3}}$(?!\n(?:{_SEED_WORD} ){{8}})"),
     ),
 )  # fmt: skip
-"""Tried on every text: nothing has to stand beside them."""
+"""Tried on every text; they need no context."""
 
 
 _CELLS = {sign: re.compile(rf'(?:[^"{re.escape(sign)}]|"[^"]*+"|")*+') for sign in "|\t;,"}
@@ -591,7 +596,7 @@ _HEADING = re.compile(r"[\s\"'*_`]*(?:[^\W_][\w-]*(?: [\w/-]+){0,2})?[\s\"'*_`]*
 _LOGIN = compiled("user|login|e-?mail|account|benutzer|konto|usuario|utilisateur")
 _PLAIN = re.compile(r"[a-z]{6,}(?<!ed)(?<!ing)(?<!ly)(?<!able)")
 LONGEST = 2_000
-"""Characters of a line of headings."""
+"""Longest header line in characters."""
 _OPAQUE = "k7Q2xV9mZ4tR8wB1nY5c"
 
 
@@ -604,7 +609,7 @@ class _Table:
 
 
 def columns(text: str) -> Iterator[Span]:
-    """Where the cells of secret columns are, and of what kind. Marks of earlier secrets stand as they are, and are cells."""
+    """Spans of cells in secret columns of tables; marks of earlier passes count as cells."""
     table, at, low = None, 0, text.lower()
     names = [name for name in (*PASSWORDS, *KEYS) if name in low]
     for line in text.split("\n"):
@@ -629,7 +634,7 @@ def _cells(line: str, sign: str) -> list[tuple[int, int]]:
 
 
 def _headed(line: str, names: Sequence[str]) -> _Table | None:
-    """The table that a line begins, if it is a line of headings and one of them says that the cells below are secret."""
+    """The table that a header line starts, if one of its columns is secret."""
     sign = next((sign for sign in _CELLS if sign in line), None)
     if sign is None or len(line) > LONGEST or not any(name in line.lower() for name in names):
         return None

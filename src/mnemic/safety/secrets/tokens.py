@@ -1,4 +1,4 @@
-"""Keys, tokens and numbers that show what they are: a prefix of their maker, an alphabet, a length, a checksum."""
+"""Keys, tokens and numbers recognised by format: prefix, alphabet, length and checksum."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ __all__ = [
     "TOKENS",
     "is_base58_key",
     "is_card",
+    "is_common_word",
     "is_iban",
     "is_mixed",
-    "is_ordinary",
+    "is_placeholder",
     "is_random",
-    "is_stand_in",
 ]
 
 # ruff: noqa: E501 - samples and expressions are easier to read on one line; nothing here is a password in use
 
 
-_STAND_IN = re.compile(
+_PLACEHOLDER = re.compile(
     r"""(?ix) ^ (?:
     [x*.\u2022\u2026#_?-]++ $
     | .* (?: x{4} | \*{3} | \.{3} | \u2026 | \u2022{2} | [_-]here \b )
@@ -36,7 +36,7 @@ _STAND_IN = re.compile(
     )""",
 )
 
-_ORDINARY = frozenset(
+_COMMON_WORDS = frozenset(
     """none null nil true false yes no undefined str string text bytes int bool any optional required missing empty blank
     wrong weak strong secure insecure invalid incorrect correct expired safe hashed encrypted salted stored saved kept
     changed reset hidden unknown forgotten lost compromised leaked known needed set unset shared visible masked disabled
@@ -70,23 +70,23 @@ _CARDS = re.compile(
 )
 
 
-def is_stand_in(value: str) -> bool:
-    """Whether a value only marks where one would stand: ``YOUR_API_KEY``, ``<token>``, ``xxxx``, ``$PASSWORD``."""
-    return bool(_STAND_IN.match(value[:200]))
+def is_placeholder(value: str) -> bool:
+    """Whether a value is a placeholder: ``YOUR_API_KEY``, ``<token>``, ``xxxx``, ``$PASSWORD``."""
+    return bool(_PLACEHOLDER.match(value[:200]))
 
 
-def is_ordinary(word: str) -> bool:
-    """Whether a word says something about a password rather than being one: "my password is *weak*"."""
-    return word.strip(".,;:!?'\"").lower() in _ORDINARY
+def is_common_word(word: str) -> bool:
+    """Whether a word describes a password rather than being one: "my password is *weak*"."""
+    return word.strip(".,;:!?'\"").lower() in _COMMON_WORDS
 
 
 def is_mixed(value: str) -> bool:
-    """Whether letters and digits stand side by side."""
+    """Whether a value has both letters and digits."""
     return any(c.isdigit() for c in value) and any(c.isalpha() for c in value)
 
 
 def is_random(value: str) -> bool:
-    """Whether a value of sixteen characters or more is too even to be words: about the entropy of base64 or hexadecimal."""
+    """Whether a value of sixteen characters or more has about the entropy of base64 or hexadecimal."""
     if len(value) < 16 or not value.isascii():
         return False
     counts = Counter(value)
@@ -99,7 +99,7 @@ def is_random(value: str) -> bool:
 
 
 def is_card(digits: str) -> bool:
-    """Whether digits are the number of a payment card: a prefix that is given out, its length, and the Luhn sum."""
+    """Whether digits are a payment card number: an issued prefix, its length, and the Luhn checksum."""
     if not _CARDS.fullmatch(digits) or len(set(digits)) < 2:
         return False
     doubled = (int(d) * 2 if i % 2 else int(d) for i, d in enumerate(reversed(digits)))
@@ -114,7 +114,7 @@ def is_iban(text: str) -> bool:
 
 
 def is_base58_key(text: str) -> bool:
-    """Whether a text is a private key in the wallet import format: its checksum holds."""
+    """Whether a text is a private key in wallet import format, by checksum."""
     number = 0
     for c in text:
         place = _BASE58.find(c)
@@ -137,14 +137,14 @@ _OTHER = re.compile(
 
 
 def _is_card(match: Match) -> bool:
-    """A card, unless the word before says that the number is another one."""
+    """Whether it is a card number that the preceding word does not call otherwise."""
     if not is_card(re.sub(r"\D", "", match[0])) or _in_columns(match):
         return False
     return _OTHER.search(match.string, max(0, match.start() - 30), match.start()) is None
 
 
 def _in_columns(match: Match) -> bool:
-    """Whether the groups of a number that goes over a line may be those of a table: more of them stand around it."""
+    """Whether a number across lines is part of a table: more digit groups are around it."""
     if (lines := match[0].count("\n")) == 0:
         return False
     around = match.string[max(0, match.start() - 6) : match.start()], match.string[match.end() : match.end() + 6]
@@ -299,21 +299,21 @@ _BEGINS = r"(?<![A-Za-z0-9])"
 
 
 def _row(line: str) -> Pattern:
-    kind, needles, told = line.split(maxsplit=2)
-    anywhere = told.startswith("|")
-    regex = re.compile(told[1:] if anywhere else _BEGINS + told)
+    kind, needles, assignment = line.split(maxsplit=2)
+    anywhere = assignment.startswith("|")
+    regex = re.compile(assignment[1:] if anywhere else _BEGINS + assignment)
     return Pattern(kind=kind, needles=tuple(needles.split(",")), regex=regex, holds=_body, anywhere=anywhere)
 
 
 def _body(match: Match) -> bool:
-    """Whether a token with the right prefix is one, and not the place where one would stand."""
+    """Whether a token with the right prefix is real and no placeholder."""
     token = match["secret"] if "secret" in match.re.groupindex else match[0]
-    return len(set(token[-12:].lower())) > 3 and not is_stand_in(token[token.find("_") + 1 :])
+    return len(set(token[-12:].lower())) > 3 and not is_placeholder(token[token.find("_") + 1 :])
 
 
 def _openai(match: Match) -> bool:
     """An OpenAI key, or one of the many services that write theirs the same way."""
-    return _body(match) and is_mixed(match[0][3:]) and not is_stand_in(match[0][3:]) and is_random(match[0][3:])
+    return _body(match) and is_mixed(match[0][3:]) and not is_placeholder(match[0][3:]) and is_random(match[0][3:])
 
 
 def _jwt(match: Match) -> bool:

@@ -10,7 +10,7 @@ from mnemic.stores.postgres.setup import quoted
 from mnemic.stores.sql import integrity, queries
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.texts import Searchable, pages
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 from mnemic.vectors import LENGTH_TOLERANCE
 
 __all__ = ["mend", "missing_index", "unusable_vectors", "wrong_facets", "wrong_postings"]
@@ -27,7 +27,7 @@ def wrong_postings(db: Connection) -> Generator[Searchable]:
         ):
             held.setdefault(doc, {})[user, term] = count
         for one in page:
-            counts = Counter(analysed(one.text)[0]) or {"": 0}
+            counts = Counter(analyse(one.text)[0]) or {"": 0}
             if held.get(one.doc) != {(one.user, term): count for term, count in counts.items()}:
                 yield one
 
@@ -104,7 +104,7 @@ def _texts(db: Connection) -> list[str]:
     wrong = list(wrong_postings(db))
     for one in wrong:
         db.execute("DELETE FROM postings WHERE doc = ?", (one.doc,))
-        db.dialect.index(db, one.user, one.doc, analysed(one.text)[0])
+        db.dialect.index(db, one.user, one.doc, analyse(one.text)[0])
     done = [f"the full text of {len(wrong)} records rebuilt"] if wrong else []
     return done + ([f"full text of {gone} missing records removed"] if gone else [])
 

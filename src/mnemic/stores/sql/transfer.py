@@ -22,7 +22,7 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.transaction import check_header, put_vector, set_header
 from mnemic.text.canonical import to_json
 from mnemic.text.render import searchable
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 
 __all__ = [
     "DEPENDENTS",
@@ -368,7 +368,7 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
         for values in found:
             row = dict(zip(page.columns(table)[skip:], values[skip:], strict=True))
             if table == "records":
-                db.dialect.index(db, user, row["doc"], analysed(searchable(rows.record_from(row)))[0])
+                db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
                 row |= db.dialect.filters.columns(row)
             marks = ", ".join("?" * len(row))
             db.execute(f"INSERT INTO {table}({', '.join(row)}) VALUES({marks})", tuple(row.values()))

@@ -8,7 +8,7 @@ from mnemic.stores.sql import integrity
 from mnemic.stores.sql.texts import texts
 from mnemic.stores.sqlite.connection import SqliteConnection
 from mnemic.stores.sqlite.migrations import FULLTEXT
-from mnemic.text.terms import analysed
+from mnemic.text.terms import analyse
 from mnemic.vectors import unpacked
 
 __all__ = ["mend", "mistyped", "rebuild_fulltext", "unusable_vectors", "wrong_fulltext"]
@@ -23,7 +23,7 @@ def wrong_fulltext(db: SqliteConnection) -> list[int]:
         found[doc] = found.get(doc, 0) + hash(term) & _BITS  # a sum: the order of terms does not matter here
     for doc, user, text, _ in texts(db):
         expected = 0
-        for term in analysed(text)[0]:
+        for term in analyse(text)[0]:
             expected = expected + hash(f"{user}:{term}") & _BITS
         if found.get(doc, 0) == expected:
             found.pop(doc, None)
@@ -40,7 +40,7 @@ def rebuild_fulltext(db: SqliteConnection) -> int:
         db.execute(statement)
     count = 0
     for doc, user, text, _ in list(texts(db)):
-        db.dialect.index(db, user, doc, analysed(text)[0])
+        db.dialect.index(db, user, doc, analyse(text)[0])
         count += 1
     return count
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from mnemic.errors import InvalidInput
 from mnemic.text import parts
-from mnemic.text.display import described
+from mnemic.text.display import json_type
 
-__all__ = ["LEFT_OUT", "Fields", "described", "fields_of", "listed", "mapping", "with_left_out"]
+__all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "listed", "mapping", "with_left_out"]
 
 LEFT_OUT = "left_out"
 """Key of a message's metadata that lists what of it could not be taken in."""
@@ -41,7 +41,7 @@ class Fields:
             return value or (None if not needed else "")
         if value is None:
             raise self.fault(field, "is missing")
-        raise self.fault(field, f"must be a string, not {described(value)}")
+        raise self.fault(field, f"must be a string, not {json_type(value)}")
 
     def word(self, field: str) -> str:
         """A string that is not empty."""
@@ -85,14 +85,14 @@ class Fields:
         if value is None or isinstance(value, str):
             return value or "", ()
         if not isinstance(value, list):
-            raise self.fault(field, f"must be a string or a list of parts, not {described(value)}")
-        return parts.joined(cast("list[object]", value), f"{self.place}.{field}", kind=kind, joint=joint)
+            raise self.fault(field, f"must be a string or a list of parts, not {json_type(value)}")
+        return parts.join_parts(cast("list[object]", value), f"{self.place}.{field}", kind=kind, joint=joint)
 
 
 def fields_of(value: object, place: str) -> Fields:
     """A JSON object with its place."""
     if not isinstance(value, Mapping):
-        raise InvalidInput(f"{place} must be an object, not {described(value)}.")
+        raise InvalidInput(f"{place} must be an object, not {json_type(value)}.")
     return Fields(cast("Mapping[str, object]", value), place)
 
 

@@ -16,7 +16,7 @@ from typing import cast
 
 from mnemic.errors import InvalidInput
 from mnemic.transfer.importers import langgraph, mem0, messages
-from mnemic.transfer.importers.fields import described, fields_of, mapping
+from mnemic.transfer.importers.fields import fields_of, json_type, mapping
 from mnemic.transfer.importers.found import Damage, Found
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
@@ -98,7 +98,7 @@ def detect(data: object) -> str:
         if any(mark <= keys for mark in marks):
             return name
     raise InvalidInput(
-        f"The shape of the file is not known: it begins with {described(head)}. Accepted are LoCoMo conversations, "
+        f"The shape of the file is not known: it begins with {json_type(head)}. Accepted are LoCoMo conversations, "
         "lists of messages with role and content, dumps of LangChain and LlamaIndex messages, and memories of mem0 and "
         "of LangGraph stores."
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from mnemic.transfer.importers.fields import Fields, described, mapping
+from mnemic.transfer.importers.fields import Fields, json_type, mapping
 from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
 from mnemic.types import MemoryType
 
@@ -67,7 +67,7 @@ def _namespace(item: Fields) -> Sequence[str]:
     if isinstance(value, str) and value:
         return value.split(".")
     if not isinstance(value, list) or not all(isinstance(label, str) for label in cast("list[object]", value)):
-        raise item.fault(field, f"must be a list of strings, not {described(cast('object', value))}")
+        raise item.fault(field, f"must be a list of strings, not {json_type(cast('object', value))}")
     return cast("list[str]", value)
 
 
@@ -80,7 +80,7 @@ def _value(item: Fields) -> Mapping[str, object]:
         except ValueError as error:
             raise item.fault("value", f"is not JSON: {error}") from error
     if not isinstance(value, Mapping):
-        raise item.fault("value", f"must be an object, not {described(value)}")
+        raise item.fault("value", f"must be an object, not {json_type(value)}")
     return cast("Mapping[str, object]", value)
 
 
