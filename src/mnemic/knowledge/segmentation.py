@@ -493,7 +493,7 @@ def cut(found: BoundaryFeatures, weights: Weights = WEIGHTS) -> list[int]:
     ending = np.full((count, longest), -np.inf)  # [end - 1, k - 1]: score of an episode of the k messages up to ``end``
     for size in range(1, min(longest, count) + 1):
         ending[size - 1 :, size - 1] = totals[: count - size + 1, size - 1]
-    best = np.full(count + longest, -np.inf)  # that of ``end`` messages stands at ``longest + end - 1``
+    best = np.full(count + longest, -np.inf)  # the score of ``end`` messages is at ``longest + end - 1``
     best[longest - 1] = 0.0
     back: list[int] = [0]
     for end in range(1, count + 1):

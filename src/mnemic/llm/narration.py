@@ -80,7 +80,7 @@ def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:
     sizes = [len(messages) for messages in episodes]
     if not 0 < len(sizes) <= MOST_EPISODES or not all(sizes) or sum(sizes) > MOST_MESSAGES:
         raise InvalidInput(
-            f"Episodes of {sizes} messages cannot be told in one question; give 1 to {MOST_EPISODES} episodes with at most "
+            f"Episodes of {sizes} messages do not fit one prompt; give 1 to {MOST_EPISODES} episodes with at most "
             f"{MOST_MESSAGES} messages together, none without any."
         )
     message_groups = tuple(map(tuple, episodes))

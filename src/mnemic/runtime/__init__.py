@@ -1,1 +1,1 @@
-"""What a handle holds: the record behind its guard, the indexer, one cache a user, locks and background work."""
+"""The runtime shared by the handles on one record: store, indexer, caches, locks and background work."""

@@ -32,7 +32,7 @@ PATIENCE = 1.0
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Runtime:
-    """What the handles on one record share; thread-safe.
+    """The parts shared by the handles on one record; thread-safe.
 
     Attributes:
         store: the record, behind the wrapper that redacts secrets.

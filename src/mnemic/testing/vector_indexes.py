@@ -1,4 +1,4 @@
-"""What every index over the vectors promises, with a real record: the contract as tests."""
+"""Conformance suite for vector indexes, with a real record."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def said(count: int) -> list[Message]:
 
 
 def runtime_of(memory: Memory) -> Runtime:
-    """What is behind a handle."""
+    """The runtime of a handle."""
     return memory._runtime  # pyright: ignore[reportPrivateUsage] - what is promised is said of the index itself
 
 
@@ -104,7 +104,7 @@ class _Fixtures:
 
 
 class _UpdateTests(_Fixtures):
-    """Whatever happens to a record, the index knows it, at once or a little later."""
+    """The index follows every change of the record, at once or a little later."""
 
     def test_what_is_taken_in_is_nearest_to_itself(self, memory: Memory) -> None:
         messages = said(60)
@@ -203,7 +203,7 @@ class _UpdateTests(_Fixtures):
         assert named(memory, messages[0].content)[0] == "m0"
 
     def test_the_same_model_again(self, opened: Callable[..., Memory]) -> None:
-        """What waited for its vector gets it, and vectors that come out otherwise take the place of the old."""
+        """Pending records get their vector, and changed vectors replace the old ones."""
         embedder = FailingEmbedder(down=False)
         with closing(opened(embedder=embedder)) as memory:
             memory.add(said(20))
@@ -363,7 +363,7 @@ def _running(work: Sequence[Callable[[], None]]) -> Generator[None]:
 
 
 class VectorIndexSuite(_UpdateTests, _LifecycleTests):
-    """What every ``VectorIndex`` promises.
+    """Conformance suite for every ``VectorIndex``.
 
     A subclass gives the fixture ``make_vectors``: a function that makes what ``Memory(vectors=...)`` takes, each time for
     the same index, and for users of any size (``exact_below`` 0). An index that is not in the folder of the memory says in

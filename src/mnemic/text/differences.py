@@ -157,15 +157,15 @@ def _replaces_words(a: Sequence[str], b: Sequence[str]) -> bool:
 
 
 def differs(first: str, second: str) -> Difference | None:
-    """What two statements differ in, or None when one restates the other.
+    """The kind of difference between two statements, or None for a restatement.
 
     Args:
         first: a statement.
         second: another about what seems the same thing.
 
     Returns:
-        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (somebody else, or the same
-        ones in another order: who owes whom), ``value`` (words exchanged in an equal sentence: purple for cyan), or None. The
+        ``number``, ``date``, ``name``, ``polarity`` (one denies what the other asserts), ``role`` (other persons, or
+        another order: who owes whom), ``value`` (words replaced in an equal sentence: purple for cyan), or None. The
         answer is the same in both directions.
     """
     first, second = sorted((first, second))
