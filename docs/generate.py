@@ -29,7 +29,7 @@ Errors      src/mnemic/errors.py             *
 Embedders   src/mnemic                       OnnxEmbedder SentenceTransformerEmbedder RemoteEmbedder CachedEmbedder HashingEmbedder
 Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossEncoderReranker
 Signals     src/mnemic/recall/signals.py     *
-Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter VectorIndex RecordFeed Turn
+Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter VectorIndex RecordFeed Lock
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite VectorIndexSuite message memory_record
 LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicIndex MnemicChatMessageHistory MnemicMemory mnemic_tools IdleConsolidation
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec IdleConsolidation

@@ -125,4 +125,4 @@ def _said(record: Record) -> int:
 def _indexing(record: Record, text: str, vector: Vector | None) -> Indexing:
     terms, length = analysed(text)
     told = tuple(told_periods(record.content, _said(record)))
-    return Indexing(terms=terms, length=length, traits=traits(record.content), told=told, vector=vector)
+    return Indexing(terms=terms, length=length, traits=traits(record.content), periods=told, vector=vector)
