@@ -284,7 +284,7 @@ class TestRefused:
 
         with monkeypatch.context() as patch:
             patch.setattr(transfer.Transfer, "put", put)
-            with pytest.raises(Conflict, match="was used at the source"):
+            with pytest.raises(Conflict, match="was changed in the source"):
                 migrate(tmp_path / "a", tmp_path / "b")
         with closing(SqliteStore(tmp_path / "b")) as store:
             assert store.transfer.users() == []

@@ -140,7 +140,7 @@ class TestDoctor:
         code, told = doctor(*words)
         assert (code, told["findings"]) == (0, [])
         assert told["checked"]["messages"] == 3
-        assert told.get("fixed") == ("nothing had to be" if words == ("--fix",) else None)
+        assert told.get("fixed") == ("nothing to repair" if words == ("--fix",) else None)
 
     def test_full_text_is_put_right(self, doctor, memory):
         plant(memory, OWN["another count"][0])

@@ -1,7 +1,7 @@
-"""The ``mnemic`` command: a memory folder from the shell.
+"""The ``mnemic`` command.
 
-Exit codes: 0 fine; 1 nothing found, something not taken in, or ``doctor`` has findings; 2 wrong usage or an error that
-is explained on stderr; 130 interrupted; 141 the reader of the output went away.
+Exit codes: 0 success; 1 nothing found, something not imported, or findings of ``doctor``; 2 wrong usage or an error
+explained on stderr; 130 interrupted; 141 broken pipe.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from mnemic import paths
-from mnemic.cli.output import complain, stdout
+from mnemic.cli.output import stdout, warn
 from mnemic.cli.parser import make_parser
 from mnemic.errors import MnemicError
 from mnemic.runtime.scopes import new_session
@@ -45,74 +45,74 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code.
 
     Args:
-        argv: the words after ``mnemic``; default those of this process.
+        argv: the arguments after ``mnemic``; default: those of this process.
     """
     parser = make_parser()
     try:
         arguments = parser.parse_args(argv)
-    except SystemExit as end:  # argparse ends the program after --help and after wrong usage
-        return FINE if _for_a_hook(argv) else end.code if isinstance(end.code, int) else FAILED
+    except SystemExit as end:  # argparse exits after --help and wrong usage
+        return FINE if _is_hook(argv) else end.code if isinstance(end.code, int) else FAILED
     if arguments.command is None:
         parser.print_help(sys.stderr)
         return FAILED
-    _settle(arguments)
+    _resolve_defaults(arguments)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        return _guarded(arguments)
+        return _run_guarded(arguments)
 
 
-def _settle(arguments: Namespace) -> None:
-    """Options whose value hangs on more than the words."""
+def _resolve_defaults(arguments: Namespace) -> None:
+    """Set defaults that depend on the environment and the command."""
     if arguments.dir is None:
-        folder = "~/.mnemic" if arguments.command == "hook" else "./memory"  # hooks: where mnemic-mcp keeps it
+        folder = "~/.mnemic" if arguments.command == "hook" else "./memory"  # hooks use the folder of mnemic-mcp
         arguments.dir = paths.environment("MNEMIC_DIR") or folder
     if arguments.session == "new":
         arguments.session = new_session()
-        complain(f"the session is {arguments.session}")
+        warn(f"the session is {arguments.session}")
 
 
-def _for_a_hook(argv: Sequence[str] | None) -> bool:
-    """Whether the words name ``hook``: an agent takes the exit code of wrong usage for an order to stop."""
+def _is_hook(argv: Sequence[str] | None) -> bool:
+    """Whether the command is ``hook``: agents interpret the exit code of wrong usage as an order to stop."""
     words = sys.argv[1:] if argv is None else argv
     return next((word for word in words if word in _MODULES), None) == "hook"
 
 
-def _guarded(arguments: Namespace) -> int:
-    """The exit code of a command, with every expected way of failing turned into a message."""
+def _run_guarded(arguments: Namespace) -> int:
+    """Run a command, with expected errors printed as messages; returns the exit code."""
     try:
         code = _command(arguments.command)(arguments)
         stdout().flush()
     except MnemicError as error:
-        complain(str(error))
+        warn(str(error))
         return FAILED
     except KeyboardInterrupt:
-        complain("interrupted. What was acknowledged is stored.")
+        warn("interrupted. Acknowledged writes are stored.")
         return INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        _discard_stdout()
         return NO_READER
     except OSError as error:  # a full disk, a closed stdout
-        complain(f"the answer or a file cannot be written: {error.strerror or error}.")
-        _drop_output()
+        warn(f"the output or a file cannot be written: {error.strerror or error}.")
+        _discard_stdout()
         return FINE if arguments.command == "hook" else FAILED
     return FINE if code else NOT_FINE
 
 
 def _command(name: str) -> Callable[[Namespace], bool]:
-    """The function behind a command; importing it loads the memory itself."""
+    """The function of a command; imports the library."""
     module = import_module(f"mnemic.cli.{_MODULES[name]}")
     return cast("Mapping[str, Callable[[Namespace], bool]]", module.COMMANDS)[name]
 
 
-def _drop_output() -> None:
-    """Nobody reads stdout any more: without this, Python fails again when it flushes at exit."""
+def _discard_stdout() -> None:
+    """Discard stdout after a broken pipe: otherwise Python fails again when it flushes at exit."""
     try:
         descriptor = os.open(os.devnull, os.O_WRONLY)
         os.dup2(descriptor, sys.stdout.fileno())
         os.close(descriptor)
-    except (AttributeError, OSError, ValueError):  # stdout is not a file: nothing will be flushed to a pipe
+    except (AttributeError, OSError, ValueError):  # stdout is not a file: nothing to flush
         return
 
 
 def _show_warning(message: Warning | str, *_: object, **__: object) -> None:
-    complain(f"warning: {message}")
+    warn(f"warning: {message}")

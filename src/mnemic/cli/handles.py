@@ -1,4 +1,4 @@
-"""From the options of the command line to a memory, and what long work shows meanwhile."""
+"""Opening the memory of the options, reading text from stdin, and progress bars."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mnemic.cli.output import complain
+from mnemic.cli.output import warn
 from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
 from mnemic.memory import Memory
 from mnemic.runtime.projects import project
@@ -21,38 +21,42 @@ if TYPE_CHECKING:
     from mnemic.runtime.settings import RetentionPolicy
 
 __all__ = [
-    "SERVERS", "bytes_of_record", "open_memory", "progress_bar", "record_file", "require_record", "text_given",
+    "SERVERS",
+    "bytes_of_record",
+    "open_memory",
+    "progress_bar",
+    "read_text",
+    "record_file",
+    "require_record",
 ]  # fmt: skip
 
 SERVERS = ("postgresql://", "postgres://")
 
 
 def record_file(folder: str) -> Path:
-    """Where the record of a folder is, whether or not there is one.
+    """The path of the record file of a folder, whether or not it exists.
 
     Raises:
         ConfigurationError: the folder is ``:memory:`` or a server.
     """
     if folder == ":memory:":
-        raise ConfigurationError("A memory in RAM is gone when the command ends. Give --dir a folder.")
-    if folder.startswith(SERVERS):  # not quoted: it may hold a password
-        raise ConfigurationError(
-            "This memory is kept by a server and has no file. Give --dir a folder for this command."
-        )
+        raise ConfigurationError("A memory in RAM ends with the command. Set --dir to a folder.")
+    if folder.startswith(SERVERS):  # not quoted: it may contain a password
+        raise ConfigurationError("This memory is on a server and has no file. Set --dir to a folder for this command.")
     return Path(folder).expanduser() / FILE_NAME
 
 
 def bytes_of_record(folder: str) -> int | None:
-    """How large the file of the record in a folder is; None where there is no file.
+    """The size of the record file of a folder in bytes; None if there is no file.
 
     Raises:
         ConfigurationError: the folder is ``:memory:`` or a server.
-        StoreUnavailable: the folder may not be entered.
+        StoreUnavailable: the folder cannot be accessed.
     """
     file = record_file(folder)
     try:
         return file.stat().st_size
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # the last: no path at all
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: an invalid path
         return None
     except OSError as error:
         raise StoreUnavailable(
@@ -62,42 +66,40 @@ def bytes_of_record(folder: str) -> int | None:
 
 
 def require_record(folder: str) -> None:
-    """Refuse to go on where there is no memory.
+    """Check that the memory exists.
 
     Raises:
-        StoreUnavailable: there is none, or it cannot be looked for.
-        MissingExtra: what speaks to the server is not installed.
+        StoreUnavailable: there is none, or its location cannot be accessed.
+        MissingExtra: the driver of the server is not installed.
     """
-    begin = "begin one with mnemic add, mnemic remember or mnemic import."
+    begin = "create one with mnemic add, mnemic remember or mnemic import."
     if folder.startswith(SERVERS):
-        name, there = backup.on_server(folder)
+        name, there = backup.probe_server(folder)
         if not there:
-            raise StoreUnavailable(
-                f"There is no memory in {name}. Name its address with --dir or MNEMIC_DIR, or {begin}"
-            )
+            raise StoreUnavailable(f"There is no memory in {name}. Name its URL with --dir or MNEMIC_DIR, or {begin}")
         return
     size = bytes_of_record(folder)
     if size is None:
         raise StoreUnavailable(f"There is no memory in {folder}. Name its folder with --dir or MNEMIC_DIR, or {begin}")
-    if not size and not record_file(folder).with_name(f"{FILE_NAME}-wal").exists():  # with a log it is damaged
+    if not size and not record_file(folder).with_name(f"{FILE_NAME}-wal").exists():  # with a log the record is damaged
         raise StoreUnavailable(f"There is no memory in {folder}: {FILE_NAME} is empty. Restore a backup, or {begin}")
 
 
 def open_memory(arguments: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
-    """The memory that the options name.
+    """Open the memory of the options.
 
     Args:
         arguments: the parsed command line.
-        make: begin a new one when the folder holds none; reading commands never do.
-        retention: how long things are kept.
+        make: create a missing memory; reading commands never do.
+        retention: the retention policy.
 
     Raises:
-        StoreUnavailable: there is none, and none may be made.
+        StoreUnavailable: there is no memory, and ``make`` is not set.
     """
     if not make:
         require_record(arguments.dir)
     if not arguments.dir.startswith(SERVERS):
-        record_file(arguments.dir)  # refuses RAM
+        record_file(arguments.dir)  # raises for a memory in RAM
     return Memory(
         arguments.dir,
         user=arguments.user,
@@ -111,18 +113,18 @@ def open_memory(arguments: Namespace, *, make: bool = False, retention: Retentio
 
 
 def _project(name: str | None) -> str | None:
-    """The project an option names; ``auto`` is that of the working folder, ``off`` is none."""
+    """The project of the option; ``auto`` is that of the working folder, ``off`` is none."""
     if name == "auto":
         here = project()
         if not here.marker:
-            complain(f"{here.root} is no project (no git repository, no CLAUDE.md or AGENTS.md); going on without one.")
+            warn(f"{here.root} is not a project (no git repository, CLAUDE.md or AGENTS.md); continuing without one.")
         return here.id if here.marker else None
     return None if name == "off" else name
 
 
 @contextmanager
 def progress_bar(unit: str) -> Generator[Callable[[int, int], None]]:
-    """A bar on stderr where that is a terminal; what it gives is told (done, total)."""
+    """A progress bar on stderr if it is a terminal; yields a function to call with (done, total)."""
     from tqdm import tqdm
 
     with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False) as bar:
@@ -130,13 +132,13 @@ def progress_bar(unit: str) -> Generator[Callable[[int, int], None]]:
         def step(done: int, total: int) -> None:
             bar.total = total
             bar.update(done - bar.n)
-            bar.refresh()  # the steps are far apart: each is shown
+            bar.refresh()  # steps are rare: show each
 
         yield step
 
 
-def text_given(text: str | None) -> str:
-    """The text of the command line, or all of stdin; the line end that a pipe leaves is no part of it.
+def read_text(text: str | None) -> str:
+    """The text argument, or all of stdin without the final line end.
 
     Raises:
         InvalidInput: there is neither, or stdin is not text.
@@ -147,7 +149,7 @@ def text_given(text: str | None) -> str:
         raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
     try:
         given = sys.stdin.read().rstrip("\r\n")
-        given.encode()  # in the locale C, bytes that are no UTF-8 are read as surrogates
+        given.encode()  # in the C locale, invalid UTF-8 is read as surrogates
         return given
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"What was piped in is not text ({error.reason}). Convert it to UTF-8 first.") from error
+        raise InvalidInput(f"The piped input is not text ({error.reason}). Convert it to UTF-8 first.") from error

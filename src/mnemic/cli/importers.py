@@ -1,4 +1,4 @@
-"""The command ``import``."""
+"""The command ``mnemic import``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from mnemic.cli import transfer
 from mnemic.cli.handles import open_memory, progress_bar
-from mnemic.cli.output import complain, counted, plain, say, say_json
+from mnemic.cli.output import counted, plain, say, say_json, warn
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.memory import Memory
 from mnemic.runtime import factory, scopes
@@ -30,19 +30,19 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS"]
 
 BATCH = 64
-"""Messages between two steps of the progress bar; each batch is one transaction."""
+"""Messages per step of the progress bar; each batch is one transaction."""
 
 SHOWN = 20
-"""How many of what is not taken in are listed; ``--json`` lists all."""
+"""Maximum number of listed rejections; ``--json`` lists all."""
 
-AGAIN = "Import the file again to go on: nothing is stored twice."
+AGAIN = "Import the file again to continue: nothing is stored twice."
 
 
 def _import(arguments: Namespace) -> bool:
     content = _content(arguments.file)
     if arguments.format == "mnemic" or (arguments.format == "auto" and transfer.is_export(content)):
-        return _rehearse(arguments, content) if arguments.dry_run else transfer.read_back(arguments, content)
-    read = files.parsed(content)
+        return _preview_export(arguments, content) if arguments.dry_run else transfer.import_export(arguments, content)
+    read = files.parse_lines(content)
     name = files.detect(read.data) if arguments.format == "auto" else arguments.format
     if name in files.MEMORY_FORMATS:
         return _memories(arguments, read, name)
@@ -65,8 +65,8 @@ def _content(file: str) -> str:
         raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
 
 
-def _rehearse(arguments: Namespace, content: str) -> bool:
-    """Read an export into a record that is gone at once."""
+def _preview_export(arguments: Namespace, content: str) -> bool:
+    """Import an export into a temporary record in RAM."""
     with Memory(":memory:", embedder="hashing") as memory:
         counts = memory.import_from(io.StringIO(content))
     if arguments.json:
@@ -81,7 +81,7 @@ def _rehearse(arguments: Namespace, content: str) -> bool:
 
 @dataclass(slots=True)
 class _Tally:
-    """What became of the messages of a file."""
+    """Counts of the outcomes for the messages of a file."""
 
     file: str
     format: str
@@ -103,7 +103,7 @@ class _Tally:
                 self.rejected.append(receipt)
 
     def line(self) -> str:
-        parts = f"{self.stored} stored, {self.duplicate} already there, {len(self.rejected)} rejected"
+        parts = f"{self.stored} stored, {self.duplicate} already stored, {len(self.rejected)} rejected"
         empty = f", {self.without_text} without text" if self.without_text else ""
         return f"{self.file} ({self.format}): {self.messages} messages: {parts}{empty}"
 
@@ -111,28 +111,28 @@ class _Tally:
 def _messages(arguments: Namespace, read: files.Parsed, name: str) -> bool:
     path = Path(arguments.file)
     session = arguments.session or ("stdin" if arguments.file == "-" else path.stem)
-    messages = files.read_messages(files.whole(read), format=name, session=session)
+    messages = files.read_messages(files.undamaged(read), format=name, session=session)
     tally = _Tally(str(path), name, len(messages))
     if not messages:
-        complain(f"{path} holds no messages.")
+        warn(f"{path} contains no messages.")
         return False
     if arguments.dry_run:
-        _look(arguments, messages, tally)
-        _report(tally, messages, {}, arguments)
+        _preview(arguments, messages, tally)
+        _print_tally(tally, messages, {}, arguments)
         return not tally.rejected
     with open_memory(arguments, make=True) as memory:
         try:
             _store(memory, messages, tally)
         except (MnemicError, KeyboardInterrupt):
-            complain(f"stopped early. {tally.line()}. {AGAIN}")
+            warn(f"stopped early. {tally.line()}. {AGAIN}")
             raise
         pending = memory.stats().pending
-    _report(tally, messages, pending, arguments)
+    _print_tally(tally, messages, pending, arguments)
     return not tally.rejected
 
 
-def _look(arguments: Namespace, messages: Sequence[Message], tally: _Tally) -> None:
-    """What would become of the messages."""
+def _preview(arguments: Namespace, messages: Sequence[Message], tally: _Tally) -> None:
+    """Count the expected outcomes of the messages, without storing them."""
     known: dict[str | None, str] = {}
     if transfer.has_record(arguments.dir):
         with open_memory(arguments) as memory:
@@ -153,7 +153,7 @@ def _look(arguments: Namespace, messages: Sequence[Message], tally: _Tally) -> N
 
 
 def _store(memory: Memory, messages: Sequence[Message], tally: _Tally) -> None:
-    """Store in batches, with a bar on a terminal; then embed whatever had to wait, now or earlier."""
+    """Store in batches, with a progress bar on a terminal; then embed all pending records."""
     done = 0
     with progress_bar("message") as step:
         for batch in _batches(messages):
@@ -168,7 +168,7 @@ def _batches(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:
         yield messages[start : start + BATCH]
 
 
-def _report(tally: _Tally, messages: Sequence[Message], pending: Mapping[str, int], arguments: Namespace) -> None:
+def _print_tally(tally: _Tally, messages: Sequence[Message], pending: Mapping[str, int], arguments: Namespace) -> None:
     undated = sum(message.sent_at is None for message in messages)
     partial = Counter(what for message in messages for what in message.metadata.get(LEFT_OUT, ()))
     if arguments.json:
@@ -177,23 +177,23 @@ def _report(tally: _Tally, messages: Sequence[Message], pending: Mapping[str, in
         say_json({**plain(tally), **extra, "dry_run": arguments.dry_run})
         return
     say(tally.line())
-    _list([f"rejected {receipt.id}: {receipt.reason}" for receipt in tally.rejected])
+    _print_rejected([f"rejected {receipt.id}: {receipt.reason}" for receipt in tally.rejected])
     if undated:
         say(f"  {undated} have no time and are dated now")
     if partial:
         say("  not text, left out: " + ", ".join(f"{what} ({count})" for what, count in partial.items()))
-    _rest(pending, dry_run=arguments.dry_run)
+    _print_pending(pending, dry_run=arguments.dry_run)
 
 
-def _list(lines: Sequence[str]) -> None:
+def _print_rejected(lines: Sequence[str]) -> None:
     say(*(f"  {line}" for line in lines[:SHOWN]))
     if len(lines) > SHOWN:
         say(f"  ... and {len(lines) - SHOWN} more; --json lists all")
 
 
-def _rest(pending: Mapping[str, int], *, dry_run: bool) -> None:
+def _print_pending(pending: Mapping[str, int], *, dry_run: bool) -> None:
     if pending.get("embed"):
-        say(f"  {pending['embed']} wait for their vector and are found by keyword until then: see mnemic doctor")
+        say(f"  {pending['embed']} have no vector yet and are found by keyword until then: see mnemic doctor")
     if dry_run:
         say("  nothing was stored: this was a dry run")
 
@@ -203,7 +203,7 @@ def _rest(pending: Mapping[str, int], *, dry_run: bool) -> None:
 
 @dataclass(slots=True)
 class _Outcome:
-    """What became of a file of memories."""
+    """The result of importing a file of memories."""
 
     file: str
     format: str
@@ -228,24 +228,26 @@ class _Outcome:
 
     def line(self) -> str:
         total = self.total()
-        damaged = f", {len(self.damaged)} not taken in" if self.damaged else ""
+        damaged = f", {len(self.damaged)} not imported" if self.damaged else ""
         return f"{self.file} ({self.format}): {counted({'memory': total.memories})}: {total.line()}{damaged}"
 
 
 def _memories(arguments: Namespace, read: files.Parsed, name: str) -> bool:
     found, damaged = files.read_memories(read, name)
-    owned, nobodys, others = memories.owned(found, user=arguments.user, field=arguments.user_from, only=arguments.only)
+    owned, nobodys, others = memories.by_user(
+        found, user=arguments.user, field=arguments.user_from, only=arguments.only
+    )
     undated = sum(one.changed is None for mine in owned.values() for one in mine)
     outcome = _Outcome(arguments.file, name, {}, [*damaged, *nobodys], others, undated)
     if not found and not outcome.damaged:
-        complain(f"{arguments.file} holds no memories.")
+        warn(f"{arguments.file} contains no memories.")
         return False
     pending: Mapping[str, int] = {}
     if arguments.dry_run:
-        _look_at(arguments, owned, outcome)
+        _preview_memories(arguments, owned, outcome)
     elif owned:
         pending = _store_all(arguments, owned, outcome)
-    _tell(outcome, pending, arguments)
+    _print_outcome(outcome, pending, arguments)
     return outcome.fine
 
 
@@ -256,8 +258,8 @@ def _runtime(folder: str, embedder: str | None) -> Runtime:
     )  # fmt: skip
 
 
-def _look_at(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> None:
-    """What would become of the memories; where there is no record yet, none is begun."""
+def _preview_memories(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> None:
+    """Count the expected outcomes of the memories, without storing them or creating a record."""
     there = transfer.has_record(arguments.dir)
     runtime = _runtime(arguments.dir, arguments.embedder) if there else _runtime(":memory:", "hashing")
     try:
@@ -266,13 +268,13 @@ def _look_at(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome
                 redact_scope(runtime.secrets, scopes.scope(user, arguments.project)),
                 factory.time_zone(arguments.timezone),
             )
-            outcome.users[user] = memories.look(runtime, scope, mine, zone)
+            outcome.users[user] = memories.preview(runtime, scope, mine, zone)
     finally:
         runtime.close()
 
 
 def _store_all(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> Mapping[str, int]:
-    """Store the memories of each user; what then waits for work."""
+    """Store the memories of each user; returns the pending tasks."""
     transfer.refuse_ram(arguments.dir)
     runtime = _runtime(arguments.dir, arguments.embedder)
     total, zone = sum(map(len, owned.values())), factory.time_zone(arguments.timezone)
@@ -292,28 +294,28 @@ def _store_all(arguments: Namespace, owned: Mapping[str, Sequence[Found]], outco
                 pending.update(runtime.store.stats(user).pending)
         return pending
     except (MnemicError, KeyboardInterrupt):
-        complain(f"stopped early. {outcome.line()}. {AGAIN}")
+        warn(f"stopped early. {outcome.line()}. {AGAIN}")
         raise
     finally:
         runtime.close()
 
 
-def _tell(outcome: _Outcome, pending: Mapping[str, int], arguments: Namespace) -> None:
+def _print_outcome(outcome: _Outcome, pending: Mapping[str, int], arguments: Namespace) -> None:
     if arguments.json:
         document = plain(outcome)
         say_json({**plain(outcome.total()), **document, "pending": pending, "dry_run": arguments.dry_run})
         return
     say(outcome.line())
     if len(outcome.users) > 1 or arguments.user_from not in (None, memories.NOBODY):
-        _list([f"{user}: {counted({'memory': tally.memories})}" for user, tally in outcome.users.items()])
+        _print_rejected([f"{user}: {counted({'memory': tally.memories})}" for user, tally in outcome.users.items()])
     rejected = [receipt for tally in outcome.users.values() for receipt in tally.rejected]
-    _list([damage.reason for damage in outcome.damaged])
-    _list([f"rejected {receipt.id}: {receipt.reason}" for receipt in rejected])
+    _print_rejected([damage.reason for damage in outcome.damaged])
+    _print_rejected([f"rejected {receipt.id}: {receipt.reason}" for receipt in rejected])
     if outcome.others:
         say(f"  {outcome.others} of other users left out, as --only says")
     if outcome.undated:
         say(f"  {outcome.undated} have no time and are dated now")
-    _rest(pending, dry_run=arguments.dry_run)
+    _print_pending(pending, dry_run=arguments.dry_run)
 
 
 COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"import": _import}

@@ -1,4 +1,4 @@
-"""``mnemic keys``: API keys in the operating system's keyring, and nowhere else."""
+"""``mnemic keys``: API keys in the keyring of the operating system."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ __all__ = ["COMMANDS", "add_keys", "keys"]
 
 
 def add_keys(parser: ArgumentParser) -> None:
-    """Add what stands after ``mnemic keys``."""
-    parser.add_argument(
-        "action", choices=("set",), metavar="set", help="store a key, in place of the one that is there"
-    )
+    """Add the arguments of ``mnemic keys``."""
+    parser.add_argument("action", choices=("set",), metavar="set", help="store a key, replacing an existing one")
     parser.add_argument("provider", metavar="PROVIDER", help="openai, anthropic, mistral ...")
 
 
 def keys(arguments: Namespace) -> bool:
-    """Ask for the key and store it."""
+    """Read the key and store it."""
     provider = str(arguments.provider)
-    store_key(provider, _asked(provider))
+    store_key(provider, _read_secret(provider))
     if arguments.json:
         say_json({"provider": provider, "stored": True})
     else:
@@ -37,12 +35,12 @@ def keys(arguments: Namespace) -> bool:
     return True
 
 
-def _asked(provider: str) -> str:
-    """The secret from the terminal without echo, or the first line of what is piped in."""
+def _read_secret(provider: str) -> str:
+    """The secret from the terminal without echo, or the first line of piped input."""
     if not sys.stdin.isatty():
         return sys.stdin.readline()
     with warnings.catch_warnings():
-        warnings.simplefilter("error", getpass.GetPassWarning)  # it would go on and show what is typed
+        warnings.simplefilter("error", getpass.GetPassWarning)  # else it would echo the input
         try:
             return getpass.getpass(f"API key for {provider} (not shown): ")
         except getpass.GetPassWarning:
@@ -50,9 +48,9 @@ def _asked(provider: str) -> str:
         except EOFError:
             shown = False
     raise ConfigurationError(
-        "This terminal cannot hide what is typed. Nothing was stored: pipe the key in."
+        "This terminal cannot hide the input. Nothing was stored: pipe the key in."
         if shown
-        else "No key was typed. Nothing was stored."
+        else "No key was entered. Nothing was stored."
     )
 
 

@@ -1,4 +1,4 @@
-"""The commands that look at what is known and how it hangs together."""
+"""The commands ``list``, ``episodes``, ``show``, ``graph``, ``link`` and ``unlink``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.handles import open_memory
 from mnemic.cli.output import (
-    complain,
     counted,
     event_line,
     heading,
@@ -20,6 +19,7 @@ from mnemic.cli.output import (
     say,
     say_json,
     table,
+    warn,
 )
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
@@ -33,7 +33,7 @@ __all__ = ["COMMANDS"]
 Record = Message | Episode | MemoryRecord
 
 LONGEST = 100
-"""Characters of a text that is shown on one line."""
+"""Maximum characters of a text on one line."""
 
 
 # list, episodes
@@ -43,21 +43,21 @@ def _list(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         if arguments.kind != "memory":
             found = _others(memory, arguments)
-            return _listed(memory, f"{arguments.kind}s", found, as_json=arguments.json)
+            return _print_list(memory, f"{arguments.kind}s", found, as_json=arguments.json)
         found = memory.list(
             order=arguments.order, limit=arguments.limit, offset=arguments.offset, reach=arguments.reach,
             types=arguments.type, tags=arguments.tag, status=arguments.status, since=arguments.since,
             until=arguments.until, at=arguments.at, known_at=arguments.known_at,
             include_expired=arguments.include_expired,
         )  # fmt: skip
-        return _listed(memory, "memories", found, as_json=arguments.json)
+        return _print_list(memory, "memories", found, as_json=arguments.json)
 
 
 def _others(memory: Memory, arguments: Namespace) -> Sequence[Message | Episode]:
-    """Messages or episodes in order of time.
+    """Messages or episodes in chronological order.
 
     Raises:
-        InvalidInput: an option asks for what only memories have.
+        InvalidInput: an option applies to memories only.
     """
     given = [
         name for name in ("type", "tag", "status", "at", "known_at", "include_expired") if getattr(arguments, name)
@@ -82,22 +82,22 @@ def _episodes(arguments: Namespace) -> bool:
             session=arguments.session, since=arguments.since, until=arguments.until, reach=arguments.reach,
             limit=arguments.limit,
         )  # fmt: skip
-        return _listed(memory, "episodes", found, as_json=arguments.json)
+        return _print_list(memory, "episodes", found, as_json=arguments.json)
 
 
-def _listed(memory: Memory, name: str, found: Sequence[Record], *, as_json: bool) -> bool:
+def _print_list(memory: Memory, name: str, found: Sequence[Record], *, as_json: bool) -> bool:
     if as_json:
         say_json({name: found})
     elif not found:
-        complain(_why_nothing(memory, name))
+        warn(_empty_reason(memory, name))
     else:
         for record in found:
             say(heading(record), indented(record.content))
     return bool(found)
 
 
-def _why_nothing(memory: Memory, name: str) -> str:
-    """Why a list is empty, with what to do where messages wait to be made into what it lists."""
+def _empty_reason(memory: Memory, name: str) -> str:
+    """Why a list is empty, and what to do if messages are unprocessed."""
     stats = memory.stats()
     waiting = stats.pending.get("process", 0)
     if not waiting or {"episodes": stats.episodes, "memories": sum(stats.memories.values())}.get(name, 1):
@@ -111,8 +111,8 @@ def _why_nothing(memory: Memory, name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
-    """A record, and what stands around it."""
+class _View:
+    """A record with its context."""
 
     record: Record
     sources: Sequence[Record]
@@ -124,7 +124,7 @@ class _Shown:
 
 def _show(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
-        shown = _shown(memory, arguments.id)
+        shown = _view(memory, arguments.id)
     if arguments.json:
         say_json(_document(shown))
         return True
@@ -137,13 +137,13 @@ def _show(arguments: Namespace) -> bool:
     return True
 
 
-def _shown(memory: Memory, id: str) -> _Shown:
+def _view(memory: Memory, id: str) -> _View:
     record = memory.get(id)
     graph = memory.graph(id, depth=1) if isinstance(record, MemoryRecord) else Graph(memories=(), links=(), depths={})
-    return _Shown(
+    return _View(
         record=record,
         sources=[memory.get(source) for source in _sources(record)],
-        made=_made_of(memory, id),
+        made=_derived_from(memory, id),
         links=[link for link in graph.links if id in (link.source, link.target)],
         linked={other.id: other for other in graph.memories},
         history=memory.history(id),
@@ -160,14 +160,14 @@ def _sources(record: Record) -> tuple[str, ...]:
             return record.source_ids
 
 
-def _made_of(memory: Memory, id: str) -> list[Episode | MemoryRecord]:
-    """What names a record among its sources, no matter whether it is still believed or was archived."""
+def _derived_from(memory: Memory, id: str) -> list[Episode | MemoryRecord]:
+    """The records derived from a record, including expired and archived ones."""
     memories = memory.list(order="oldest", limit=None, reach="user", status=get_args(Status), include_expired=True)
     return [record for record in [*memory.episodes(reach="user"), *memories] if id in _sources(record)]
 
 
-def _document(shown: _Shown) -> dict[str, object]:
-    """The fields of the record under the name of its kind, and the rest beside it."""
+def _document(shown: _View) -> dict[str, object]:
+    """The JSON of a view: the record under the name of its kind, and its context."""
     return {
         "kind": _kind(shown.record),
         _kind(shown.record): jsonable(shown.record),
@@ -189,23 +189,23 @@ def _kind(record: Record) -> str:
 
 
 def _facts(record: Record) -> list[tuple[str, object]]:
-    """The fields that say something, except those that are shown anyway."""
+    """The non-empty fields, except those shown elsewhere."""
     fields = plain(record)
     for name in ("id", "content", "title", "source_ids", "message_ids"):
         fields.pop(name, None)
     for name, value in _moments(record).items():
         fields[name] = value
-    return [(name, _worded(value)) for name, value in fields.items() if value not in (None, "", [], {}, False)]
+    return [(name, _format(value)) for name, value in fields.items() if value not in (None, "", [], {}, False)]
 
 
 def _moments(record: Record) -> dict[str, str]:
-    """The moments of a record for people."""
+    """The times of a record, formatted."""
     names = ("sent_at", "started_at", "ended_at", "said_at", "valid_at", "invalid_at", "created_at", "updated_at")
     more = ("expired_at", "delete_after")
     return {name: moment(value) for name in (*names, *more) if (value := getattr(record, name, None)) is not None}
 
 
-def _worded(value: object) -> str:
+def _format(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, dict):
@@ -227,7 +227,7 @@ def _cut(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."
 
 
-def _link_line(link: Link, shown: _Shown) -> str:
+def _link_line(link: Link, shown: _View) -> str:
     out = link.source == shown.record.id
     other = link.target if out else link.source
     return f"{_arrow(link, out=out)}  {_short(shown.linked[other])}{_why(link)}"
@@ -251,14 +251,14 @@ def _graph(arguments: Namespace) -> bool:
         say_json(graph)
     else:
         say(*_tree(graph, arguments.id))
-        complain(f"{counted({'memory': len(graph.memories), 'link': len(graph.links)})}.")
+        warn(f"{counted({'memory': len(graph.memories), 'link': len(graph.links)})}.")
     return True
 
 
 def _tree(graph: Graph, root: str) -> list[str]:
-    """The graph as lines: every memory once, under the one it is nearest to the root by; every link once.
+    """The graph as lines: every memory once, on a shortest path from the root; every link once.
 
-    A link to a memory that stands elsewhere in the tree shows its id alone.
+    A link to a memory elsewhere in the tree shows only its id.
     """
     memories = {record.id: record for record in graph.memories}
     touching: dict[str, list[Link]] = {id_: [] for id_ in memories}
@@ -289,7 +289,7 @@ def _tree(graph: Graph, root: str) -> list[str]:
 
 
 def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, tuple[str, str, str]]:
-    """For each memory but the first the link under which it is drawn: one that leads a step nearer to the root."""
+    """For each memory but the root, the link to its parent in the tree."""
     found: dict[str, tuple[str, str, str]] = {}
     for record in graph.memories:
         depth = graph.depths[record.id]
@@ -323,7 +323,7 @@ def _unlink(arguments: Namespace) -> bool:
     elif gone:
         say(f"unlinked  [{one_line(arguments.source)}] from [{one_line(arguments.target)}]")
     else:
-        complain(f"{receipt.reason}.")
+        warn(f"{receipt.reason}.")
     return gone
 
 

@@ -1,4 +1,4 @@
-"""The commands of a memory's life: stored, processed, consolidated, forgotten, brought back; preferences, and the log."""
+"""The commands that store, process, consolidate, forget and restore, and those for preferences and the log."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.cli.handles import open_memory, progress_bar, text_given
-from mnemic.cli.output import complain, counted, event_line, one_line, receipt_line, say, say_json, table
+from mnemic.cli.handles import open_memory, progress_bar, read_text
+from mnemic.cli.output import counted, event_line, one_line, receipt_line, say, say_json, table, warn
 from mnemic.errors import InvalidInput
 from mnemic.memory import Memory
 from mnemic.types import ConsolidationReport, Kind, ProcessReport, Receipt
@@ -19,7 +19,7 @@ __all__ = ["COMMANDS"]
 
 
 LONGEST = 100
-"""Characters of a text that is shown on one line."""
+"""Maximum characters of a text on one line."""
 
 
 # process
@@ -27,26 +27,26 @@ LONGEST = 100
 
 def _process(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory, progress_bar("message") as step:
-        memory.flush(process=False)  # vectors that could not be made when messages were stored
+        memory.flush(process=False)  # embed records that are still pending
         report = memory.process(limit=arguments.limit, progress=step)
-        _say_fallbacks(memory)
+        _warn_of_fallbacks(memory)
     if arguments.json:
         say_json(report)
     else:
-        say(*_processed(report))
+        say(*_process_lines(report))
     return True
 
 
-def _say_fallbacks(memory: Memory) -> None:
-    """Whoever names a language model wants to know when it did not answer."""
+def _warn_of_fallbacks(memory: Memory) -> None:
+    """Warn if the language model gave no usable answer."""
     llm = memory.stats().llm
     count = sum(usage.fallbacks for usage in llm.stages.values()) if llm else 0
     if llm and count:
         why = f" {llm.error}" if llm.error else ""
-        complain(f"{llm.model} gave no usable answer {count} times; the rules did it.{why}")
+        warn(f"{llm.model} gave no usable answer {count} times; the rules were used instead.{why}")
 
 
-def _processed(report: ProcessReport) -> list[str]:
+def _process_lines(report: ProcessReport) -> list[str]:
     if not report.messages and not report.enriched:
         return [f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."]
     rows: list[tuple[str, object]] = [
@@ -75,12 +75,12 @@ def _consolidate(arguments: Namespace) -> bool:
             importance_threshold=arguments.importance_threshold, similarity_threshold=arguments.similarity_threshold,
             min_age_hours=arguments.min_age_hours, dry_run=arguments.dry_run,
         )  # fmt: skip
-        _say_fallbacks(memory)
+        _warn_of_fallbacks(memory)
         texts = {} if arguments.json else _texts(memory, [c.promoted_id for c in report.cluster_summaries])
     if arguments.json:
         say_json(report)
     else:
-        say(*_consolidated(report, texts))
+        say(*_consolidation_lines(report, texts))
     return True
 
 
@@ -95,7 +95,7 @@ def _advice(arguments: Namespace) -> bool:
     return advice.should_consolidate
 
 
-def _consolidated(report: ConsolidationReport, texts: Mapping[str, str]) -> list[str]:
+def _consolidation_lines(report: ConsolidationReport, texts: Mapping[str, str]) -> list[str]:
     lines = table(
         [
             ("promoted", report.memories_promoted),
@@ -151,8 +151,8 @@ def _forget(arguments: Namespace) -> bool:
     word = "would go" if arguments.dry_run else "forgotten"
     say(*(f"{word:<9}  [{one_line(receipt.id)}]  {texts[receipt.id]}" for receipt in gone))
     kept = [receipt for receipt in receipts if not receipt.changed]
-    say(*(_kept(receipt) for receipt in kept))
-    complain(_summary(len(gone), len(kept), dry_run=arguments.dry_run))
+    say(*(_kept_line(receipt) for receipt in kept))
+    warn(_summary(len(gone), len(kept), dry_run=arguments.dry_run))
     return bool(gone)
 
 
@@ -165,32 +165,32 @@ def _summary(gone: int, kept: int, *, dry_run: bool) -> str:
 
 
 def _erase(arguments: Namespace) -> bool:
-    """Erase for good what a description or ids mean, or everything."""
+    """Erase the records of a description or ids, or everything."""
     named = sum((arguments.description is not None, arguments.id is not None, arguments.everything))
     if named != 1:
         raise InvalidInput("Say what to erase in words, name records with --id, or give --everything: one of them.")
     if arguments.everything and not (arguments.hard and arguments.yes):
-        raise InvalidInput("--everything erases all that the user has, for good: give --hard and --yes with it.")
+        raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
     with open_memory(arguments) as memory:
         if arguments.everything:
             erasure = memory.erase_user()
         else:
             erasure = memory.forget(arguments.description, ids=arguments.id, hard=True)
     if not erasure.clean:
-        complain(f"bytes of it may still be on disk: {erasure.purge.pending}")
+        warn(f"bytes of it may still be on disk: {erasure.purge.pending}")
     if arguments.json:
         say_json({"erasure": erasure})
         return bool(erasure.counts)
     say(*(f"erased     [{one_line(id_)}]" for id_ in erasure.ids))
-    say(*(f"told again [{one_line(id_)}]" for id_ in erasure.remade))
-    say(*(_kept(receipt) for receipt in erasure.spared))
+    say(*(f"rewritten  [{one_line(id_)}]" for id_ in erasure.remade))
+    say(*(_kept_line(receipt) for receipt in erasure.spared))
     say(*(f"not there  [{one_line(id_)}]" for id_ in erasure.missing))
     rows = sum(erasure.counts.values())
-    complain(f"{rows} rows erased." if rows else "nothing matches; nothing went.")
+    warn(f"{rows} rows erased." if rows else "nothing matches; nothing went.")
     return bool(erasure.counts)
 
 
-def _kept(receipt: Receipt) -> str:
+def _kept_line(receipt: Receipt) -> str:
     word = "kept" if "and was kept" in receipt.reason else "left"
     return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
 
@@ -208,7 +208,7 @@ def _restore(arguments: Namespace) -> bool:
 
 
 def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
-    """One line of text for each record."""
+    """One line of text per record."""
     found = {id_: one_line(memory.get(id_).content) for id_ in ids}
     return {id_: text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..." for id_, text in found.items()}
 
@@ -228,7 +228,7 @@ def _log(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"events": shown})
     elif not shown:
-        complain("nothing found.")
+        warn("nothing found.")
     for event in () if arguments.json else shown:
         text = f"  {one_line(event.content)[:LONGEST]}" if event.content and not arguments.id else ""
         say(f"{event_line(event, named=not arguments.id)}{text}")
@@ -236,16 +236,16 @@ def _log(arguments: Namespace) -> bool:
 
 
 def _add(arguments: Namespace) -> bool:
-    content = text_given(arguments.text)
+    content = read_text(arguments.text)
     with open_memory(arguments, make=True) as memory:
         receipt = memory.add_message(
             content, role=arguments.role, name=arguments.name, sent_at=arguments.sent_at, id=arguments.id
         )
-    return _told(receipt, as_json=arguments.json)
+    return _print_receipt(receipt, as_json=arguments.json)
 
 
 def _remember(arguments: Namespace) -> bool:
-    content = text_given(arguments.text)
+    content = read_text(arguments.text)
     with open_memory(arguments, make=True) as memory:
         receipt = memory.remember(
             content, key=arguments.key, type=arguments.type, category=arguments.category, tags=arguments.tag,
@@ -253,16 +253,16 @@ def _remember(arguments: Namespace) -> bool:
             delete_after=arguments.delete_after,
             source=arguments.source, id=arguments.id,
         )  # fmt: skip
-    return _told(receipt, as_json=arguments.json)
+    return _print_receipt(receipt, as_json=arguments.json)
 
 
-def _told(receipt: Receipt, *, as_json: bool) -> bool:
+def _print_receipt(receipt: Receipt, *, as_json: bool) -> bool:
     if as_json:
         say_json(receipt)
     else:
         say(receipt_line(receipt))
         if "embed" in receipt.pending:
-            complain("it waits for its vector and is found by keyword until then: see mnemic doctor")
+            warn("it has no vector yet and is found by keyword until then: see mnemic doctor")
     return receipt.outcome != "rejected"
 
 
@@ -285,23 +285,23 @@ def _prefer(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"preferences": found})
     elif not there:
-        complain("nothing found.")
+        warn("nothing found.")
     elif arguments.key is not None and arguments.value is None and not arguments.remove:
-        say(*(_worded(value) for value in found.values()))
+        say(*(_format(value) for value in found.values()))
     else:
-        say(*table((key, _worded(value)) for key, value in found.items()))
+        say(*table((key, _format(value)) for key, value in found.items()))
     return there
 
 
 def _value(text: str) -> Any:
-    """What was typed: JSON if it is JSON, else the text itself."""
+    """A value as JSON if it is JSON, else as text."""
     try:
         return json.loads(text)
     except ValueError:
         return text
 
 
-def _worded(value: Any) -> str:
+def _format(value: Any) -> str:
     return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -314,7 +314,7 @@ def _end_session(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"receipt": receipt, "summary": text or None})
     elif receipt is None:
-        complain(f"nothing was said in {arguments.session!r}.")
+        warn(f"there are no messages in {arguments.session!r}.")
     else:
         say(f"{receipt.outcome}  [{one_line(receipt.id)}]  {one_line(text)}")
     return receipt is not None and receipt.outcome != "rejected"

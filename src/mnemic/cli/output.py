@@ -1,4 +1,4 @@
-"""What the commands print: answers on stdout, everything else on stderr, and nothing a terminal would obey."""
+"""Output of the commands: results on stdout, everything else on stderr, without control characters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from typing import TextIO, cast
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 
 __all__ = [
-    "complain",
     "counted",
     "event_line",
     "heading",
@@ -31,23 +30,24 @@ __all__ = [
     "size",
     "stdout",
     "table",
+    "warn",
 ]
 
-# Stored text may hold escape sequences, which must not reach the terminal as such.
+# Stored text may contain escape sequences, which must not reach the terminal.
 _CONTROL = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 def _encodable(text: str, encoding: str | None) -> str:
-    """The text with every character that the stream cannot write replaced."""
+    """The text with unencodable characters replaced."""
     name = encoding or "utf-8"
     return text.encode(name, "replace").decode(name)
 
 
 def stdout() -> TextIO:
-    """Where answers go.
+    """The stream for results.
 
     Raises:
-        OSError: it was closed before the program began.
+        OSError: stdout was closed before the program started.
     """
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
         raise OSError(errno.EBADF, "stdout is closed")
@@ -60,8 +60,8 @@ def say(*lines: str) -> None:
         print(_encodable(_CONTROL.sub("", line.replace("\r\n", "\n")), stdout().encoding))
 
 
-def complain(message: str) -> None:
-    """Print a message about the run on stderr, if anybody can be told there."""
+def warn(message: str) -> None:
+    """Print a message on stderr, if it is open."""
     if sys.stderr is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
         return
     with suppress(OSError):
@@ -75,7 +75,7 @@ def say_json(value: object) -> None:
 
 
 def jsonable(value: object) -> object:
-    """A value as JSON can hold it: dataclasses and mappings as objects, times in ISO 8601, sequences as lists."""
+    """A value as JSON: dataclasses and mappings as objects, times in ISO 8601, sequences as lists."""
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
@@ -100,7 +100,7 @@ def table(rows: Iterable[tuple[str, object]]) -> list[str]:
 
 
 def counted(counts: Mapping[str, int]) -> str:
-    """Numbers of things: ``3 memories, 1 link``."""
+    """Counts as text: ``3 memories, 1 link``."""
     return ", ".join(f"{count} {name if count == 1 else _plural(name)}" for name, count in counts.items())
 
 
@@ -109,7 +109,7 @@ def _plural(name: str) -> str:
 
 
 def size(count: float) -> str:
-    """Bytes for people: ``1.4 MB``."""
+    """Formatted bytes: ``1.4 MB``."""
     for unit in ("B", "kB", "MB"):
         if count < 1000:
             return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
@@ -118,7 +118,7 @@ def size(count: float) -> str:
 
 
 def hit_lines(rank: int, hit: Hit) -> list[str]:
-    """One hit: a line that says what it is, then its text."""
+    """One hit: a heading, then its text."""
     who = one_line(hit.speaker or hit.type or hit.kind)
     place = f"  in {one_line(hit.session)}" if hit.session else ""
     ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
@@ -127,7 +127,7 @@ def hit_lines(rank: int, hit: Hit) -> list[str]:
 
 
 def heading(record: Message | Episode | MemoryRecord) -> str:
-    """One line that says what a record is, its id in brackets."""
+    """A heading of a record, with its id in brackets."""
     name = f"[{one_line(str(record.id))}]"
     match record:
         case Message():
@@ -140,44 +140,44 @@ def heading(record: Message | Episode | MemoryRecord) -> str:
         case MemoryRecord():
             tags = "".join(f"  #{one_line(tag)}" for tag in record.tags)
             what = f"{record.type}  {record.status}  {record.importance:.2f}"
-            return f"{moment(record.said_at or record.created_at)}  {what}{tags}{_ended(record)}  {name}"
+            return f"{moment(record.said_at or record.created_at)}  {what}{tags}{_validity_note(record)}  {name}"
 
 
-def _ended(record: MemoryRecord) -> str:
+def _validity_note(record: MemoryRecord) -> str:
     if record.expired_at is not None:
         return f"  believed until {moment(record.expired_at)}"
     return f"  true until {moment(record.invalid_at)}" if record.invalid_at is not None else ""
 
 
 def receipt_line(receipt: Receipt) -> str:
-    """What became of one write."""
+    """The outcome of one write."""
     reason = f": {one_line(receipt.reason)}" if receipt.reason else ""
     return f"{receipt.outcome}  [{one_line(receipt.id)}]{reason}"
 
 
 def event_line(event: Event, *, named: bool) -> str:
-    """One line of a history; ``named`` says of which record."""
+    """One line of a history; with ``named`` it includes the id."""
     name = f"  [{one_line(event.id)}]" if named else ""
     version = f"  version {event.version}" if event.version not in (None, 1) else ""
-    details = (f"{key} {_worded(value)}" for key, value in event.detail.items() if value not in (None, "", []))
+    details = (f"{key} {_format(value)}" for key, value in event.detail.items() if value not in (None, "", []))
     detail = "  ".join(details)
     return f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}{'  ' + detail if detail else ''}"
 
 
-def _worded(value: object) -> str:
+def _format(value: object) -> str:
     return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
 def moment(value: datetime | None) -> str:
-    """A time for people, with its zone."""
+    """A formatted time with its zone."""
     return f"{value:%Y-%m-%d %H:%M %Z}".rstrip() if value else "undated"
 
 
 def indented(text: str, by: str = "    ") -> str:
-    """Text under a heading."""
+    """Indented text."""
     return by + text.strip().replace("\n", f"\n{by}")
 
 
 def one_line(text: str) -> str:
-    """Text with every run of white space as one space."""
+    """Text with normalised white space."""
     return " ".join(text.split())

@@ -1,11 +1,11 @@
-"""Pictures of a record: tiers over time, and the plane of feelings. Needs matplotlib, which is loaded here alone."""
+"""Plots of a record: tiers over time, and the emotion plane. The only module that loads matplotlib."""
 
 from __future__ import annotations
 
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from mnemic.cli.output import complain
+from mnemic.cli.output import warn
 from mnemic.errors import ConfigurationError, MissingExtra
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.redaction import policy_from
@@ -25,26 +25,26 @@ COLOURS = {
 }
 CORNERS = ((0.95, 0.95, "excited"), (-0.95, 0.95, "distressed"), (-0.95, -0.95, "low"), (0.95, -0.95, "content"))
 SOONEST = 0.25
-"""Opacity of a feeling that nothing is known of; the surest is drawn whole."""
+"""Opacity of an emotion with confidence 0; one with confidence 1 is opaque."""
 
 
 def plot(arguments: Namespace) -> None:
-    """Draw the record that the options name into the file of ``--plot``."""
+    """Draw the record of the options to the file of ``--plot``."""
     runtime = factory.open_runtime(
         arguments.dir, embedder=arguments.embedder, tokenizer=None, reranker=None, llm=None, processing=None,
         consolidator=None, idle=None, retention=None, secrets=policy_from("redact"), durability="FULL",
     )  # fmt: skip
     with closing(runtime):
         draw(picture(runtime, scopes.scope(arguments.user, None, None)), arguments.plot)
-    complain(f"drawn into {arguments.plot}.")
+    warn(f"drawn into {arguments.plot}.")
 
 
 def draw(picture: Picture, file: str) -> None:
-    """Draw a picture into a file; its ending says the format: svg, png or pdf.
+    """Draw a plot to a file; its suffix is the format: svg, png or pdf.
 
     Raises:
         MissingExtra: matplotlib is not installed.
-        ConfigurationError: the file cannot be written, or its ending names no format.
+        ConfigurationError: the file cannot be written, or its suffix is not a format.
     """
     try:
         from matplotlib import rc_context  # pyright: ignore[reportUnknownVariableType] - a path of unknown kind in it
@@ -56,7 +56,7 @@ def draw(picture: Picture, file: str) -> None:
     _tiers(left, picture)
     _moods(right, picture)
     try:
-        with rc_context({"svg.hashsalt": "mnemic", "svg.fonttype": "path"}):  # the same record draws the same bytes
+        with rc_context({"svg.hashsalt": "mnemic", "svg.fonttype": "path"}):  # reproducible output
             figure.savefig(file, metadata={"Date": None} if file.endswith(".svg") else None)
     except (OSError, ValueError) as error:
         raise ConfigurationError(f"The picture cannot be written to {file!r}: {error}.") from error

@@ -1,4 +1,4 @@
-"""The commands that ask: ``search``, ``context`` and ``stats``."""
+"""The commands ``search``, ``context`` and ``stats``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mnemic.cli.handles import open_memory
-from mnemic.cli.output import complain, hit_lines, one_line, plain, say, say_json, size, table
+from mnemic.cli.output import hit_lines, one_line, plain, say, say_json, size, table, warn
 from mnemic.cli.users import names_in
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def _search(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         result = memory.search(
             arguments.query, k=arguments.k, min_evidence=arguments.min_evidence,
-            include_expired=arguments.include_expired, **_asked(arguments),
+            include_expired=arguments.include_expired, **_search_options(arguments),
         )  # fmt: skip
     if arguments.json:
         say_json({"query": arguments.query, "recipe": arguments.recipe, **plain(result)})
@@ -29,25 +29,27 @@ def _search(arguments: Namespace) -> bool:
     for rank, hit in enumerate(result, start=1):
         say(*hit_lines(rank, hit))
     found = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
-    complain(f"{found}.")
+    warn(f"{found}.")
     return bool(result)
 
 
 def _context(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
-        found = memory.get_memory_context(arguments.query, max_tokens=arguments.max_tokens, **_asked(arguments))
+        found = memory.get_memory_context(
+            arguments.query, max_tokens=arguments.max_tokens, **_search_options(arguments)
+        )
     if arguments.json:
         say_json({"query": arguments.query, **plain(found)})
     elif not found:
-        complain("nothing found.")
+        warn("nothing found.")
     else:
         say(found.text)
         rest = ", more was found than fits" if found.truncated else ""
-        complain(f"{found.token_count} tokens from {len(found.hits)} records{rest}; evidence: {found.evidence}.")
+        warn(f"{found.token_count} tokens from {len(found.hits)} records{rest}; evidence: {found.evidence}.")
     return bool(found)
 
 
-def _asked(arguments: Namespace) -> dict[str, Any]:
+def _search_options(arguments: Namespace) -> dict[str, Any]:
     return {
         "recipe": arguments.recipe,
         "kinds": arguments.kinds,
@@ -65,7 +67,7 @@ def _asked(arguments: Namespace) -> dict[str, Any]:
 def _stats(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         stats = memory.stats()
-    _tell_of_others(arguments, stats)
+    _suggest_users(arguments, stats)
     if arguments.plot is not None:
         from mnemic.cli import plot
 
@@ -89,16 +91,14 @@ def _stats(arguments: Namespace) -> bool:
     return True
 
 
-def _tell_of_others(arguments: Namespace, stats: Stats) -> None:
-    """Of a user of whom there is nothing: perhaps another name was meant."""
+def _suggest_users(arguments: Namespace, stats: Stats) -> None:
+    """If the user has no records, mention the number of others: perhaps another name was meant."""
     if stats.messages or stats.episodes or stats.memories:
         return
     names = names_in(arguments.dir)
     if arguments.user not in names and (others := len(names)):
         has = "user has" if others == 1 else "users have"
-        complain(
-            f"nothing is here of the user {one_line(arguments.user)}; {others} other {has} something: mnemic users."
-        )
+        warn(f"the user {one_line(arguments.user)} has no records; {others} other {has} some: mnemic users.")
 
 
 def _counts(counts: Mapping[str, int]) -> str:

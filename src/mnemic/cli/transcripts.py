@@ -1,8 +1,7 @@
-"""The messages in the transcript of a coding agent: one JSON object on each line, of which much is no message.
+"""Parsing the transcript of a coding agent: JSON lines, many of which are not messages.
 
-Understood are the transcripts of Claude Code, those of Codex, and plain lines of {"role", "content"}. What people and the
-model said is kept; calls of tools and their results, thinking, side conversations, and what the agent put in by itself is
-not.
+Supported are the transcripts of Claude Code and Codex, and plain lines of {"role", "content"}. Messages of people and the
+model are kept; tool calls and results, thinking, side conversations, and text inserted by the agent are not.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from mnemic.types import Message
 __all__ = ["messages"]
 
 LONGEST_LINE = 4 * 1024 * 1024
-"""Bytes: longer lines hold pictures or whole files, and are passed over."""
+"""Bytes; longer lines contain images or whole files, and are skipped."""
 
 MAX_CONTENT = 1_000_000
-"""Characters that one record holds; longer texts become several messages."""
+"""Maximum characters of a message; longer texts become several messages."""
 
 _ROLES = ("user", "assistant")
 _ASIDE = ("isMeta", "isSidechain", "isCompactSummary", "isVisibleInTranscriptOnly", "isApiErrorMessage")
@@ -47,17 +46,16 @@ Line = Mapping[str, object]
 
 
 def messages(path: Path, session: str) -> Iterator[Message]:
-    """What was said in a transcript, in order. A line that is broken, such as one half written, is passed over.
+    """The messages of a transcript, in order. Invalid lines, such as incomplete ones, are skipped.
 
-    Ids are those of the transcript; where it has none, they are made of session, line and text, so that reading it again
-    gives the same.
+    Ids are those of the transcript; missing ones are derived from session, line and text, so that they are stable.
 
     Raises:
-        InvalidInput: it cannot be read.
+        InvalidInput: the file cannot be read.
     """
     try:
         if not stat.S_ISREG(path.stat().st_mode):
-            raise InvalidInput(f"{path} is no file.")
+            raise InvalidInput(f"{path} is not a file.")
         with path.open("rb") as file:
             for number, line in _lines(file):
                 yield from _messages(line, number, session)
@@ -66,13 +64,13 @@ def messages(path: Path, session: str) -> Iterator[Message]:
 
 
 def _lines(file: BinaryIO) -> Iterator[tuple[int, Line]]:
-    """The objects in a file with the numbers of their lines."""
+    """The objects of a file with their line numbers."""
     number, whole = 0, True
     while part := file.readline(LONGEST_LINE):
         begins, whole = whole, part.endswith(b"\n")
         number += whole
         if not begins or (not whole and len(part) == LONGEST_LINE):
-            continue  # a piece of a line that is too long
+            continue  # part of an overlong line
         try:
             value: object = json.loads(part)
         except (ValueError, RecursionError):
@@ -86,7 +84,7 @@ def _object(value: object) -> Line:
 
 
 def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
-    """What a line says; more than a record holds becomes several."""
+    """The message of a line; a long one becomes several."""
     if any(line.get(mark) is True for mark in _ASIDE):
         return
     said = _object(line.get("message")) or _object(line.get("payload")) or line
@@ -94,22 +92,22 @@ def _messages(line: Line, number: int, session: str) -> Iterator[Message]:
     if role not in _ROLES or said.get("type", "message") not in ("message", role):
         return
     text = _text(said.get("content"))
-    text = (_typed(text) if role == "user" else text).strip()
+    text = (_strip_agent_blocks(text) if role == "user" else text).strip()
     if not text or (role == "user" and _NOT_SAID.match(text)):
         return
     given = next((v for v in (line.get("uuid"), said.get("id"), line.get("id")) if isinstance(v, str) and v), None)
-    name, sent_at = given or _made_id(session, number, str(role), text), _moment(line.get("timestamp"))
+    name, sent_at = given or _derived_id(session, number, str(role), text), _moment(line.get("timestamp"))
     for start in range(0, len(text), MAX_CONTENT):
         piece, more = text[start : start + MAX_CONTENT], f"+{start // MAX_CONTENT}" if start else ""
         if piece.strip():
             yield Message(role=str(role), content=piece, sent_at=sent_at, session=session, id=name + more)
 
 
-def _typed(text: str) -> str:
-    """What the user typed: without the blocks that the agent put in, but with the words after a command.
+def _strip_agent_blocks(text: str) -> str:
+    """The text typed by the user: without blocks inserted by the agent, but with the words after a command.
 
-    A block is put in where it begins a line, or where it ends the text and is one that is appended. In the midst of a
-    line, or never closed, it is something the user writes about.
+    A block was inserted if it begins a line, or if it ends the text and is of an appended kind. Within a line, or if it is
+    not closed, it is part of the user's text.
     """
     blocks = [*_BLOCK.finditer(text)]
     end = len(text)
@@ -118,7 +116,7 @@ def _typed(text: str) -> str:
             break
         end = block.start()
     parts: list[str] = []
-    at, words = 0, False  # whether the line has words before the block
+    at, words = 0, False  # whether the line has text before the block
     for block in blocks:
         before = text[at : block.start()]
         _, line_break, rest = before.rpartition("\n")
@@ -131,7 +129,7 @@ def _typed(text: str) -> str:
 
 
 def _text(content: object) -> str:
-    """The parts that are text."""
+    """The text parts, joined."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -142,16 +140,16 @@ def _text(content: object) -> str:
 
 
 def _moment(value: object) -> datetime | None:
-    """A time, unless it is none or lies outside the years that can be told in UTC."""
+    """A time; None if it is invalid or out of range in UTC."""
     try:
-        told = datetime.fromisoformat(value) if isinstance(value, str) else None
-        if told is not None:  # without an offset it may be up to a day off
-            _ = told.astimezone(UTC) if told.tzinfo else (told - timedelta(days=1), told + timedelta(days=1))
+        parsed = datetime.fromisoformat(value) if isinstance(value, str) else None
+        if parsed is not None:  # without an offset it may be up to a day off
+            _ = parsed.astimezone(UTC) if parsed.tzinfo else (parsed - timedelta(days=1), parsed + timedelta(days=1))
     except (ValueError, OverflowError):
         return None
-    return told
+    return parsed
 
 
-def _made_id(session: str, number: int, role: str, text: str) -> str:
+def _derived_id(session: str, number: int, role: str, text: str) -> str:
     named = json.dumps([session, number, role, text]).encode()
     return f"line_{hashlib.blake2b(named, digest_size=12).hexdigest()}"

@@ -1,4 +1,4 @@
-"""The commands about the record as a whole: export and reading it back, backups, ``migrate`` and ``reembed``."""
+"""The commands for whole records: export and its import, backups, ``migrate`` and ``reembed``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from mnemic.cli.handles import SERVERS, bytes_of_record, open_memory, progress_bar, record_file, require_record
-from mnemic.cli.output import complain, counted, one_line, say, say_json, stdout
+from mnemic.cli.output import counted, one_line, say, say_json, stdout, warn
 from mnemic.errors import InvalidInput
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.redaction import policy_from
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
     from mnemic.types import VerifyReport
 
-__all__ = ["COMMANDS", "has_record", "is_export", "read_back", "refuse_ram"]
+__all__ = ["COMMANDS", "has_record", "import_export", "is_export", "refuse_ram"]
 
 
 def refuse_ram(folder: str) -> None:
-    """Refuse a memory that is gone when the command ends; one on a server has no file, and is none of these.
+    """Refuse a memory in RAM, which ends with the command.
 
     Raises:
         ConfigurationError: the folder is ``:memory:``.
@@ -38,18 +38,18 @@ def refuse_ram(folder: str) -> None:
 
 
 def has_record(folder: str) -> bool:
-    """Whether there is a memory in a folder or on a server; none is made.
+    """Whether there is a memory in a folder or on a server; creates nothing.
 
     Raises:
         ConfigurationError: the folder is ``:memory:``.
-        StoreError: the server cannot be reached, or the folder may not be entered.
+        StoreError: the server cannot be reached, or the folder cannot be accessed.
     """
-    return backup.on_server(folder)[1] if folder.startswith(SERVERS) else bool(bytes_of_record(folder))
+    return backup.probe_server(folder)[1] if folder.startswith(SERVERS) else bool(bytes_of_record(folder))
 
 
 @contextmanager
-def _opened(arguments: Namespace) -> Generator[tuple[Runtime, Scope]]:
-    """The record that the options name, and whose part of it."""
+def _open(arguments: Namespace) -> Generator[tuple[Runtime, Scope]]:
+    """The record of the options, and the scope of the user."""
     refuse_ram(arguments.dir)
     scope = scopes.scope(arguments.user, None, None)
     runtime = factory.open_runtime(
@@ -66,10 +66,10 @@ def _export(arguments: Namespace) -> bool:
     require_record(arguments.dir)
     there = arguments.file == "-"
     if there and arguments.json:
-        raise InvalidInput("stdout cannot hold both the export and the answer of --json. Name a file.")
+        raise InvalidInput("stdout cannot have both the export and the output of --json. Name a file.")
     if not there and not arguments.force and os.path.isfile(Path(arguments.file).expanduser()):  # noqa: PTH113 - is_file may raise
-        raise InvalidInput(f"{arguments.file} exists. Name another file, or write over it with --force.")
-    with _opened(arguments) as (runtime, scope):
+        raise InvalidInput(f"{arguments.file} exists. Name another file, or overwrite it with --force.")
+    with _open(arguments) as (runtime, scope):
         held = io.StringIO()
         counts = export.export(runtime, scope, held if there else arguments.file, vectors=arguments.vectors)
     if there:
@@ -80,14 +80,14 @@ def _export(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"file": arguments.file, "counts": counts, "left_out": left_out})
     else:
-        complain(f"{counted(counts)} written to {'stdout' if there else arguments.file}.")
+        warn(f"{counted(counts)} written to {'stdout' if there else arguments.file}.")
         if left_out:
-            complain(f"{counted({'link': left_out})} between forgotten memories left out.")
+            warn(f"{counted({'link': left_out})} between forgotten memories left out.")
     return any(counts.values())
 
 
 def is_export(content: str) -> bool:
-    """Whether a text begins as ``mnemic export`` begins it."""
+    """Whether a text begins with the header of an export."""
     try:
         header = json.loads(content.split("\n", 1)[0])
     except (ValueError, RecursionError):
@@ -95,9 +95,9 @@ def is_export(content: str) -> bool:
     return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
 
 
-def read_back(arguments: Namespace, content: str) -> bool:
-    """Read an export into a user who has nothing yet."""
-    with _opened(arguments) as (runtime, scope), progress_bar("record") as step:
+def import_export(arguments: Namespace, content: str) -> bool:
+    """Import an export into a user without records."""
+    with _open(arguments) as (runtime, scope), progress_bar("record") as step:
         counts = export.restore_from(runtime, scope, io.StringIO(content), progress=step)
     if arguments.json:
         say_json({"file": arguments.file, "format": "mnemic", "counts": counts})
@@ -114,24 +114,24 @@ def _reembed(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"made": made, "embedding_model": stats.embedding_model, "dimension": stats.dimension})
     else:
-        say(f"{made} vectors made anew with {stats.embedding_model}, {stats.dimension} numbers each.")
+        say(f"{made} vectors computed with {stats.embedding_model}, dimension {stats.dimension}.")
     return True
 
 
 def _backup(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory, progress_bar("page") as step:
         report = memory.backup(arguments.folder, progress=step)
-    return _told(arguments, report, arguments.folder)
+    return _print_report(arguments, report, arguments.folder)
 
 
 def _restore_backup(arguments: Namespace) -> bool:
     record_file(arguments.dir)  # refuses RAM
     with progress_bar("page") as step:
         report = backup.restore_backup(arguments.folder, arguments.dir, step)
-    return _told(arguments, report, arguments.dir)
+    return _print_report(arguments, report, arguments.dir)
 
 
-def _told(arguments: Namespace, report: VerifyReport, folder: str) -> bool:
+def _print_report(arguments: Namespace, report: VerifyReport, folder: str) -> bool:
     if arguments.json:
         say_json({"folder": folder, "ok": report.ok, "checked": dict(report.checks)})
     else:
@@ -156,7 +156,7 @@ def _migrate(arguments: Namespace) -> bool:
         rows = counted({"record": moved.records, "event": moved.events})
         say(f"{one_line(moved.user)}: {rows}  {moved.digest}  {state}")
     for finding in moves.findings:
-        complain(finding)
+        warn(finding)
     ending = "Both verify." if moves.ok else "verify has findings, above."
     say(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
     return moves.ok

@@ -1,4 +1,4 @@
-"""The command ``users``: whose memories a record holds."""
+"""The command ``users``: the users of a record."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, get_args
 
 from mnemic.cli.handles import SERVERS, open_memory, record_file, require_record
-from mnemic.cli.output import complain, counted, moment, one_line, say, say_json, table
+from mnemic.cli.output import counted, moment, one_line, say, say_json, table, warn
 from mnemic.errors import MissingExtra
 from mnemic.stores import SqliteStore
 from mnemic.types import Kind
@@ -24,14 +24,14 @@ __all__ = ["COMMANDS", "names_in"]
 
 
 def names_in(place: str) -> list[str]:
-    """Everybody of whom a record holds something, in the order they came.
+    """The users of a record, oldest first.
 
     Args:
-        place: the folder, or the address of the server.
+        place: the folder, or the URL of the server.
 
     Raises:
         StoreError: there is no record, or it cannot be read.
-        MissingExtra: what speaks to the server is not installed.
+        MissingExtra: the driver of the server is not installed.
     """
     require_record(place)
     with closing(_store(place)) as store:
@@ -50,7 +50,7 @@ def _store(place: str) -> SqliteStore | PostgresStore:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _User:
-    """What a user has: what is not archived, the messages of it that wait for ``process``, and when the last write was."""
+    """Counts of a user: live records, unprocessed messages, and the time of the last write."""
 
     user: str
     messages: int
@@ -66,9 +66,9 @@ def _users(arguments: Namespace) -> bool:
     if arguments.json:
         say_json({"users": found})
     elif not found:
-        complain("nobody has anything here.")
+        warn("the record has no users.")
     else:
-        say(*table((one_line(user.user), _worded(user)) for user in found))
+        say(*table((one_line(user.user), _format(user)) for user in found))
     return bool(found)
 
 
@@ -83,7 +83,7 @@ def _counts(memory: Memory, name: str) -> _User:
     )
 
 
-def _worded(user: _User) -> str:
+def _format(user: _User) -> str:
     counts = counted({"message": user.messages, "memory": user.memories})
     return f"{counts}, last write {moment(user.last_write)}"
 

@@ -41,8 +41,8 @@ def checked_prompts(prompts: Prompts | None) -> Prompts:
 def model_prompts(config: Mapping[str, Any]) -> Prompts:
     """The prompts in the content of ``config_sentence_transformers.json``; empty if there are none."""
     given = config.get("prompts")
-    told = cast("dict[str, object]", given) if isinstance(given, dict) else {}
-    found = {kind: next((told[name] for name in names if told.get(name)), None) for kind, names in NAMES.items()}
+    prompts = cast("dict[str, object]", given) if isinstance(given, dict) else {}
+    found = {kind: next((prompts[name] for name in names if prompts.get(name)), None) for kind, names in NAMES.items()}
     return {kind: prompt for kind, prompt in found.items() if isinstance(prompt, str)}
 
 

@@ -222,8 +222,8 @@ def _recode(column: Coded, numbers: Callable[[Sequence[str | None]], Sequence[in
 
 
 @lru_cache(maxsize=16_384)
-def _periods(told: str) -> tuple[tuple[int, int], ...]:
-    return tuple((start, end) for start, end in json.loads(told))
+def _periods(text: str) -> tuple[tuple[int, int], ...]:
+    return tuple((start, end) for start, end in json.loads(text))
 
 
 def _among(column: NDArray[np.int8], codes: Iterable[int]) -> NDArray[np.bool_]:
@@ -290,8 +290,8 @@ class Columns:
 
     def periods(self, doc: int) -> Sequence[tuple[int, int]]:
         """The periods that a text mentions, as (start, end) ordinals of days; parsed on demand."""
-        told = self.stored_periods.get(doc)
-        return _periods(told) if told else ()
+        text = self.stored_periods.get(doc)
+        return _periods(text) if text else ()
 
     def padded(self, name: str) -> NDArray[Any]:
         """A column with one more entry, the value for row -1 (no turn). Read-only."""

@@ -125,4 +125,4 @@ def _day(record: Record) -> int:
 def _indexing(record: Record, text: str, vector: Vector | None) -> Indexing:
     terms, length = analyse(text)
     mentioned = tuple(mentioned_periods(record.content, _day(record)))
-    return Indexing(terms=terms, length=length, traits=traits(record.content), told=mentioned, vector=vector)
+    return Indexing(terms=terms, length=length, traits=traits(record.content), periods=mentioned, vector=vector)

@@ -35,20 +35,20 @@ def atomic_write(file: str | Path | IO[str]) -> Generator[IO[str]]:
             return
     except (OSError, RuntimeError, ValueError) as error:  # a symlink loop before Python 3.13; an invalid file name
         raise _unwritable(path, error) from error
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     _clear(path)
     try:
-        handle = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        handle = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as out:
             yield out
             out.flush()
             os.fsync(out.fileno())
-        beside.replace(path)
+        partial.replace(path)
     except OSError as error:
         raise _unwritable(path, error) from error
     finally:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            partial.unlink(missing_ok=True)
 
 
 def _check(stream: IO[str]) -> None:

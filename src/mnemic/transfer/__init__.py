@@ -1,1 +1,1 @@
-"""Records in and out: export and import, backups, migration, and the files of other products."""
+"""Export and import, backups, migration, and files of other products."""

@@ -1,4 +1,4 @@
-"""Backups: a copy of the whole record in a folder of its own."""
+"""Backup, restore and repair of a whole record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mnemic.types import VerifyReport
 if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore
 
-__all__ = ["backup", "mend", "mend_server", "on_server", "restore_backup"]
+__all__ = ["backup", "mend", "mend_server", "probe_server", "restore_backup"]
 
 Progress = Callable[[int, int], None]
 
@@ -23,69 +23,69 @@ Progress = Callable[[int, int], None]
 def backup(
     runtime: Runtime, folder: str | Path, progress: Progress | None = None, *, check: bool = True
 ) -> VerifyReport:
-    """Copy the record of a runtime, all users of it, while it is in use.
+    """Copy the record of a runtime with all users while it is in use.
 
     Raises:
-        ConfigurationError: the record is not one file.
-        InvalidInput: there is something at that place.
-        StoreCorrupt: the copy does not verify; it is not kept.
+        ConfigurationError: the record is not in a folder.
+        InvalidInput: the target is not empty.
+        StoreCorrupt: the copy is damaged; it is deleted.
     """
     store = unwrap_store(runtime.store)
     if not isinstance(store, SqliteStore):
-        raise ConfigurationError("This record is kept by a server: back it up with the tools of the server (pg_dump).")
-    return store.backup(_folder(folder), progress=progress or _quietly, check=check)
+        raise ConfigurationError("This record is on a server: back it up with the tools of the server (pg_dump).")
+    return store.backup(_folder(folder), progress=progress or _no_progress, check=check)
 
 
 def restore_backup(folder: str | Path, to: str | Path, progress: Progress | None = None) -> VerifyReport:
-    """Copy a backup to the place of a memory that does not exist, after checking it.
+    """Verify a backup and copy it to a new folder.
 
     Raises:
-        InvalidInput: there is no backup in the folder, or something at the other place.
-        StoreCorrupt: the backup does not verify; nothing was copied.
+        InvalidInput: there is no backup in the folder, or the target is not empty.
+        StoreCorrupt: the backup is damaged; nothing was copied.
     """
     place = _folder(folder)
     if not SqliteStore.at(place):
-        raise InvalidInput(f"There is no backup in {place}. Name the folder that mnemic backup made.")
+        raise InvalidInput(f"There is no backup in {place}. Name a folder written by mnemic backup.")
     store = SqliteStore(place)
     try:
-        return store.backup(_folder(to), progress=progress or _quietly)
+        return store.backup(_folder(to), progress=progress or _no_progress)
     finally:
         store.close()
 
 
-def mend(folder: Path, beside: Path) -> tuple[str, ...]:
-    """Put right what is safe in the record of a folder, after a backup of it as it is; what was done, in words."""
+def mend(folder: Path, target: Path) -> tuple[str, ...]:
+    """Back up the record of a folder, then repair what is safe; returns a line for each repair."""
     store = SqliteStore(folder)
     try:
         report = store.verify()
         if report.ok:
-            return ("nothing had to be",)
+            return ("nothing to repair",)
         if not report.checks and not all("fts5" in finding or "fulltext" in finding for finding in report.findings):
-            return ("nothing: the file itself is damaged. Restore a backup",)
-        store.backup(beside, progress=_quietly, check=False)
-        return store.mend() or ("nothing that is safe to fix",)
+            return ("nothing: the file is damaged. Restore a backup",)
+        store.backup(target, progress=_no_progress, check=False)
+        return store.mend() or ("nothing can be repaired safely",)
     finally:
         store.close()
 
 
-def on_server(url: str) -> tuple[str, bool]:
-    """The name of a record on a server, which tells no password, and whether it is there.
+def probe_server(url: str) -> tuple[str, bool]:
+    """The URL of a server without secrets, and whether there is a record.
 
     Raises:
-        MissingExtra: what speaks to the server is not installed.
-        StoreError: it cannot be reached.
+        MissingExtra: the driver is not installed.
+        StoreError: the server cannot be reached.
     """
     return _server_store().at(url)
 
 
 def mend_server(url: str) -> tuple[str, ...]:
-    """Put right what is safe in the record of a server, in one transaction; what was done, in words.
+    """Repair what is safe in the record of a server, in one transaction; returns a line for each repair.
 
-    There is no backup of it here: what is touched is made from the rest of the record.
+    Without a backup: only derived data is changed.
     """
     store = _server_store()(url)
     try:
-        return ("nothing had to be",) if store.verify().ok else store.mend() or ("nothing that is safe to fix",)
+        return ("nothing to repair",) if store.verify().ok else store.mend() or ("nothing can be repaired safely",)
     finally:
         store.close()
 
@@ -100,9 +100,9 @@ def _server_store() -> type[PostgresStore]:
 
 def _folder(value: str | Path) -> Path:
     if not isinstance(value, (str, Path)) or not str(value):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput("A backup is a folder: give its path.")
+        raise InvalidInput("A backup is a folder: pass its path.")
     return Path(value).expanduser()
 
 
-def _quietly(_done: int, _total: int) -> None:
+def _no_progress(_done: int, _total: int) -> None:
     return

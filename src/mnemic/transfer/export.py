@@ -1,8 +1,8 @@
-"""All that one user has as lines of JSON, and back: what is exported again after reading it in is the same, byte for byte.
+"""Export of one user as JSON lines, and import: an export after an import is equal byte for byte.
 
 The first line is a header with the version of the format and counts. Then come messages in the order they were stored,
-episodes and memories after what they were made from, and links. Not taken along: the audit trail, what it takes to
-undo a consolidation, and when a message was stored.
+episodes and memories after their sources, and links. Not included: the audit trail, undo data of consolidations, and the
+times when messages were stored.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.services.files import atomic_write
 from mnemic.text.canonical import to_json
 from mnemic.text.display import shown
-from mnemic.transfer.fields import typed
-from mnemic.transfer.validation import Line, Record, check, key_of, source_ids, vetted, wrong
+from mnemic.transfer.fields import coerce
+from mnemic.transfer.validation import Line, Record, check, check_record, key_of, line_error, source_ids
 from mnemic.types import Emotion, Episode, Link, LinkType, MemoryRecord, Message, Scope, Stored, changes
 from mnemic.types.literals import PREFERENCE as KEY
 
@@ -41,44 +41,44 @@ if TYPE_CHECKING:
 __all__ = ["VERSION", "export", "restore_from"]
 
 VERSION = 1
-"""Of the format."""
+"""The version of the format."""
 ATTEMPTS = 10
-"""Readings of a record that others write to, before giving up."""
+"""Attempts to read a record that is being written to."""
 BATCH = 256
 FAR = 10
-"""Links followed at once when the graph is read."""
+"""Depth of the walk that reads the links."""
 
 Progress = Callable[[int, int], None]
 
 _KINDS: Mapping[str, type[Record | Link]] = {
     "message": Message, "episode": Episode, "memory": MemoryRecord, "link": Link,
 }  # fmt: skip
-_BESIDE = {
+_EXTRA_FIELDS = {
     "message": ("project", "status", "settled", "emotion", "quarantine", "forgotten", "vector"),
     "episode": ("earlier", "refine", "quarantine", "forgotten", "vector"),
     "memory": ("earlier", "enrich", "quarantine", "forgotten", "vector"), "link": (),
 }  # fmt: skip
-"""What a line holds beside the fields of its value. ``quarantine`` is the reason for it; ``forgotten``: it was so before."""
+"""Fields of a line besides those of its record. ``quarantine`` is the reason of it; ``forgotten``: archived before."""
 
 
-# Out
+# Export
 
 
 def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
-    """Write all that the scope's user has, at every level, into a JSONL file.
+    """Write all records of the scope's user, at every level, to a JSONL file.
 
     Args:
         runtime: the record.
-        scope: whose memory; project and session do not narrow it.
-        file: a path, written whole or not at all and readable by its owner alone; or a text file open for writing. What
-            is no regular file, such as a pipe, is written as it is; a symbolic link stays, and what it names is written.
-        vectors: take the vectors along as base64 of float16, so that reading it in needs no embedder.
+        scope: the user; project and session are ignored.
+        file: a path, written atomically and readable by its owner only; or a text file open for writing. Pipes and devices
+            are written directly; for a symbolic link its target is written.
+        vectors: include the vectors as base64 of float16, so that the import needs no embedder.
 
     Returns:
-        How many of each kind were written; ``left_out`` counts links between two archived memories.
+        The number of written records by kind; ``left_out`` counts links between two archived memories.
 
     Raises:
-        Conflict: others kept changing the record while it was read.
+        Conflict: the record kept changing while it was read.
         StoreCorrupt: the record is damaged.
         StoreUnavailable: the file cannot be written.
     """
@@ -88,57 +88,57 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
         lines, counts, torn = list[dict[str, object]](), dict[str, int](), None
         try:
             lines, counts = _lines(runtime, scope.user, number, vectors=vectors)
-        except (LookupError, TypeError, CycleError, NotFound) as error:  # one row speaks of another that is not there
+        except (LookupError, TypeError, CycleError, NotFound) as error:  # a row refers to a missing one
             torn = error
         if number == runtime.store.user(scope.user) and (number is None or runtime.store.last_event(number) == before):
             if torn is not None:
                 raise StoreCorrupt(
-                    f"{runtime.store.location} holds rows that do not fit together ({type(torn).__name__}: {torn}). "
-                    "Nothing was written. Look at it with mnemic doctor --deep, or restore a backup."
+                    f"{runtime.store.location} has inconsistent rows ({type(torn).__name__}: {torn}). Nothing was written. "
+                    "Check it with mnemic doctor --deep, or restore a backup."
                 ) from torn
             with atomic_write(file) as out:
                 out.writelines(f"{to_json(line)}\n" for line in lines)
             return counts
     raise Conflict(
-        "The record was changed while it was read, again and again. Nothing was written; try in a quiet moment."
+        "The record was changed during every attempt to read it. Nothing was written; try again when it is idle."
     )
 
 
 def _lines(
     runtime: Runtime, user: str, number: int | None, *, vectors: bool
 ) -> tuple[list[dict[str, object]], dict[str, int]]:
-    """The lines of a user, the header first, and how many there are of each kind."""
+    """The lines of a user, the header first, and the counts by kind."""
     header: dict[str, object] = {"mnemic": VERSION}
     found: list[dict[str, object]] = []
     left_out = 0
     if number is not None:
         delta = runtime.store.catalog(number, after=0, event=-1)
-        stored = _fetched(runtime, number, delta.rows.doc.tolist() if delta.rows else [])
-        told = _Told(runtime, user, number, stored)
+        stored = _fetch_all(runtime, number, delta.rows.doc.tolist() if delta.rows else [])
+        builder = _LineBuilder(runtime, user, number, stored)
         if vectors and delta.model is not None and delta.vectors:
             header |= {"model": delta.model, "dimension": delta.dimension}
             halves = zip(delta.vectors.doc.tolist(), delta.vectors.values.astype("<f2"), strict=True)
-            told.vectors = {doc: base64.b64encode(vector.tobytes()).decode() for doc, vector in halves}
+            builder.vectors = {doc: base64.b64encode(vector.tobytes()).decode() for doc, vector in halves}
         for kind in ("message", "episode", "memory"):
             records = {doc: item for doc, item in stored.items() if item.kind == kind}
-            found += [told.line(doc, records[doc]) for doc in _sources_first(records)]
-        _place_sources(found)
+            found += [builder.line(doc, records[doc]) for doc in _topological_order(records)]
+        _sort_sources(found)
         edges, left_out = _edges(runtime, user, number, stored)
-        found += [{"kind": "link", **_plain(link)} for link in edges]
+        found += [{"kind": "link", **_as_json(link)} for link in edges]
     counts = Counter(str(line["kind"]) for line in found)
     header["counts"] = {kind: counts[kind] for kind in _KINDS}
     return [header, *found], {**{kind: counts[kind] for kind in _KINDS}, "left_out": left_out}
 
 
-def _fetched(runtime: Runtime, number: int, docs: Sequence[int]) -> dict[int, Stored]:
+def _fetch_all(runtime: Runtime, number: int, docs: Sequence[int]) -> dict[int, Stored]:
     found: dict[int, Stored] = {}
     for start in range(0, len(docs), BATCH):
         found |= runtime.store.fetch(number, docs[start : start + BATCH])
     return dict(sorted(found.items()))
 
 
-class _Told:
-    """What is told of a record beside its own fields."""
+class _LineBuilder:
+    """Builds the lines of records with their additional fields."""
 
     def __init__(self, runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored]) -> None:
         knowledge = runtime.store.knowledge
@@ -162,30 +162,30 @@ class _Told:
             case MemoryRecord():
                 more = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
         more |= self._quarantine(str(value.id))
-        line = {"kind": stored.kind, **_plain(value), **more, "vector": self.vectors.get(doc)}
-        if line["status"] == "consolidating":  # the workbench of a process that is under way or died
+        line = {"kind": stored.kind, **_as_json(value), **more, "vector": self.vectors.get(doc)}
+        if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation
             line["status"] = "short_term"
         return {name: item for name, item in line.items() if item is not None and item is not False and item != ()}
 
     def _quarantine(self, id: str) -> dict[str, object]:
-        """Why a record is in quarantine, and whether it had been forgotten before."""
+        """The reason of a quarantine, and whether the record was archived before."""
         if id not in self._quarantined:
             return {}
         detail = [e.detail for e in self._runtime.store.history(self._user, id) if "quarantine" in e.detail][-1]
         return {"quarantine": detail.get("reason", ""), "forgotten": detail["before"] is not None}
 
     def _earlier(self, value: Episode | MemoryRecord) -> tuple[str, ...]:
-        """The texts of the versions before, oldest first."""
+        """The texts of earlier versions, oldest first."""
         if value.version == 1:
             return ()
         events = self._runtime.store.history(self._user, value.id)
         texts = {event.version: event.content for event in events if event.version is not None}
-        if value.version > 2 * len(texts) + 100:  # a number out of all bounds would fill the memory of the machine
+        if value.version > 2 * len(texts) + 100:  # an absurd number would exhaust the memory
             raise LookupError(f"version {value.version} of {value.id!r}, and {len(texts)} events of it")
         return tuple(texts.get(version) or value.content for version in range(1, value.version))
 
 
-def _plain(value: Record | Link) -> dict[str, object]:
+def _as_json(value: Record | Link) -> dict[str, object]:
     return {field.name: _jsonable(getattr(value, field.name)) for field in fields(value)}
 
 
@@ -193,8 +193,8 @@ def _jsonable(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else asdict(value) if isinstance(value, Emotion) else value
 
 
-def _sources_first(records: Mapping[int, Stored]) -> list[int]:
-    """Docs in their order, except that what a record was made from comes before it."""
+def _topological_order(records: Mapping[int, Stored]) -> list[int]:
+    """Docs in ascending order, except that sources come before the records derived from them."""
     docs = {str(stored.value.id): doc for doc, stored in records.items()}
     sources = {doc: {docs[id_] for id_ in source_ids(s.value) if id_ in docs} for doc, s in records.items()}
     sorter = TopologicalSorter(sources)
@@ -208,8 +208,8 @@ def _sources_first(records: Mapping[int, Stored]) -> list[int]:
     return order
 
 
-def _place_sources(lines: Sequence[dict[str, object]]) -> None:
-    """Name sources in the order of the file: it is the same after the records got other numbers."""
+def _sort_sources(lines: Sequence[dict[str, object]]) -> None:
+    """Sort sources by the order of the file, which does not depend on docs."""
     place = {str(line["id"]): number for number, line in enumerate(lines)}
     for line in lines:
         if "source_ids" in line:
@@ -217,7 +217,7 @@ def _place_sources(lines: Sequence[dict[str, object]]) -> None:
 
 
 def _edges(runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored]) -> tuple[list[Link], int]:
-    """The links of a user, and how many could not be read: a walk does not lead from one archived memory to another."""
+    """The links of a user, and the number of unreadable ones: the walk does not reach links between archived memories."""
     ids = {doc: str(item.value.id) for doc, item in stored.items() if item.kind == "memory"}
     pairs = {(ids[a], ids[b]) for a, b, _ in runtime.store.relations.links(number, list(ids))}
     left = set(pairs)
@@ -230,85 +230,84 @@ def _edges(runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored
     return [found[key] for key in sorted(found)], len(left)
 
 
-# In
+# Import
 
 
 def restore_from(
     runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, progress: Progress | None = None
 ) -> dict[str, int]:
-    """Read what ``export`` wrote into a user who has nothing yet: all of it or nothing.
+    """Import an export into a user without records, in one transaction.
 
-    Vectors are taken from the file where it has those of the handle's embedder, else they are made anew.
+    Vectors of the file are used if they are of the handle's embedder; else all texts are embedded.
 
     Args:
         runtime: the record.
-        scope: whose memory it becomes, whoever it was exported from.
+        scope: the new user of the records, whoever they were exported from.
         file: a path, or a text file open for reading.
         progress: called with (done, total) while texts are embedded.
 
     Returns:
-        How many of each kind were stored.
+        The number of stored records by kind.
 
     Raises:
-        InvalidInput: the file is not an export, is damaged, or was written by a newer version; or the user has records.
-        StoreError: the disk or the file refuses; nothing was stored.
+        InvalidInput: the file is not an export, is damaged, or of a newer version; or the user has records.
+        StoreError: the record cannot be written; nothing was stored.
     """
     header, lines = _read(file)
-    lines = [_safe(runtime.secrets, line) for line in lines]
+    lines = [_redact(runtime.secrets, line) for line in lines]
     number = runtime.store.user(scope.user)
     if number is not None and runtime.store.catalog(number, after=0, event=-1).rows:
         raise InvalidInput(
-            f"The user {scope.user!r} has records already; an export is read into an empty one. Name another user or folder."
+            f"The user {scope.user!r} has records already; an export is imported into an empty user. Name another user or "
+            "folder."
         )
     embedder = runtime.indexer.embedder
     carried = header.get("model") == embedder.id
-    indexing = _indexed(runtime, [line for line in lines if line.kind != "link"], progress, carried=carried)
+    indexing = _index_all(runtime, [line for line in lines if line.kind != "link"], progress, carried=carried)
     receipts = runtime.store.apply(scope.user, _changes(lines, indexing), model=embedder.id)
     if refused := [receipt for receipt in receipts if receipt.outcome == "rejected"]:
-        raise Conflict(f"{refused[0].id!r} was refused: {refused[0].reason}. Others wrote for this user meanwhile.")
+        raise Conflict(f"{refused[0].id!r} was rejected: {refused[0].reason}. Another process wrote for this user.")
     return {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
 
 
 def _read(file: str | Path | IO[str]) -> tuple[Mapping[str, Any], list[Line]]:
-    """Header and checked lines."""
+    """The header and the checked lines."""
     texts = _texts(file)
     header = _object(1, next(texts, ""))
     version = header.get("mnemic")
     if isinstance(version, bool) or not isinstance(version, int):
-        raise InvalidInput(
-            "The first line is not the header of an export of mnemic. Give a file that mnemic export wrote."
-        )
+        raise InvalidInput("The first line is not the header of an export. Pass a file written by mnemic export.")
     if version > VERSION:
         raise InvalidInput(f"The export has format {version}, this Mnemic reads up to {VERSION}. Upgrade Mnemic.")
     lines = [_line(number, text) for number, text in enumerate(texts, start=2) if text.strip()]
     counts = {kind: sum(line.kind == kind for line in lines) for kind in _KINDS}
     if header.get("counts") != counts:
         raise InvalidInput(
-            f"The header counts {shown(header.get('counts'), 200)}, the file holds {counts}: it is cut off or changed."
+            f"The header counts {shown(header.get('counts'), 200)}, but the file has {counts}: it is truncated or changed."
         )
     check(lines)
     return header, lines
 
 
-def _safe(policy: SecretPolicy, line: Line) -> Line:
-    """A line without secrets; one that held some is embedded anew."""
+def _redact(policy: SecretPolicy, line: Line) -> Line:
+    """A line without secrets; its vector is dropped if there were any."""
     if isinstance(line.value, Link):
         return line
-    if (reason := line.beside["quarantine"]) is not None:
-        line = replace(line, beside={**line.beside, "quarantine": policy.redacted(reason)[0]})
+    if (reason := line.extra["quarantine"]) is not None:
+        line = replace(line, extra={**line.extra, "quarantine": policy.redacted(reason)[0]})
     value, kinds = redact_record(policy, _record(line))
-    earlier = [policy.redacted(content) for content in line.beside.get("earlier") or ()]
+    earlier = [policy.redacted(content) for content in line.extra.get("earlier") or ()]
     kinds = (*kinds, *(kind for _, found in earlier for kind in found))
     refuse_secrets(policy, f"Line {line.number}", tuple(dict.fromkeys(kinds)))
     if not kinds:
         return line
-    beside = {**line.beside, "vector": None} | ({"earlier": [text for text, _ in earlier]} if earlier else {})
-    return replace(line, value=value, beside=beside)
+    extra = {**line.extra, "vector": None} | ({"earlier": [text for text, _ in earlier]} if earlier else {})
+    return replace(line, value=value, extra=extra)
 
 
 def _texts(file: str | Path | IO[str]) -> Iterator[str]:
     if not isinstance(file, (str, Path)):
-        if not isinstance(file, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers are not all typed
+        if not isinstance(file, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance] - callers may be untyped
             raise InvalidInput(f"An export is read from a path or an open text file, not from {shown(file)}.")
         for line in file:
             if not isinstance(line, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -319,8 +318,8 @@ def _texts(file: str | Path | IO[str]) -> Iterator[str]:
         with Path(file).expanduser().open(encoding="utf-8", newline="\n") as lines:
             yield from lines
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Give a file that mnemic export wrote.") from error
-    except (OSError, ValueError) as error:  # the latter: no file can have such a name
+        raise InvalidInput(f"{file} is not UTF-8 ({error.reason}). Pass a file written by mnemic export.") from error
+    except (OSError, ValueError) as error:  # ValueError: an invalid file name
         reason = (error.strerror if isinstance(error, OSError) else None) or error
         raise InvalidInput(f"{file} cannot be read: {reason}.") from error
 
@@ -332,9 +331,9 @@ def _object(number: int, text: str) -> dict[str, Any]:
     try:
         value = json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
-        raise wrong(number, f"is not JSON: {error}") from error
+        raise line_error(number, f"is not JSON: {error}") from error
     if not isinstance(value, dict):
-        raise wrong(number, "is not an object")
+        raise line_error(number, "is not an object")
     return cast("dict[str, Any]", value)
 
 
@@ -342,13 +341,13 @@ def _line(number: int, text: str) -> Line:
     values = _object(number, text)
     kind = values.pop("kind", None)
     if not isinstance(kind, str) or kind not in _KINDS:
-        raise wrong(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
+        raise line_error(number, f"has the kind {shown(kind)}; there are {list(_KINDS)}")
     made: Any = _KINDS[kind]
-    beside, hints = _BESIDE[kind], _hints(kind)
+    extra, hints = _EXTRA_FIELDS[kind], _hints(kind)
     if unknown := sorted(set(values) - set(hints)):
-        raise wrong(number, f"has a field {shown(unknown[0])} that a {kind} has not")
+        raise line_error(number, f"has a field {shown(unknown[0])} that a {kind} has not")
     try:
-        checked = {name: typed(name, hints[name], value) for name, value in values.items()}
+        checked = {name: coerce(name, hints[name], value) for name, value in values.items()}
         own = {field.name for field in fields(made)}
         value: Record | Link = made(**{name: item for name, item in checked.items() if name in own})
         if (
@@ -359,10 +358,10 @@ def _line(number: int, text: str) -> Line:
         ):
             value = replace(value, key=str(value.metadata[KEY]))  # of a version that kept it in the metadata alone
         if not isinstance(value, Link):
-            vetted(value, cast("str | None", checked.get("project")))
+            check_record(value, cast("str | None", checked.get("project")))
     except (TypeError, ValueError) as error:
-        raise wrong(number, f"is no {kind}: {error}") from error
-    return Line(number, kind, value, {name: checked.get(name) for name in beside})
+        raise line_error(number, f"is no {kind}: {error}") from error
+    return Line(number, kind, value, {name: checked.get(name) for name in extra})
 
 
 _HINTS: Mapping[str, Any] = {
@@ -374,26 +373,26 @@ _HINTS: Mapping[str, Any] = {
 
 @cache
 def _hints(kind: str) -> Mapping[str, Any]:
-    """What the fields of a line must be."""
-    return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _BESIDE[kind]}
+    """The types of the fields of a line."""
+    return get_type_hints(_KINDS[kind]) | {name: _HINTS[name] for name in _EXTRA_FIELDS[kind]}
 
 
-class _Blank:
-    """Stands for the embedder where vectors come from the file: they are put in afterwards."""
+class _NullEmbedder:
+    """A placeholder embedder if vectors come from the file: they are set afterwards."""
 
     id, dimension = "", 1
 
     def embed(self, texts: Sequence[str], *, kind: InputKind = "document") -> NDArray[np.float32]:  # noqa: ARG002 - the protocol's
-        """One number for each text."""
+        """One number per text."""
         return np.ones((len(texts), 1), np.float32)
 
 
-def _indexed(
+def _index_all(
     runtime: Runtime, lines: Sequence[Line], progress: Progress | None, *, carried: bool
 ) -> dict[str, changes.Indexing]:
-    """How each record is found, by id."""
+    """The index data of all records, by id."""
     found: dict[str, changes.Indexing] = {}
-    embedder = _Blank() if carried else runtime.indexer.embedder
+    embedder = _NullEmbedder() if carried else runtime.indexer.embedder
     for start in range(0, len(lines), BATCH):
         batch = lines[start : start + BATCH]
         for line, index in zip(
@@ -410,20 +409,20 @@ def _record(line: Line) -> Record:
 
 
 def _vector(line: Line) -> NDArray[np.float32] | None:
-    text = line.beside["vector"]
+    text = line.extra["vector"]
     if text is None:
         return None
     try:
         vector = np.frombuffer(base64.b64decode(text, validate=True), "<f2").astype(np.float32)
     except ValueError as error:
-        raise wrong(line.number, f"holds no vector: {error}") from error
+        raise line_error(line.number, f"holds no vector: {error}") from error
     if not vector.size or not np.isfinite(vector).all():
-        raise wrong(line.number, "holds a vector that is empty or not finite")
+        raise line_error(line.number, "holds a vector that is empty or not finite")
     return vector
 
 
 def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) -> list[changes.Change]:
-    """The changes that make the record anew, in an order in which none is refused."""
+    """The changes that restore the records, in an order in which none is rejected."""
     shared = Counter(key for line in lines for key in _keys(line))
     made: list[changes.Change] = []
     last: list[changes.Change] = []
@@ -433,46 +432,46 @@ def _changes(lines: Sequence[Line], indexing: Mapping[str, changes.Indexing]) ->
         if isinstance(value, Link):
             last.append(changes.PutLink(link=value))
             continue
-        made += _added(line, value, indexing[str(value.id)])
+        made += _version_changes(line, value, indexing[str(value.id)])
         archived = changes.Archive(id=str(value.id), reason="archived when it was exported")
-        if (reason := line.beside["quarantine"]) is not None:
-            # A memory at once, out of the way of others that say the same; the rest when all that is made of it is there.
-            fate = [archived] if line.beside["forgotten"] else []
+        if (reason := line.extra["quarantine"]) is not None:
+            # A memory is archived at once, because others may have the same text; other records after their descendants.
+            fate = [archived] if line.extra["forgotten"] else []
             held = changes.Quarantine(ids=(str(value.id),), reason=reason)
             if isinstance(value, MemoryRecord):
                 made += [*fate, held]
             else:
                 last += fate
                 doubted.append(held)
-        elif (line.beside["status"] if isinstance(value, Message) else value.status) == "archived":
+        elif (line.extra["status"] if isinstance(value, Message) else value.status) == "archived":
             (made if isinstance(value, MemoryRecord) else last).append(archived)
-        elif any(shared[key] > 1 for key in _keys(line)):  # out of the way of others that say or said the same
+        elif any(shared[key] > 1 for key in _keys(line)):  # others have or had the same text
             made.append(replace(archived, reason="while an export was read"))
             last.append(changes.Restore(id=str(value.id)))
-    if settled := tuple(str(_record(line).id) for line in lines if line.beside.get("settled")):
+    if settled := tuple(str(_record(line).id) for line in lines if line.extra.get("settled")):
         last.append(changes.MarkProcessed(ids=settled))
-    felt = {str(line.value.id): line.beside["emotion"] for line in lines if isinstance(line.value, Message)}
+    felt = {str(line.value.id): line.extra["emotion"] for line in lines if isinstance(line.value, Message)}
     if felt := {id_: emotion for id_, emotion in felt.items() if emotion}:
         last.append(changes.SetEmotions(emotions=felt))
-    return [*made, *last, *reversed(doubted)]  # each for its own reason, before what it was made from
+    return [*made, *last, *reversed(doubted)]  # each with its own reason, before its sources
 
 
-def _added(line: Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:
-    """The versions of a record, one after the other."""
+def _version_changes(line: Line, value: Record, index: changes.Indexing) -> Iterator[changes.Change]:
+    """The versions of a record in order."""
     if isinstance(value, Message):
-        yield changes.AddMessage(message=value, project=line.beside["project"], indexing=index)
+        yield changes.AddMessage(message=value, project=line.extra["project"], indexing=index)
         return
-    for version, content in enumerate((*(line.beside["earlier"] or ()), value.content), start=1):
+    for version, content in enumerate((*(line.extra["earlier"] or ()), value.content), start=1):
         own = index if version == value.version else _EARLIER
         status = "short_term" if value.status == "archived" else value.status
         if isinstance(value, Episode):
             episode = replace(value, content=content, version=version, status="short_term")
-            refine = bool(line.beside["refine"]) and own is index
+            refine = bool(line.extra["refine"]) and own is index
             yield changes.AddEpisode(record=episode, indexing=own, refine=refine)
             continue
         record = replace(value, content=content, version=version, status=status)
         if version == 1:
-            yield changes.AddMemory(record=record, indexing=own, enrich=bool(line.beside["enrich"]))
+            yield changes.AddMemory(record=record, indexing=own, enrich=bool(line.extra["enrich"]))
         else:
             yield changes.Revise(record=record, indexing=own)
 
@@ -481,8 +480,8 @@ _EARLIER = changes.Indexing(terms=(), length=0, traits=0)
 
 
 def _keys(line: Line) -> set[tuple[object, ...]]:
-    """What a memory says or said, at its level: no two live ones may say the same at any moment."""
+    """The unique keys of all versions of a memory: no two live memories may share one at any time."""
     value = line.value
     if not isinstance(value, MemoryRecord):
         return set()
-    return {key_of(value, content) for content in (value.content, *(line.beside["earlier"] or ()))}
+    return {key_of(value, content) for content in (value.content, *(line.extra["earlier"] or ()))}

@@ -1,4 +1,4 @@
-"""Values of JSON as the fields of records want them."""
+"""Conversion of JSON values to the types of record fields."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mnemic.text.display import shown
 from mnemic.text.terms import clean
 from mnemic.types import Emotion
 
-__all__ = ["typed"]
+__all__ = ["coerce"]
 
 _SIGNED = {"valence", "arousal"}
 
 
-def typed(name: str, hint: Any, value: object) -> object:
-    """A value as its field wants it; raises ValueError."""
+def coerce(name: str, hint: Any, value: object) -> object:
+    """Convert a JSON value to the type of its field; raises ValueError."""
     if get_origin(hint) in (Union, UnionType):
         if value is None:
             return None
@@ -33,7 +33,7 @@ def typed(name: str, hint: Any, value: object) -> object:
         case (origin, _) if origin in (int, float):
             return _number(name, origin, value)
         case (origin, list()) if origin is tuple:
-            return tuple(typed(name, str, item) for item in cast("list[object]", value))
+            return tuple(coerce(name, str, item) for item in cast("list[object]", value))
         case (origin, dict()) if origin is Emotion:
             return Emotion(**{part: _number(part, float, item) for part, item in cast("dict[str, Any]", value).items()})
         case (origin, dict()) if origin is Mapping:
@@ -43,7 +43,7 @@ def typed(name: str, hint: Any, value: object) -> object:
 
 
 def _number(name: str, kind: Any, value: object) -> float:
-    """A count, or a number of the unit interval; feelings may be negative."""
+    """A count, or a number in 0..1; emotions may be negative."""
     least, most = (0, 2**53) if kind is int else (-1 if name in _SIGNED else 0, 1)
     allowed = int if kind is int else (int, float)
     if isinstance(value, bool) or not isinstance(value, allowed) or not least <= value <= most:
@@ -55,8 +55,8 @@ def _moment(name: str, text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise ValueError(f"{name} is {shown(text, 60)}, which is no time") from None
+        raise ValueError(f"{name} is {shown(text, 60)}, which is not a time") from None
     if moment.utcoffset() is None:
-        raise ValueError(f"{name} names no zone")
+        raise ValueError(f"{name} has no time zone")
     to_micros(moment)
     return moment

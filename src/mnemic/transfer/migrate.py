@@ -1,7 +1,7 @@
-"""Moving a record to another place, rows as they are: every user with all versions, events and vectors.
+"""Migration of a record to another store: all users with all versions, events and vectors, row by row.
 
-Page by page, each one transaction of the place to move to, which also keeps how far it is: killed anywhere, it goes on where
-it was. Nobody can ask for a user there before all of it is there and its rows are the same.
+Each page is one transaction in the target, which also stores the progress: after a crash the migration resumes. A user is
+visible in the target only when all rows were copied and compared.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
     Store: TypeAlias = SqliteStore | PostgresStore
 
-__all__ = ["Moved", "Moves", "migrate"]
+__all__ = ["MigrationReport", "MovedUser", "migrate"]
 
 Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Moved:
-    """A user who is at both places: how many records and events, a hash over all rows, and whether it was there before."""
+class MovedUser:
+    """A migrated user: numbers of records and events, a hash over all rows, and whether it was in the target before."""
 
     user: str
     records: int
@@ -40,28 +40,28 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Moves:
-    """What is at both places now, and what ``verify`` found at each."""
+class MigrationReport:
+    """The result of a migration: the users, and the ``verify`` report of each store."""
 
     source: str
     target: str
-    users: tuple[Moved, ...]
+    users: tuple[MovedUser, ...]
     findings: tuple[str, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether both places verify; the rows were compared before."""
+        """Whether ``verify`` has no findings in either store; the rows were compared before."""
         return not self.findings
 
     @property
     def digest(self) -> str:
-        """One hash over all users."""
+        """A hash over all users."""
         lines = sorted(f"{moved.user}\n{moved.digest}\n" for moved in self.users)
         return hashlib.blake2b("".join(lines).encode(), digest_size=16).hexdigest()
 
 
-class _Steps:
-    """Rows done of all rows: each is copied once, and read twice for the comparison."""
+class _ProgressCounter:
+    """Progress in rows: each is copied once, and read twice for the comparison."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self._done, self._total, self._progress = 0, 3 * total, progress
@@ -72,41 +72,41 @@ class _Steps:
             self._progress(min(self._done, self._total), self._total)
 
 
-def migrate(source: str | Path, target: str | Path, progress: Progress | None = None) -> Moves:
-    """Move every user of a record to another place. The source stays as it is.
+def migrate(source: str | Path, target: str | Path, progress: Progress | None = None) -> MigrationReport:
+    """Copy every user of a record to another store. The source is not changed.
 
-    Nobody may write to the source meanwhile; who does is noticed. What was interrupted goes on when called again, and users
-    that are at the target already must be the same there.
+    The source must not be written to in the meantime; such writes are detected. An interrupted migration resumes when called
+    again, and users that exist in the target must be equal there.
 
     Args:
         source: a folder or ``postgresql://...``.
-        target: the same, at another place; made when missing.
+        target: another folder or ``postgresql://...``; created if missing.
         progress: called with (done, total).
 
     Raises:
-        ConfigurationError: a place is none that keeps memories.
-        InvalidInput: there is nothing at the source, or both are the same.
+        ConfigurationError: a location is not a store.
+        InvalidInput: the source does not exist, or both are the same.
         EmbeddingMismatch: the target holds vectors of another model.
-        Conflict: the target has other memories of one of the users, or the source was written to meanwhile.
-        StoreError: a place cannot be read or written.
+        Conflict: the target has other memories of one of the users, or the source was written to in the meantime.
+        StoreError: a store cannot be read or written.
     """
     if str(source) == str(target):
-        raise InvalidInput("Both places are the same. Name another one to move to.")
-    with _opened(source, make=False) as left, _opened(target, make=True) as right:
-        if left.transfer.origin == right.transfer.origin and _file(left) == _file(right):
-            raise InvalidInput("Both places are the same. Name another one to move to.")
-        users = _moved(left.transfer, right.transfer, progress)
+        raise InvalidInput("Source and target are the same. Name another target.")
+    with _open(source, make=False) as left, _open(target, make=True) as right:
+        if left.transfer.origin == right.transfer.origin and _location(left) == _location(right):
+            raise InvalidInput("Source and target are the same. Name another target.")
+        users = _move_all(left.transfer, right.transfer, progress)
         findings = [f"{store.location}: {finding}" for store in (left, right) for finding in store.verify().findings]
-        return Moves(left.location, right.location, tuple(users), tuple(findings))
+        return MigrationReport(left.location, right.location, tuple(users), tuple(findings))
 
 
-def _file(store: Store) -> str:
-    """Where a record is, by one name however it was given."""
+def _location(store: Store) -> str:
+    """The canonical location of a record."""
     return store.location if store.location.startswith(POSTGRES) else str(Path(store.location).resolve())
 
 
 @contextmanager
-def _opened(location: str | Path, *, make: bool) -> Generator[Store]:
+def _open(location: str | Path, *, make: bool) -> Generator[Store]:
     text = str(location)
     if text.startswith(POSTGRES):
         try:
@@ -117,22 +117,22 @@ def _opened(location: str | Path, *, make: bool) -> Generator[Store]:
             yield store
         return
     if not text or text == IN_MEMORY or "://" in text:
-        kind = "a memory in RAM" if text == IN_MEMORY else "no kind of store that can be moved"
+        kind = "a memory in RAM" if text == IN_MEMORY else "not a store that can be migrated"
         raise ConfigurationError(f"{text.partition('://')[0]!r} is {kind}. Give a folder or postgresql://...")
     if not make and not SqliteStore.at(Path(text).expanduser()):
-        raise InvalidInput(f"There is no memory in {text}. Name the folder of one.")
+        raise InvalidInput(f"There is no memory in {text}. Name an existing one.")
     with closing(SqliteStore(text)) as store:
         yield store
 
 
-def _moved(source: Transfer, target: Transfer, progress: Progress | None) -> list[Moved]:
+def _move_all(source: Transfer, target: Transfer, progress: Progress | None) -> list[MovedUser]:
     _same_model(source, target)
     extents = {name: extent for name in source.users() if (extent := source.extent(name))}
-    step = _Steps(sum(extent.size for extent in extents.values()), progress)
-    there = {name: _already(source, target, name, step) for name in extents if target.extent(name)}
+    step = _ProgressCounter(sum(extent.size for extent in extents.values()), progress)
+    there = {name: _compare(source, target, name, step) for name in extents if target.extent(name)}
     return [
-        there.get(name) or _carried(source, target, name, extent, step) for name, extent in extents.items()
-    ]  # those who are there were compared before anything was written
+        there.get(name) or _copy(source, target, name, extent, step) for name, extent in extents.items()
+    ]  # existing users are compared before anything is written
 
 
 def _same_model(source: Transfer, target: Transfer) -> None:
@@ -141,33 +141,33 @@ def _same_model(source: Transfer, target: Transfer) -> None:
         raise EmbeddingMismatch(held, wanted)
 
 
-def _already(source: Transfer, target: Transfer, name: str, step: Callable[[int], None]) -> Moved:
-    """A user that both places have.
+def _compare(source: Transfer, target: Transfer, name: str, step: Callable[[int], None]) -> MovedUser:
+    """Compare a user that exists in both stores.
 
     Raises:
-        Conflict: they are not the same.
+        Conflict: the rows differ.
     """
     digest, extent = source.digest(name, step), target.extent(name)
     if extent is None or digest != target.digest(name, step):
         raise Conflict(
-            f"The place to move to has other memories of the user {name!r} (or both were used since they were moved). "
-            "Nothing of this user was changed; move to an empty place, or erase the user there first."
+            f"The target has other memories of the user {name!r} (or both were used since they were migrated). Nothing of this "
+            "user was changed; migrate to an empty store, or erase the user there first."
         )
     step(extent.size)
-    return Moved(name, extent.records, extent.events, digest, before=True)
+    return MovedUser(name, extent.records, extent.events, digest, before=True)
 
 
-def _carried(source: Transfer, target: Transfer, name: str, extent: Extent, step: Callable[[int], None]) -> Moved:
-    """A user moved, and compared.
+def _copy(source: Transfer, target: Transfer, name: str, extent: Extent, step: Callable[[int], None]) -> MovedUser:
+    """Copy a user, and compare the rows.
 
     Raises:
-        Conflict: the source was written to meanwhile.
+        Conflict: the source was written to in the meantime.
     """
     state, model = target.begin(name, source.origin, extent), source.model
     step(state.done)
     while state.stage is not None:
         page = source.page(name, state.stage, state.after)
-        after = _after(state, page.last, page.size)
+        after = _next_state(state, page.last, page.size)
         target.put(name, state, page, after, model)
         state = after
         step(page.size)
@@ -175,14 +175,14 @@ def _carried(source: Transfer, target: Transfer, name: str, extent: Extent, step
     if source.extent(name) != extent or digest != target.digest(name, step, unfinished=True):
         target.discard(name)
         raise Conflict(
-            f"The user {name!r} was used at the source while it was moved. Nothing of this user was kept at the other place. "
-            "Stop what works with the source, and migrate again: users that are done stay done."
+            f"The user {name!r} was changed in the source during the migration. Nothing of this user was stored in the target. "
+            "Stop all writers of the source, and migrate again: completed users are kept."
         )
     target.finish(name)
-    return Moved(name, extent.records, extent.events, digest, before=False)
+    return MovedUser(name, extent.records, extent.events, digest, before=False)
 
 
-def _after(state: State, last: int, size: int) -> State:
+def _next_state(state: State, last: int, size: int) -> State:
     if last != state.after:
         return replace(state, after=last, done=state.done + size)
     following: Sequence[str] = [*STAGES[1:]]

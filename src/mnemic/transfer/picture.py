@@ -1,4 +1,4 @@
-"""What a record looks like over time and in feeling: the figures behind ``mnemic stats --plot``."""
+"""The data of ``mnemic stats --plot``: tiers over time, and emotions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ Tiers = list[tuple[datetime, Mapping[Status, int]]]
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """What there is to draw.
+    """The data of a plot.
 
     Attributes:
-        tiers: for each moment something changed, how many memories were in each tier.
-        moods: the emotions of messages and memories, those that were judged.
+        tiers: the number of memories by tier at each change.
+        moods: the known emotions of messages and memories.
     """
 
     tiers: Tiers
@@ -33,9 +33,9 @@ class Picture:
 
 
 def tiers(events: Iterable[Event]) -> Tiers:
-    """The tiers over time, told from the audit trail of all memories, oldest first.
+    """The tiers over time, from the audit trail of all memories, oldest first.
 
-    What comes back (by ``restore`` or ``undo``) comes back into the tier it had before.
+    A restored memory (``restore`` or ``undo``) returns to its previous tier.
     """
     history: dict[str, list[Status]] = {}
     counts: Counter[Status] = Counter()
@@ -61,7 +61,7 @@ def tiers(events: Iterable[Event]) -> Tiers:
 
 
 def picture(runtime: Runtime, scope: Scope) -> Picture:
-    """The tiers of a user's memories over time, and the feelings of messages and memories."""
+    """The tiers of a user's memories over time, and the emotions of messages and memories."""
     events = runtime.store.lifecycle.log(scope.user, kinds=("memory",), limit=None)
     moods: dict[Kind, list[Emotion]] = {}
     everything = Filters(kinds=("message",), reach="user")

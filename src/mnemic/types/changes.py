@@ -47,7 +47,7 @@ class Indexing:
     terms: tuple[str, ...]
     length: int
     traits: int
-    told: tuple[tuple[int, int], ...] = ()
+    periods: tuple[tuple[int, int], ...] = ()
     vector: NDArray[np.float32] | None = None
 
 

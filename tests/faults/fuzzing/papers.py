@@ -64,7 +64,7 @@ class Importer:
     def imported(self, text: str) -> int:
         """Read a text as every kind of file; how many records it gave."""
         try:
-            read = files.parsed(text)
+            read = files.parse_lines(text)
         except InvalidInput as error:
             told(error)
             return 0
@@ -75,7 +75,7 @@ class Importer:
         total = 0
         for name in KINDS_OF_MESSAGES:
             try:
-                found = files.read_messages(files.whole(read), format=name, session="s")
+                found = files.read_messages(files.undamaged(read), format=name, session="s")
             except InvalidInput as error:
                 told(error)
                 continue
@@ -112,7 +112,7 @@ class Importer:
             items = len(value) if isinstance(value, list) else 1
             assert len(found) <= items <= len(found) + len(damaged)  # nothing is dropped in silence
             assert all(damage.reason for damage in damaged)
-            owned, nobodys, _ = memories.owned(found, user="ana", field=memories.NOBODY, only=None)
+            owned, nobodys, _ = memories.by_user(found, user="ana", field=memories.NOBODY, only=None)
             assert not nobodys
             assert sum(map(len, owned.values())) == len(found)
             total += self._remembered(owned.get("ana", []))

@@ -17,7 +17,7 @@ class TestImport:
     def test_says_what_became_of_the_messages(self, chat, mnemic, write, folder):
         run = mnemic("import", write(chat))
         assert (run.code, run.err) == (0, "")
-        assert "chat.json (messages): 3 messages: 3 stored, 0 already there, 0 rejected" in run.out
+        assert "chat.json (messages): 3 messages: 3 stored, 0 already stored, 0 rejected" in run.out
         with Memory(folder, embedder="hashing") as memory:
             assert [(m.id, m.name, m.session) for m in memory.messages()] == [
                 ("m1", "Ana", "s1"), ("m2", None, "s1"), ("m3", "Ana", "s2"),
@@ -34,7 +34,7 @@ class TestImport:
         path = write([{**chat[0], "content": "I moved to Porto."}, {"role": "user", "content": "new"}], "other.json")
         run = filled("import", path)
         assert run.code == 1
-        assert "1 stored, 0 already there, 1 rejected" in run.out
+        assert "1 stored, 0 already stored, 1 rejected" in run.out
         assert "rejected m1: " in run.out
         answer = filled("import", path, "--json")
         assert answer.code == 1
@@ -51,7 +51,7 @@ class TestImport:
         call = {"role": "assistant", "content": [{"type": "tool_use", "name": "look"}]}
         run = mnemic("import", write([call, {"role": "user", "content": "Hi"}]))
         assert run.code == 0
-        assert "1 stored, 0 already there, 0 rejected, 1 without text" in run.out
+        assert "1 stored, 0 already stored, 0 rejected, 1 without text" in run.out
         assert "2 have no time and are dated now" in run.out
         assert "not text, left out: tool_use (1)" in run.out
 
@@ -77,7 +77,7 @@ class TestImport:
     def test_a_file_without_messages(self, mnemic, write, folder):
         run = mnemic("import", write([]))
         assert (run.code, run.out) == (1, "")
-        assert "holds no messages" in run.err
+        assert "contains no messages" in run.err
         assert not folder.exists()
 
     def test_lines(self, chat, mnemic, write):
@@ -139,7 +139,7 @@ class TestImport:
             run = mnemic("import", write(chat))
             assert run.code == 0
             assert "mnemic: warning: Without vectors for now" in run.err
-            assert "3 wait for their vector" in run.out
+            assert "3 have no vector yet" in run.out
             assert mnemic("search", "Lisbon").code == 0
         again = mnemic("import", write(chat), "--json").json
         assert (again["duplicate"], again["pending"]) == (3, {"process": 3})
@@ -284,7 +284,7 @@ class TestFolder:
 
     def test_ram_is_refused(self, capsys):
         assert main(["--dir", ":memory:", "stats"]) == 2
-        assert "gone when the command ends" in capsys.readouterr().err
+        assert "ends with the command" in capsys.readouterr().err
 
     def test_a_file_in_the_way(self, chat, mnemic, write, folder):
         folder.write_text("x")

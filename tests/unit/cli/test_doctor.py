@@ -105,7 +105,7 @@ def test_vectors_of_another_model(filled, monkeypatch):
     monkeypatch.setattr(HashingEmbedder, "id", "hashing-other")
     run = filled("doctor")
     assert run.code == 1
-    assert "the memory holds vectors of hashing-256, the embedder is hashing-other" in run.out
+    assert "the memory holds vectors of hashing-256, but the embedder is hashing-other" in run.out
 
 
 def test_an_embedder_that_fails(filled, monkeypatch):
@@ -179,7 +179,7 @@ class TestWeights:
         monkeypatch.setattr(paths, "wheel_folder", lambda module: None)
 
     def test_nowhere(self, mnemic):
-        assert weights_of(None) == ("not here, and HF_HUB_OFFLINE forbids to download them", True)
+        assert weights_of(None) == ("missing, and HF_HUB_OFFLINE forbids downloading them", True)
         run = mnemic("doctor", "--embedder", "hashing")
         assert run.code == 0
 
@@ -187,11 +187,11 @@ class TestWeights:
         from mnemic.cli import main
 
         assert main(["doctor", "--dir", str(folder)]) == 1
-        assert "WRONG: the embedder has no weights: not here" in capsys.readouterr().out
+        assert "WRONG: the embedder has no weights: missing" in capsys.readouterr().out
 
     def test_to_be_downloaded(self, monkeypatch):
         monkeypatch.delenv("HF_HUB_OFFLINE")
-        assert weights_of(None) == ("not here yet: downloaded at first use", False)
+        assert weights_of(None) == ("missing: downloaded on first use", False)
 
     def test_the_package(self, monkeypatch, tmp_path):
         monkeypatch.setattr(paths, "wheel_folder", lambda module: tmp_path)
@@ -220,13 +220,13 @@ class TestWeights:
 
     def test_a_model_of_the_hub(self, tmp_path, monkeypatch):
         name = "maker/tiny"
-        assert weights_of(f"onnx:{name}") == ("not here, and HF_HUB_OFFLINE forbids to download them", True)
+        assert weights_of(f"onnx:{name}") == ("missing, and HF_HUB_OFFLINE forbids downloading them", True)
         monkeypatch.delenv("HF_HUB_OFFLINE")
-        assert weights_of(f"onnx:{name}") == ("not here yet: downloaded at first use", False)
+        assert weights_of(f"onnx:{name}") == ("missing: downloaded on first use", False)
         home = tmp_path / "cache" / "models" / "hub" / "maker--tiny"
         (home / "abc").mkdir(parents=True)
         (home / "revisions.json").write_text('{"main": "abc"}')
-        assert weights_of(f"onnx:{name}")[0].startswith("not here yet")
+        assert weights_of(f"onnx:{name}")[0].startswith("missing: downloaded")
         for file in ("model.onnx", "tokenizer.json"):
             (home / "abc" / file).write_bytes(b"")
         assert weights_of(f"onnx:{name}") == (f"the cache folder {home / 'abc'}", False)

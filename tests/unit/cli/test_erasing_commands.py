@@ -92,7 +92,7 @@ def test_doctor_mends_after_a_backup(known, folder, tmp_path):
     (beside,) = (path for path in tmp_path.iterdir() if "before-fix" in path.name)
     assert run.json["backup"] == str(beside)
     assert known("search", "Lisbon").code == 0
-    assert "nothing had to be" in known("doctor", "--fix").out
+    assert "nothing to repair" in known("doctor", "--fix").out
 
 
 def test_doctor_leaves_a_damaged_file_alone(known, folder, tmp_path):

@@ -60,7 +60,7 @@ class TestEndSession:
 
     def test_nothing_was_said_or_none_is_named(self, kept):
         run = kept("end-session", "--session", "other")
-        assert (run.code, run.err) == (1, "mnemic: nothing was said in 'other'.\n")
+        assert (run.code, run.err) == (1, "mnemic: there are no messages in 'other'.\n")
         assert kept("end-session", "--session", "other", "--json").json == {"receipt": None, "summary": None}
         assert kept("end-session").code == 2
 

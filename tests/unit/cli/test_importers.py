@@ -343,7 +343,7 @@ class TestDetection:
 
     @pytest.mark.parametrize("data", [{}, {"a": 1}, [[]], ["x"], "x", 5, None, [None]])
     def test_unknown_shapes(self, data):
-        with pytest.raises(InvalidInput, match="shape of the file is not known"):
+        with pytest.raises(InvalidInput, match="format of the file is unknown"):
             detect(data)
 
     def test_unknown_format(self):

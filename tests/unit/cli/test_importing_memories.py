@@ -34,7 +34,7 @@ class TestMem0:
     def test_every_field(self, mnemic, write, folder):
         run = mnemic("import", write({"results": [{**KAYAK, "score": 0.3, "expiration_date": "2026-12-31"}]}))
         assert (run.code, run.err) == (0, "")
-        assert run.out.endswith("(mem0): 1 memory: 1 stored, 0 already there, 0 rejected\n")
+        assert run.out.endswith("(mem0): 1 memory: 1 stored, 0 already stored, 0 rejected\n")
         (record,) = listed(folder).values()
         assert (record.id, record.content, record.tags) == ("mem0:a1", "Ana owns a red kayak.", ("sports",))
         assert record.metadata == {"place": "Lisbon", "hash": "h1", "user_id": "ana", "agent_id": "guide"}
@@ -112,7 +112,7 @@ class TestMem0:
     def test_by_another_field_and_in_a_project(self, mnemic, write, folder):
         run = mnemic("import", write([KAYAK, TEA]), "--user-from", "agent_id", "--project", "atlas")
         assert run.code == 1
-        assert "[1] has no agent_id: nobody knows whose it is." in run.out
+        assert "[1] has no agent_id: its user is unknown." in run.out
         (record,) = listed(folder, "guide").values()
         assert (record.project, record.metadata["user_id"]) == ("atlas", "ana")
 
@@ -136,7 +136,7 @@ class TestMem0:
         run = mnemic("import", write([TEA, {**KAYAK, **changes}]), "--user-from", "user_id")
         assert run.code == 1
         assert what in run.out
-        assert "1 memory: 1 stored, 0 already there, 0 rejected, 1 not taken in" in run.out
+        assert "1 memory: 1 stored, 0 already stored, 0 rejected, 1 not imported" in run.out
         assert [*listed(folder, "bo")] == ["mem0:b1"]
 
     def test_damaged_lines_are_named_by_their_number(self, mnemic, write, folder):
@@ -152,7 +152,7 @@ class TestMem0:
         run = mnemic("import", write(page))
         assert run.code == 1
         assert "one page of 300 memories" in run.out
-        assert "1 relations of mem0's graph are not taken in" in run.out
+        assert "1 relations of mem0's graph are not imported" in run.out
         row = {"id": 1, "memory_id": "a1", "old_memory": None, "new_memory": "x", "event": "ADD"}
         assert "a row of mem0's history" in mnemic("import", write([row])).out
 
@@ -298,7 +298,7 @@ class TestRehearsal:
         path = write([KAYAK, TEA, {**KAYAK, "id": "a2"}])
         run = mnemic("import", path, "--user-from", "user_id", "--dry-run")
         assert run.code == 0
-        assert "3 memories: 2 stored, 1 already there" in run.out
+        assert "3 memories: 2 stored, 1 already stored" in run.out
         assert run.out.endswith("nothing was stored: this was a dry run\n")
         assert not folder.exists()
         mnemic("import", path, "--user-from", "user_id", "--only", "bo")
@@ -309,7 +309,7 @@ class TestRehearsal:
     def test_messages(self, chat, mnemic, write, folder):
         run = mnemic("import", write(chat), "--dry-run")
         assert (run.code, folder.exists()) == (0, False)
-        assert "3 messages: 3 stored, 0 already there" in run.out
+        assert "3 messages: 3 stored, 0 already stored" in run.out
         assert "dry run" in run.out
         mnemic("import", write(chat[:2]))
         more = [*chat, {**chat[0], "content": "Something else."}, {**chat[1], "id": "m9", "content": " "}]
@@ -331,14 +331,14 @@ class TestRehearsal:
         assert filled("stats", "--user", "bob", "--json").json["messages"] == 0
         cut = (tmp_path / "all.jsonl").read_text("utf-8").splitlines()[:-1]
         (tmp_path / "cut.jsonl").write_text("\n".join(cut), encoding="utf-8")
-        assert "cut off or changed" in filled("import", tmp_path / "cut.jsonl", "--user", "bob", "--dry-run").err
+        assert "truncated or changed" in filled("import", tmp_path / "cut.jsonl", "--user", "bob", "--dry-run").err
 
 
 class TestCommand:
     def test_nothing(self, mnemic, write, folder):
         run = mnemic("import", write([]), "--format", "mem0")
         assert (run.code, folder.exists()) == (1, False)
-        assert "holds no memories" in run.err
+        assert "contains no memories" in run.err
 
     def test_users_are_for_memories(self, chat, mnemic, write):
         run = mnemic("import", write(chat), "--user-from", "name")

@@ -107,7 +107,7 @@ def test_the_project_of_the_working_folder(mnemic, tmp_path, monkeypatch):
     (tmp_path / "atlas").mkdir()
     monkeypatch.chdir(tmp_path / "atlas")
     run = mnemic("remember", "Of no project.", "--project", "auto")
-    assert "is no project" in run.err
+    assert "is not a project" in run.err
     (tmp_path / "atlas" / "CLAUDE.md").write_text("# Atlas\n")
     run = mnemic("remember", "Of the atlas.", "--project", "auto")
     assert (run.code, run.err) == (0, "")

@@ -223,7 +223,7 @@ class TestRefusals:
         ("change", "what"),
         [
             (lambda lines: lines[1:], "not the header"),
-            (lambda lines: lines[:-1], "cut off or changed"),
+            (lambda lines: lines[:-1], "truncated or changed"),
             (lambda lines: ['{"mnemic":9,"counts":{}}', *lines[1:]], "Upgrade Mnemic"),
             (lambda lines: [lines[0], "{", *lines[2:]], "Line 2 is not JSON"),
             (lambda lines: [lines[0], "[]", *lines[2:]], "Line 2 is not an object"),
@@ -234,11 +234,14 @@ class TestRefusals:
                 lambda lines: [lines[0], lines[1].replace('"trust":1.0', '"trust":NaN'), *lines[2:]],
                 "Line 2 is not JSON",
             ),
-            (lambda lines: [lines[0], lines[1].replace("+02:00", ""), *lines[2:]], "sent_at names no zone"),
+            (lambda lines: [lines[0], lines[1].replace("+02:00", ""), *lines[2:]], "sent_at has no time zone"),
             (lambda lines: [lines[0], lines[2], lines[1].replace('"m0"', '"m1"'), *lines[3:]], "empty or taken"),
             (lambda lines: [lines[0], *lines[:0:-1]], "not in the file before it"),
             (lambda lines: [line.replace('"version":3', '"version":4') for line in lines], "without those before"),
-            (lambda lines: [line.replace("make go", "make release") for line in lines], "what a memory before it says"),
+            (
+                lambda lines: [line.replace("make go", "make release") for line in lines],
+                "the content of a previous memory",
+            ),
         ],
     )
     def test_damaged_files_change_nothing(self, exported, tmp_path, change, what):
@@ -253,15 +256,15 @@ class TestRefusals:
             ("message", {"content": " \n"}, "Line 2 is no message: its content is empty"),
             ("message", {"role": ""}, "its role is empty"),
             ("message", {"kind": ["message"]}, "has the kind"),
-            ("message", {"sent_at": "x" * 5_000}, "which is no time"),
+            ("message", {"sent_at": "x" * 5_000}, "which is not a time"),
             ("message", {"session": "x" * 2_000}, "session must have 1 to 1000 characters"),
             ("message", {"project": ""}, "project must have 1 to 1000 characters"),
             ("message", {"name": "x" * 2_000}, "name has 2,000 characters"),
             ("message", {"metadata": json.loads('{"a":' * 400 + "1" + "}" * 400)}, "nested deeper than 100 levels"),
             ("episode", {"session": "another"}, "another project or conversation than its messages"),
             ("episode", {"project": "another"}, "another project or conversation than its messages"),
-            ("episode", {"message_ids": []}, "names no message"),
-            ("memory", {"status": "consolidating"}, "under way"),
+            ("episode", {"message_ids": []}, "without messages"),
+            ("memory", {"status": "consolidating"}, "running consolidation"),
             ("memory", {"tags": ["x" * 1_000_001]}, "tags has 1,000,001 characters"),
             ("memory", {"expired_at": None}, "replaces 'old', whose time has not ended"),
         ],
@@ -312,7 +315,7 @@ class TestRefusals:
         with Record(source) as record:
             moving = iter(range(1000))
             monkeypatch.setattr(type(unwrap_store(record.runtime.store)), "last_event", lambda self, user: next(moving))
-            with pytest.raises(Conflict, match="quiet moment"):
+            with pytest.raises(Conflict, match="when it is idle"):
                 record.out()
 
 
@@ -457,5 +460,5 @@ class TestCommands:
 
     def test_reembed(self, filled):
         run = filled("reembed")
-        assert (run.code, run.out) == (0, "3 vectors made anew with hashing-256, 256 numbers each.\n")
+        assert (run.code, run.out) == (0, "3 vectors computed with hashing-256, dimension 256.\n")
         assert filled("reembed", "--json").json == {"made": 3, "embedding_model": "hashing-256", "dimension": 256}

@@ -59,7 +59,7 @@ def ends(prompt):
     raise EOFError
 
 
-@pytest.mark.parametrize(("asked", "why"), [(shows, "cannot hide"), (ends, "No key was typed")])
+@pytest.mark.parametrize(("asked", "why"), [(shows, "cannot hide"), (ends, "No key was entered")])
 def test_a_terminal_that_would_show_it_or_ends(stored, monkeypatch, asked, why):
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr(getpass, "getpass", asked)

@@ -77,7 +77,7 @@ class TestProcess:
         )
         run = filled("process", "--llm", "some:model")
         assert run.code == 0
-        assert run.err.startswith("mnemic: some:model gave no usable answer 2 times; the rules did it.")
+        assert run.err.startswith("mnemic: some:model gave no usable answer 2 times; the rules were used instead.")
         assert "some:model" in filled("consolidate", "--dry-run", "--llm", "some:model").err
 
 

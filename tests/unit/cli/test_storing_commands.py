@@ -73,7 +73,7 @@ class TestAdd:
         monkeypatch.setattr(HashingEmbedder, "embed", refuse)
         run = mnemic("add", "Hi")
         assert run.code == 0
-        assert "waits for its vector" in run.err
+        assert "has no vector yet" in run.err
 
 
 class TestRemember:

@@ -43,7 +43,7 @@ class TestUsers:
         assert not folder.exists()
         Memory(folder, embedder="hashing").close()
         run = mnemic("users")
-        assert (run.code, run.out, run.err) == (1, "", "mnemic: nobody has anything here.\n")
+        assert (run.code, run.out, run.err) == (1, "", "mnemic: the record has no users.\n")
 
     @pytest.mark.engine
     def test_of_a_server(self, postgres_url, capsys):
@@ -56,14 +56,14 @@ class TestUsers:
         assert ana.startswith("ana  1 message, 0 memories, last write 20")
         assert bob.startswith("bob  0 messages, 1 memory, last write 20")
         assert main(["--dir", postgres_url, "--embedder", "hashing", "stats", "--user", "nobody"]) == 0
-        assert "2 other users have something" in capsys.readouterr().err
+        assert "2 other users have some" in capsys.readouterr().err
 
 
 class TestStatsOfAnUnknownUser:
     def test_the_others_are_told(self, filled):
         run = filled("stats", "--user", "nobody")
         assert run.code == 0
-        assert run.err == "mnemic: nothing is here of the user nobody; 1 other user has something: mnemic users.\n"
+        assert run.err == "mnemic: the user nobody has no records; 1 other user has some: mnemic users.\n"
         assert filled("stats").err == ""
 
     def test_what_was_forgotten_is_something(self, filled):

@@ -59,7 +59,7 @@ class Followed:
     @staticmethod
     def indexing(record, moment):
         found = Indexer.indexing(SimpleNamespace(documents=lambda texts, _: vectors(texts)), [record], None)[0]
-        assert found.told == tuple(mentioned_periods(record.content, moment.toordinal()))
+        assert found.periods == tuple(mentioned_periods(record.content, moment.toordinal()))
         return found
 
     @staticmethod

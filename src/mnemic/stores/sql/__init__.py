@@ -1,5 +1,5 @@
-"""What the stores on SQL engines have in common: one set of statements, and the rooms that speak them.
+"""The shared part of the stores on SQL engines: one set of statements for all.
 
-Statements are written in the part of SQL that SQLite and PostgreSQL share, with ``?`` for values; what an engine does in a
-way of its own is behind ``Dialect``.
+Statements are written in the part of SQL that SQLite and PostgreSQL share, with ``?`` for values; differences
+between engines are behind ``Dialect``.
 """

@@ -48,13 +48,13 @@ def _existing_message(t: Transaction, id: str, content: str) -> Receipt:
     sql = "SELECT kind, hash FROM records WHERE user_id = ? AND id = ?"
     kind, held = t.db.execute(sql, (t.user, id)).fetchone()
     if kind != "message":
-        return Receipt(id=id, outcome="rejected", reason="a memory has this id: give the message one of its own")
+        return Receipt(id=id, outcome="rejected", reason="a memory has this id: give the message another one")
     if held == rows.message_hash(content):
         return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
     return Receipt(
         id=id,
         outcome="rejected",
-        reason="another message has this id; messages are never rewritten: give the new one an id of its own",
+        reason="another message has this id; messages are never rewritten: give the new one another id",
     )
 
 
@@ -134,7 +134,7 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     believed = (expired is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
     if version != record.version - 1 or rows.public_status(status) == "archived" or not believed or erased:
-        reason = "the memory was archived or changed meanwhile; read it again and repeat the update"
+        reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
         return Receipt(id=record.id, outcome="rejected", reason=reason)
     duplicate = _live_duplicate(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)
     if duplicate and duplicate[0] != record.id:
@@ -161,7 +161,7 @@ def archive(t: Transaction, change: Archive) -> Receipt:
             return Receipt(id=change.id, outcome="duplicate", reason="already archived")
         t.event("archive", doc, change.id, version, reason=change.reason)
         return Receipt(
-            id=change.id, outcome="forgotten", reason="another memory stands for it; undo leaves it forgotten"
+            id=change.id, outcome="forgotten", reason="it was absorbed by another memory; undo will not restore it"
         )
     sql = "UPDATE records SET tier_before = status, status = 'archived' WHERE doc = ?"
     t.db.execute(sql, (doc,))
@@ -233,8 +233,8 @@ def _reinstate(t: Transaction, id: str, doc: int, version: int) -> Receipt:
 def _was_unlinked(t: Transaction, doc: int) -> bool:
     """Whether the link from the successor of a memory was removed."""
     found = t.db.execute("SELECT detail FROM events WHERE doc = ? AND operation = 'unlink'", (doc,)).fetchall()
-    told = [json.loads(detail) for (detail,) in found]
-    return any("source" in one and "supersedes" in one["types"] for one in told)
+    details = [json.loads(detail) for (detail,) in found]
+    return any("source" in one and "supersedes" in one["types"] for one in details)
 
 
 def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
@@ -243,7 +243,7 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
     held = t.find(record.id)
     if held and (held[0] != "episode" or rows.public_status(held[2]) == "archived" or held[3] > record.version):
         raise Conflict(
-            f"The episode {record.id!r} was changed or merged meanwhile. Nothing was stored; process() again."
+            f"The episode {record.id!r} was changed or merged in the meantime. Nothing was stored; process() again."
         )
     if held and held[3] == record.version:
         return Receipt(id=record.id, outcome="duplicate", reason="this episode is stored")
@@ -279,8 +279,8 @@ def _assign_messages(t: Transaction, doc: int, change: AddEpisode) -> None:
     (filed,) = t.db.execute(sql, (t.user, wanted, doc, doc)).fetchone()
     if filed != len(set(change.record.message_ids)):
         raise Conflict(
-            f"Of the messages of episode {change.record.id!r} some belong to another episode by now: they were processed "
-            "elsewhere meanwhile. Nothing was stored; process() goes on with what still waits."
+            f"Some messages of episode {change.record.id!r} belong to another episode by now: another process processed them. "
+            "Nothing was stored; process() continues with the unprocessed ones."
         )
 
 

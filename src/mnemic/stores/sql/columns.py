@@ -32,7 +32,7 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
     """Catalog rows, ascending by doc; None if there are none. The queries must select the columns in the order used here."""
     columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _ORDER[:-1]}
     codes: dict[str, dict[str | None, int]] = {name: {} for name in _ORDER[:-1] if name not in _NUMBERS}
-    told: dict[int, str] = {}
+    stored_periods: dict[int, str] = {}
     for page in _pages(cursors):
         *values, periods = zip(*page, strict=True)
         for name, column in zip(columns, values, strict=True):
@@ -42,7 +42,7 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
                 column = list(map(code.__getitem__, column))  # noqa: PLW2901 - values become codes
             columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
         if any(periods):
-            told.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
+            stored_periods.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
     if not columns["doc"]:
         return None
     whole = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in columns.items()}
@@ -50,7 +50,7 @@ def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
         order = np.argsort(whole["doc"], kind="stable")
         whole = {name: column[order] for name, column in whole.items()}
     coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
-    return CatalogRows(**whole, **coded, stored_periods=told)
+    return CatalogRows(**whole, **coded, stored_periods=stored_periods)
 
 
 def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:

@@ -57,10 +57,10 @@ def erase(t: Transaction, change: Erase) -> dict[str, int]:
     reworded = _withdraw(t, set(victims), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
-            raise Conflict(f"The memory {revise.record.id!r} changed meanwhile. Nothing was erased; try again.")
+            raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
         _overwrite_versions(t, t.required(revise.record.id)[1], reworded)
-    told = [_rewrite_episode(t, episode) for episode in change.remade]
-    _check_descendants(t, victims, {*told, *restored})
+    rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
+    _check_descendants(t, victims, {*rewritten, *restored})
     counts = _delete_records(t, list(victims))
     _scrub_events(t, set(victims.values()))
     _mark(t, list(victims))
@@ -93,7 +93,7 @@ def _rewrite_episode(t: Transaction, change: AddEpisode) -> int:
     doc = t.required(record.id)[1]
     held = t.db.execute("SELECT title, content FROM episodes WHERE doc = ?", (doc,)).fetchone()
     if receipt.outcome != "stored" and held != (record.title, record.content):
-        raise Conflict(f"The episode {record.id!r} changed meanwhile. Nothing was erased; try again.")
+        raise Conflict(f"The episode {record.id!r} changed in the meantime. Nothing was erased; try again.")
     _overwrite_versions(t, doc, {doc: 1})
     return doc
 

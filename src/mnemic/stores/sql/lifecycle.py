@@ -82,18 +82,18 @@ class CandidateCache:
 
     def __init__(self) -> None:
         self._lock = process_lock()
-        self._held: _Snapshot | None = None
+        self._snapshot: _Snapshot | None = None
 
     def candidates(self, db: Connection, user: int, before: int) -> Candidates:
         """The live memories created until ``before``, ascending by doc; ``db`` must be one snapshot."""
         with self._lock:
-            moment, held = to_micros(now()), self._held
+            moment, held = to_micros(now()), self._snapshot
             if held is None or held.user != user:
                 event = queries.last_event(db, user)
                 held = _Snapshot(user, event, moment, _read(db, user))
             else:
                 held = self._refresh(db, held, moment)
-            self._held = held
+            self._snapshot = held
         old = held.found.created_at <= before
         return held.found if old.all() else _select(held.found, old)
 

@@ -99,7 +99,7 @@ def _index_columns(indexing: Indexing) -> dict[str, Any]:
     return {
         "length": indexing.length,
         "traits": indexing.traits,
-        "told": to_json(indexing.told) if indexing.told else None,
+        "told": to_json(indexing.periods) if indexing.periods else None,
     }
 
 

@@ -55,10 +55,10 @@ Wording = tuple[int, str, list[Any]]
 def wording(db: Connection, after: int, limit: int) -> list[Wording]:
     """The next records as (doc, id, texts), ascending by doc; texts include versions and the reasons of links and events."""
     found = select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
-    beside: dict[int, list[Any]] = {}
+    related: dict[int, list[Any]] = {}
     for doc, value in _related_texts(db, [row["doc"] for row in found]):
-        beside.setdefault(doc, []).append(value)
-    return [(row["doc"], row["id"], _row_texts(row) + beside.get(row["doc"], [])) for row in found]
+        related.setdefault(doc, []).append(value)
+    return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
 
 
 def _row_texts(row: Mapping[str, Any]) -> list[Any]:

@@ -66,7 +66,7 @@ class Transaction:
         self.db, self.user, self.model = db, user, model
         self.at = to_micros(now())
         self._checked_dimension = 0
-        self._twins: dict[str, str] = {}
+        self._aliases: dict[str, str] = {}
 
     def next_doc(self) -> int:
         """The doc of a new record, never used before."""
@@ -126,13 +126,13 @@ class Transaction:
         assignments = ", ".join(f"{name} = ?" for name in row)
         self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*row.values(), doc))
 
-    def alias(self, id: str, twin: str) -> None:
+    def alias(self, id: str, duplicate: str) -> None:
         """Resolve the id of a memory that was not stored to that of its duplicate, for later changes of this transaction."""
-        self._twins[id] = twin
+        self._aliases[id] = duplicate
 
     def find(self, id: str) -> Found | None:
         """Kind, doc, status and version of an id of this user, or of its duplicate; None if there is none."""
-        return self.find_stored(self._twins.get(id, id))
+        return self.find_stored(self._aliases.get(id, id))
 
     def find_stored(self, id: str) -> Found | None:
         """Like ``find``, without duplicates."""

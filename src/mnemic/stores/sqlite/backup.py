@@ -51,23 +51,23 @@ def copy(
     folder = folder.absolute() if folder.name else folder.resolve()
     if not folder.name:
         raise errors.InvalidInput(f"{folder} exists, and a backup overwrites nothing: name a new folder.")
-    beside = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
-    ours = FileLock(beside / LOCK)
+    partial = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
+    ours = FileLock(partial / LOCK)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise errors.InvalidInput(
                 f"{folder} exists, and a backup overwrites nothing: name a new folder, or move that one away first."
             )
         _remove_leftovers(folder)
-        beside.mkdir(mode=0o700, parents=True)
+        partial.mkdir(mode=0o700, parents=True)
         ours.acquire()
-        (beside / ".gitignore").write_text("*\n")
-        os.close(os.open(beside / name, os.O_CREAT | os.O_RDWR, 0o600))
-        _copy_pages(database, beside / name, progress)
-        check(beside)
-        _fsync(beside / name)
-        (beside / LOCK).unlink(missing_ok=True)
-        beside.rename(folder)
+        (partial / ".gitignore").write_text("*\n")
+        os.close(os.open(partial / name, os.O_CREAT | os.O_RDWR, 0o600))
+        _copy_pages(database, partial / name, progress)
+        check(partial)
+        _fsync(partial / name)
+        (partial / LOCK).unlink(missing_ok=True)
+        partial.rename(folder)
         _fsync(folder.parent)
     except OSError as error:
         raise errors.StoreUnavailable(
@@ -75,7 +75,7 @@ def copy(
         ) from error
     finally:
         ours.release()
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def _remove_leftovers(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""``mnemic import``: from the files of others to messages and memories."""
+"""Parsers of ``mnemic import`` for files of other products."""
 
 from __future__ import annotations
 

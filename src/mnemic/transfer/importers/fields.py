@@ -1,4 +1,4 @@
-"""Reading the fields of parsed JSON, with errors that name the place."""
+"""Typed access to parsed JSON, with errors that name the place."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mnemic.errors import InvalidInput
 from mnemic.text import parts
 from mnemic.text.display import json_type
 
-__all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "listed", "mapping", "with_left_out"]
+__all__ = ["LEFT_OUT", "Fields", "fields_of", "json_type", "mapping", "objects", "with_left_out"]
 
 LEFT_OUT = "left_out"
-"""Key of a message's metadata that lists what of it could not be taken in."""
+"""Metadata key that lists the parts of a message that could not be imported."""
 
 _MILLISECONDS = 100_000_000_000
-"""Numbers from here on are milliseconds since 1970, those below seconds."""
+"""Larger numbers are milliseconds since 1970, smaller ones seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """A JSON object and its place in the file, for errors."""
+    """A JSON object with its place in the file, for errors."""
 
     values: Mapping[str, object]
     place: str
@@ -35,7 +35,7 @@ class Fields:
         return InvalidInput(f"{self.place}.{field} {problem}.")
 
     def text(self, field: str, *, needed: bool = True) -> str | None:
-        """A string; where it is not needed, None for one that is missing or empty."""
+        """A string; if not ``needed``, None for a missing or empty one."""
         value = self.values.get(field)
         if isinstance(value, str) or (value is None and not needed):
             return value or (None if not needed else "")
@@ -44,14 +44,14 @@ class Fields:
         raise self.fault(field, f"must be a string, not {json_type(value)}")
 
     def word(self, field: str) -> str:
-        """A string that is not empty."""
+        """A non-empty string."""
         value = self.text(field)
         if not value:
             raise self.fault(field, "is empty")
         return value
 
     def moment(self, field: str, *, number: bool = False) -> datetime | None:
-        """A time in ISO 8601, or a ``number`` of seconds or milliseconds since 1970; None when it is missing."""
+        """A time in ISO 8601, or with ``number`` in seconds or milliseconds since 1970; None if it is missing."""
         value = self.values.get(field)
         numbered = number and isinstance(value, (int, float)) and not isinstance(value, bool)
         text = None if numbered else self.text(field, needed=False)
@@ -73,12 +73,12 @@ class Fields:
         return fields_of(value, f"{self.place}.{field}")
 
     def maybe(self, field: str) -> Fields:
-        """The object in a field; an empty one when it is missing."""
+        """The object in a field; empty if it is missing."""
         value = self.values.get(field)
         return fields_of({} if value is None else value, f"{self.place}.{field}")
 
     def said(self, field: str, *, kind: str = "type", joint: str = "\n") -> tuple[str, tuple[str, ...]]:
-        """The text of a string or of a list of parts, and what kinds of parts are not text: see ``parts.joined``."""
+        """The text of a string or list of parts, and the kinds of parts that are not text: see ``parts.joined``."""
         value = self.values.get(field)
         if value is None and field not in self.values:
             raise self.fault(field, "is missing")
@@ -97,17 +97,17 @@ def fields_of(value: object, place: str) -> Fields:
 
 
 def mapping(value: object) -> Mapping[str, object]:
-    """A JSON object; an empty one for anything else."""
+    """A JSON object; empty for any other value."""
     return cast("Mapping[str, object]", value) if isinstance(value, Mapping) else {}
 
 
-def listed(data: object, place: str = "") -> list[Fields]:
-    """The objects of a list; an object alone is a list of one."""
+def objects(data: object, place: str = "") -> list[Fields]:
+    """The objects of a list; a single object is a list of one."""
     items = cast("list[object]", data) if isinstance(data, list) else [data]
     return [fields_of(item, f"{place}[{number}]") for number, item in enumerate(items)]
 
 
 def with_left_out(values: Mapping[str, object], left_out: Iterable[str]) -> dict[str, Any]:
-    """Metadata that names what could not be taken in."""
+    """Metadata with the list of parts that could not be imported."""
     missing = list(left_out)
     return {**values, **({LEFT_OUT: missing} if missing else {})}

@@ -1,8 +1,8 @@
-"""From the text of a file to what it holds: messages or memories. Pure: nothing is read or stored here.
+"""Parsing the text of a file into messages or memories. Pure functions, without input or output.
 
-Nothing is dropped in silence. Of messages, a field that is missing or of the wrong type is an error that names its place.
-Of memories, what is damaged is told beside the others. Parts of messages that are not text (images, calls of tools) are
-named in ``metadata["left_out"]`` of the message they belong to.
+Nothing is dropped silently. A missing or invalid field of a message is an error that names its place; damaged memories are
+reported next to the valid ones. Parts of messages that are not text (images, tool calls) are listed in
+``metadata["left_out"]`` of the message.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from mnemic.transfer.importers.found import Damage, Found
 from mnemic.transfer.importers.locomo import locomo
 from mnemic.types import Message
 
-__all__ = ["MEMORY_FORMATS", "Parsed", "detect", "parse", "parsed", "read_memories", "read_messages"]
+__all__ = ["MEMORY_FORMATS", "Parsed", "detect", "parse", "parse_lines", "read_memories", "read_messages"]
 
 NOTHING = "Nothing was imported; correct the file."
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The JSON of a file. ``lines`` has the number of the line of each value, where each line is one."""
+    """The JSON of a file; for JSON lines ``lines`` has the line number of each value."""
 
     data: object
     lines: Sequence[int] = ()
     damaged: Sequence[Damage] = ()
 
 
-def parsed(text: str) -> Parsed:
-    """The value of a JSON text, or the values of JSON lines with those lines that are none.
+def parse_lines(text: str) -> Parsed:
+    """The value of a JSON text, or the values of JSON lines, including damaged lines.
 
     Raises:
-        InvalidInput: it is neither.
+        InvalidInput: the text is neither.
     """
     try:
         return Parsed(json.loads(text))
@@ -64,16 +64,16 @@ def parse(text: str) -> object:
     """The value of a JSON text, or the list of values of JSON lines.
 
     Raises:
-        InvalidInput: it is neither, or a line is damaged.
+        InvalidInput: the text is neither, or a line is damaged.
     """
-    return whole(parsed(text))
+    return undamaged(parse_lines(text))
 
 
-def whole(read: Parsed) -> object:
-    """What was read, if none of it is damaged.
+def undamaged(read: Parsed) -> object:
+    """The parsed value, if no line is damaged.
 
     Raises:
-        InvalidInput: a line is.
+        InvalidInput: a line is damaged.
     """
     if read.damaged:
         raise InvalidInput(f"{read.damaged[0].reason} {NOTHING}")
@@ -81,15 +81,15 @@ def whole(read: Parsed) -> object:
 
 
 def detect(data: object) -> str:
-    """The format of parsed JSON, told by its first object.
+    """The format of parsed JSON, recognised by its first object.
 
     Returns:
         ``locomo``, ``messages``, ``langchain``, ``llama-index``, ``mem0`` or ``langgraph``.
 
     Raises:
-        InvalidInput: it looks like none of them.
+        InvalidInput: the format is not recognised.
     """
-    value = _unwrapped(data)
+    value = _unwrap(data)
     if value == []:
         return "messages"
     head = cast("list[object]", value)[0] if isinstance(value, list) else value
@@ -98,7 +98,7 @@ def detect(data: object) -> str:
         if any(mark <= keys for mark in marks):
             return name
     raise InvalidInput(
-        f"The shape of the file is not known: it begins with {json_type(head)}. Accepted are LoCoMo conversations, "
+        f"The format of the file is unknown: it begins with {json_type(head)}. Accepted are LoCoMo conversations, "
         "lists of messages with role and content, dumps of LangChain and LlamaIndex messages, and memories of mem0 and "
         "of LangGraph stores."
     )
@@ -114,8 +114,8 @@ _MARKS: tuple[tuple[str, tuple[set[str], ...]], ...] = (
 )
 
 
-def _unwrapped(data: object) -> object:
-    """A list stays a list; of an object that holds one, such as ``{"messages": [...]}``, it is the list."""
+def _unwrap(data: object) -> object:
+    """The list in an object such as ``{"messages": [...]}``; other values unchanged."""
     for key in ("messages", "results", "memories", "items"):
         inside = mapping(data).get(key)
         if isinstance(inside, list):
@@ -128,12 +128,12 @@ def _unwrapped(data: object) -> object:
 
 
 def read_messages(data: object, *, format: str = "auto", session: str | None = None) -> list[Message]:
-    """The messages in parsed JSON, in its order, each with an id.
+    """The messages in parsed JSON, in order, each with an id.
 
     Args:
-        data: what ``parse`` gave.
-        format: ``locomo``, ``messages``, ``langchain``, ``llama-index``, or ``auto`` to tell by the shape.
-        session: the conversation of messages that name none.
+        data: the result of ``parse``.
+        format: ``locomo``, ``messages``, ``langchain``, ``llama-index``, or ``auto`` to detect it.
+        session: the session of messages that have none.
 
     Raises:
         InvalidInput: a field is missing or malformed; the message names its place, counted from 0.
@@ -144,15 +144,15 @@ def read_messages(data: object, *, format: str = "auto", session: str | None = N
     inside = mapping(data).get("messages")
     value = cast("object", inside) if isinstance(inside, list) else data
     try:
-        return _identified(_MESSAGES[name](value, session))
+        return _with_ids(_MESSAGES[name](value, session))
     except InvalidInput as error:
         raise InvalidInput(f"{error} {NOTHING}") from error
 
 
-def _identified(found: Iterable[Message]) -> list[Message]:
-    """The messages with ids: one that has none gets one made of what it says, who says it, when and where.
+def _with_ids(found: Iterable[Message]) -> list[Message]:
+    """Messages with ids; a missing id is derived from content, speaker, time and session.
 
-    Repetitions are counted, so that saying "ok" twice is two messages, and importing both again is none.
+    Repetitions are counted, so that two equal messages are stored as two, and a second import of both stores none.
     """
     seen = Counter[str]()
     named: list[Message] = []
@@ -180,22 +180,22 @@ _MESSAGES: Mapping[str, Callable[[object, str | None], Iterable[Message]]] = {
 
 
 def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]:
-    """The memories of a file, in its order, and what of it is damaged or could not be taken in.
+    """The memories of a file, in order, and the parts that are damaged or not supported.
 
     Args:
-        read: what ``parsed`` gave.
+        read: the result of ``parse_lines``.
         format: ``mem0`` or ``langgraph``.
 
     Raises:
-        InvalidInput: the file as a whole is something else.
+        InvalidInput: the file has another format.
     """
     reader = MEMORY_FORMATS[format]
-    value = _unwrapped(read.data)
+    value = _unwrap(read.data)
     items = cast("list[object]", value) if isinstance(value, list) else [value]
     lines = read.lines if value is read.data and len(read.lines) == len(items) else ()
     places = [f"line {number}" for number in lines] or [f"[{number}]" for number in range(len(items))]
     found: list[Found] = []
-    damaged = [*read.damaged, *reader.beside(mapping(read.data))]
+    damaged = [*read.damaged, *reader.unsupported(mapping(read.data))]
     for place, item in zip(places, items, strict=True):
         try:
             found.append(reader.memory(fields_of(item, place)))
@@ -205,4 +205,4 @@ def read_memories(read: Parsed, format: str) -> tuple[list[Found], list[Damage]]
 
 
 MEMORY_FORMATS = {"langgraph": langgraph, "mem0": mem0}
-"""Formats that hold memories; a module reads one item with ``memory`` and tells with ``beside`` what else is there."""
+"""Formats with memories: ``memory`` parses one item, ``unsupported`` lists the parts that are not imported."""

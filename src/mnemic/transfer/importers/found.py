@@ -1,4 +1,4 @@
-"""What is found in a file of memories."""
+"""Memories parsed from files of other products."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_ID = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """A part of a file that is not taken in: where it stands, and why."""
+    """A part of a file that is not imported: its place and the reason."""
 
     place: str
     reason: str
@@ -32,8 +32,8 @@ class Damage:
 class Found:
     """One memory of a file.
 
-    ``names`` are the fields that may say whose it is. ``changed`` is when its text was last written. ``until`` is when it
-    is to be deleted.
+    ``names`` are the fields that may name its user. ``changed`` is the time of the last change of its text, ``until`` the end
+    of its lifetime.
     """
 
     place: str
@@ -50,16 +50,16 @@ class Found:
 
 
 def identifier(prefix: str, name: str) -> str:
-    """An id under a prefix; a very long name becomes its hash."""
+    """An id with a prefix; a very long name is hashed."""
     made = f"{prefix}:{clean(name)}"
     return made if len(made) <= MAX_ID else f"{prefix}:{hashlib.sha256(name.encode(errors='replace')).hexdigest()}"
 
 
 def statement(item: Fields, field: str, text: str) -> str:
-    """A text that can be a memory.
+    """A text that is valid as a memory.
 
     Raises:
-        InvalidInput: it is empty or too long.
+        InvalidInput: the text is empty or too long.
     """
     if not text.strip():
         raise item.fault(field, "is empty: there is nothing to remember")
@@ -68,15 +68,15 @@ def statement(item: Fields, field: str, text: str) -> str:
     return clean(text)
 
 
-def metadata_of(own: Mapping[str, object], beside: Mapping[str, object], prefix: str) -> dict[str, Any]:
-    """The metadata of an item with its other fields; of two with one name, that of the item gets a prefix.
+def metadata_of(own: Mapping[str, object], extra: Mapping[str, object], prefix: str) -> dict[str, Any]:
+    """The metadata of an item with its other fields; on a name conflict the field of the item gets a prefix.
 
     Raises:
-        InvalidInput: a value is no JSON.
+        InvalidInput: a value is not JSON.
     """
-    kept = {name: value for name, value in beside.items() if value not in (None, "", [], {})}
+    kept = {name: value for name, value in extra.items() if value not in (None, "", [], {})}
     made = {**own, **{f"{prefix}_{name}" if name in own else name: value for name, value in kept.items()}}
-    cleaned = {clean(name): _cleaned(value) for name, value in made.items()}
+    cleaned = {clean(name): _clean(value) for name, value in made.items()}
     try:
         to_json(cleaned)
     except InvalidInput as error:
@@ -84,10 +84,10 @@ def metadata_of(own: Mapping[str, object], beside: Mapping[str, object], prefix:
     return cleaned
 
 
-def _cleaned(value: object) -> object:
-    """JSON with texts that can be written."""
+def _clean(value: object) -> object:
+    """JSON with cleaned strings."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
-        return {clean(name): _cleaned(held) for name, held in cast("Mapping[str, object]", value).items()}
-    return [_cleaned(held) for held in cast("list[object]", value)] if isinstance(value, list) else value
+        return {clean(name): _clean(held) for name, held in cast("Mapping[str, object]", value).items()}
+    return [_clean(held) for held in cast("list[object]", value)] if isinstance(value, list) else value

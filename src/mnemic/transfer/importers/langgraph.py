@@ -1,4 +1,4 @@
-"""Items of a LangGraph store, and the memories that LangMem keeps in one."""
+"""Items of a LangGraph store, including memories of LangMem."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mnemic.transfer.importers.fields import Fields, json_type, mapping
 from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
 from mnemic.types import MemoryType
 
-__all__ = ["beside", "memory"]
+__all__ = ["memory", "unsupported"]
 
 _TEXTS = ("content", "text", "memory", "data", "fact", "statement")
-"""Fields that hold what a value says, the most usual first; the others then are metadata."""
+"""Fields with the text of a value, the most common first; all others are metadata."""
 
 _TRIPLE = ("subject", "predicate", "object")
 _TYPES: Mapping[str, MemoryType] = {"episode": "episodic", "procedure": "procedural", "instructions": "procedural"}
-"""Types of LangMem's kinds; all others are semantic."""
+"""Memory types of LangMem's kinds; all others are semantic."""
 
 _TAKEN = (
     "namespace",
@@ -43,7 +43,7 @@ def memory(item: Fields) -> Found:
     value = _value(item)
     kind = value.get("kind")
     inner = value["content"] if isinstance(kind, str) and "content" in value else value
-    text, own = _said(inner)
+    text, own = _text_of(inner)
     created = item.moment("created_at", number=True)
     rest = {name: held for name, held in item.values.items() if name not in _TAKEN}
     return Found(
@@ -61,7 +61,7 @@ def memory(item: Fields) -> Found:
 
 
 def _namespace(item: Fields) -> Sequence[str]:
-    """A list of labels, or the labels with dots between them, as the tables of LangGraph have them."""
+    """A list of labels, or a dotted string as in the tables of LangGraph."""
     field = "namespace" if "namespace" in item.values else "prefix"
     value = item.values.get(field)
     if isinstance(value, str) and value:
@@ -72,7 +72,7 @@ def _namespace(item: Fields) -> Sequence[str]:
 
 
 def _value(item: Fields) -> Mapping[str, object]:
-    """The value of an item; the tables of LangGraph have it as text."""
+    """The value of an item; the tables of LangGraph store it as text."""
     value = item.values.get("value")
     if isinstance(value, str):
         try:
@@ -84,28 +84,28 @@ def _value(item: Fields) -> Mapping[str, object]:
     return cast("Mapping[str, object]", value)
 
 
-def _said(value: object) -> tuple[str, Mapping[str, object]]:
-    """What a value says, and what it holds beside that; all of it where the text is made of several fields."""
+def _text_of(value: object) -> tuple[str, Mapping[str, object]]:
+    """The text of a value, and its other fields; all fields if the text is made of several."""
     if not isinstance(value, Mapping):
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), {}
     fields = mapping(cast("object", value))
     if all(isinstance(fields.get(name), str) for name in _TRIPLE):
         text = " ".join(str(fields[name]) for name in _TRIPLE)
         return text, {name: held for name, held in fields.items() if held is not None}
-    for told in _TEXTS:
-        if isinstance(fields.get(told), str):
-            return str(fields[told]), {name: held for name, held in fields.items() if name != told}
-    lines = [f"{name}: {_worded(held)}" for name, held in fields.items() if held not in (None, "", [], {})]
+    for name_ in _TEXTS:
+        if isinstance(fields.get(name_), str):
+            return str(fields[name_]), {name: held for name, held in fields.items() if name != name_}
+    lines = [f"{name}: {_as_text(held)}" for name, held in fields.items() if held not in (None, "", [], {})]
     return "\n".join(lines), {"value": fields}
 
 
-def _worded(value: object) -> str:
+def _as_text(value: object) -> str:
     if isinstance(value, list) and all(isinstance(word, str) for word in cast("list[object]", value)):
         return ", ".join(cast("list[str]", value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def beside(data: Mapping[str, object]) -> Iterable[Damage]:
-    """What a file says beside its items: nothing."""
+def unsupported(data: Mapping[str, object]) -> Iterable[Damage]:
+    """Parts of the file that are not imported: none."""
     del data
     return ()

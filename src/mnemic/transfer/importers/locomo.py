@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from mnemic.transfer.importers.fields import Fields, listed
+from mnemic.transfer.importers.fields import Fields, objects
 from mnemic.types import Message
 
 __all__ = ["locomo"]
 
 TURN_STEP = timedelta(seconds=1)
-"""LoCoMo dates sessions, not turns: each turn is put one second after the one before, which keeps their order."""
+"""LoCoMo dates sessions, not turns: turns are one second apart to keep their order."""
 
 _MONTHS = (
     "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
@@ -24,7 +24,7 @@ _SESSION = re.compile(r"session_(\d+)")
 
 def locomo(data: object, session: str | None) -> Iterable[Message]:
     """One conversation, or a list of them."""
-    for item in listed(data):
+    for item in objects(data):
         if "conversation" in item.values:
             yield from _conversation(item.inside("conversation"), item.word("sample_id"))
         else:
@@ -37,7 +37,7 @@ def _conversation(talk: Fields, sample: str) -> Iterable[Message]:
     for number in numbers:
         field = f"session_{number}"
         began = _session_time(talk, f"{field}_date_time")
-        for position, turn in enumerate(listed(talk.values[field], f"{talk.place}.{field}")):
+        for position, turn in enumerate(objects(talk.values[field], f"{talk.place}.{field}")):
             speaker = turn.word("speaker")
             if speaker not in roles:
                 raise turn.fault("speaker", f"is {speaker!r:.60}, neither speaker_a nor speaker_b")
@@ -54,12 +54,12 @@ def _conversation(talk: Fields, sample: str) -> Iterable[Message]:
 
 
 def _session_time(talk: Fields, field: str) -> datetime:
-    """A time such as ``1:56 pm on 8 May, 2023``, in no zone; read without the machine's locale."""
+    """A naive time such as ``1:56 pm on 8 May, 2023``, parsed independently of the locale."""
     text = talk.word(field)
     match = _SESSION_TIME.fullmatch(text.strip())
     hour, minute, half, day, month, year = match.groups() if match else ("",) * 6
     try:
-        return datetime(  # noqa: DTZ001 - the file names no zone; the handle's applies
+        return datetime(  # noqa: DTZ001 - the file has no zone; that of the handle applies
             int(year),
             _MONTHS.index(month.lower()) + 1,
             int(day),

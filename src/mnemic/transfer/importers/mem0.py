@@ -1,4 +1,4 @@
-"""Memories of mem0: what ``get_all`` gives, exports of its platform, and points of its Qdrant collection."""
+"""Memories of mem0: results of ``get_all``, exports of its platform, and points of its Qdrant collection."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from mnemic.errors import InvalidInput
 from mnemic.transfer.importers.fields import Fields
 from mnemic.transfer.importers.found import Damage, Found, identifier, metadata_of, statement
 
-__all__ = ["NAMES", "beside", "memory"]
+__all__ = ["NAMES", "memory", "unsupported"]
 
 NAMES = ("user_id", "agent_id", "run_id", "app_id", "actor_id")
-"""Fields that may say whose a memory is."""
+"""Fields that may name the user of a memory."""
 
 _TAKEN = ("id", "memory", "data", "metadata", "created_at", "updated_at", "expiration_date", "categories")
 _INDEX = ("text_lemmatized", "score")
-"""What mem0 makes of a text for its own search."""
+"""Fields that mem0 derives from a text for its search."""
 
 
 def memory(item: Fields) -> Found:
@@ -28,8 +28,8 @@ def memory(item: Fields) -> Found:
     """
     if "new_memory" in item.values:
         raise InvalidInput(
-            f"{item.place} is a row of mem0's history, which names no user and holds texts that no longer stand. "
-            "Import what get_all() gives."
+            f"{item.place} is a row of mem0's history, which has no user and contains outdated texts. Import the result of "
+            "get_all()."
         )
     number = item.values.get("id")
     name = str(number) if isinstance(number, int) and not isinstance(number, bool) else item.word("id")
@@ -63,19 +63,19 @@ def _categories(item: Fields) -> tuple[str, ...]:
 
 
 def _expiration(item: Fields) -> datetime | None:
-    """The end of the day that mem0 names; a time when it names one."""
+    """The expiration time; for a date the end of that day."""
     until = item.moment("expiration_date", number=True)
     if until is None or until.tzinfo is not None or (until.hour, until.minute, until.second) != (0, 0, 0):
         return until
     return until.replace(tzinfo=UTC) + timedelta(days=1)
 
 
-def beside(data: Mapping[str, object]) -> Iterable[Damage]:
-    """What a file says beside its memories: that it is one page of several, and relations of a graph."""
+def unsupported(data: Mapping[str, object]) -> Iterable[Damage]:
+    """Parts of the file that are not imported: further pages, and relations of a graph."""
     if data.get("next"):
         count = data.get("count")
         many = f" of {count} memories" if isinstance(count, int) else ""
-        yield Damage("next", f"The file is one page{many}; ask mem0 for the others and import them as well.")
+        yield Damage("next", f"The file is one page{many}; export the others from mem0 and import them as well.")
     relations = data.get("relations")
     if isinstance(relations, list) and relations:
-        yield Damage("relations", f"{len(cast('list[object]', relations))} relations of mem0's graph are not taken in.")
+        yield Damage("relations", f"{len(cast('list[object]', relations))} relations of mem0's graph are not imported.")

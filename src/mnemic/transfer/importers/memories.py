@@ -1,4 +1,4 @@
-"""Storing the memories of a file: whose each is, which are there already, and what becomes of them."""
+"""Importing the memories of a file: their users, duplicates, and storage."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from mnemic.types import MemoryRecord, Receipt, Scope, Status
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
 
-__all__ = ["NOBODY", "Tally", "look", "owned", "store"]
+__all__ = ["NOBODY", "Tally", "by_user", "preview", "store"]
 
 NOBODY = "none"
-"""As the field that says whose a memory is: no field does, all are of the one user."""
+"""Value of ``--user-from``: no field names the user, all memories belong to one."""
 
 TRUST = 0.7
-"""Of what a model wrote, as of everything with the source ``model_inference``."""
+"""The trust of imported memories, as of all records with the source ``model_inference``."""
 
 NAMED = 5
-"""How many users an error names."""
+"""Maximum number of users named in an error."""
 
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the memories of one user."""
+    """Counts of the outcomes for the memories of one user."""
 
     memories: int = 0
     stored: int = 0
@@ -42,7 +42,7 @@ class Tally:
     rejected: list[Receipt] = field(default_factory=list[Receipt])
 
     def count(self, receipt: Receipt) -> None:
-        """One more that was tried."""
+        """Count a receipt."""
         if receipt.outcome in ("stored", "superseded"):
             self.stored += 1
             self.replacing += receipt.outcome == "superseded"
@@ -52,39 +52,39 @@ class Tally:
             self.rejected.append(receipt)
 
     def line(self) -> str:
-        """In words."""
+        """The counts as text."""
         replacing = f" ({self.replacing} in place of an earlier one)" if self.replacing else ""
-        return f"{self.stored} stored{replacing}, {self.duplicate} already there, {len(self.rejected)} rejected"
+        return f"{self.stored} stored{replacing}, {self.duplicate} already stored, {len(self.rejected)} rejected"
 
 
-def owned(
+def by_user(
     found: Sequence[Found], *, user: str, field: str | None, only: str | None
 ) -> tuple[dict[str, list[Found]], list[Damage], int]:
-    """The memories of each user in the order in which they were written, those that are nobody's, and how many are of others.
+    """Memories by user, oldest first; memories without a valid user; and the number of those of other users.
 
     Args:
-        found: what the file holds.
-        user: whose they are where no field says so.
-        field: the field that says so; ``NOBODY``: none does; None: none, but then the file may speak of one user only.
-        only: take those of this user alone.
+        found: the memories of the file.
+        user: the user if no field names one.
+        field: the field that names the user; ``NOBODY``: none; None: none, and the file must have a single user.
+        only: import only the memories of this user.
 
     Raises:
-        InvalidInput: the file speaks of several users, and nobody says what that means.
+        InvalidInput: the file has several users, but no field is given.
     """
     if field is None:
         _one_user(found)
     if only is not None and field in (None, NOBODY):
-        raise InvalidInput("--only chooses one of the users that --user-from tells apart. Give both.")
+        raise InvalidInput("--only selects one of the users named by --user-from. Give both.")
     mine: dict[str, list[Found]] = {}
     damaged: list[Damage] = []
     others = 0
     for one in sorted(found, key=_when):
         owner = user if field in (None, NOBODY) else one.names.get(field)
         if owner is None:
-            damaged.append(Damage(one.place, f"{one.place} has no {field}: nobody knows whose it is."))
+            damaged.append(Damage(one.place, f"{one.place} has no {field}: its user is unknown."))
         elif only is not None and owner != only:
             others += 1
-        elif (wrong := _unusable(owner)) is not None:
+        elif (wrong := _user_error(owner)) is not None:
             damaged.append(Damage(one.place, f"{one.place}.{field} {owner!r:.60} cannot be a user: {wrong}"))
         else:
             mine.setdefault(owner, []).append(one)
@@ -92,22 +92,22 @@ def owned(
 
 
 def _one_user(found: Sequence[Found]) -> None:
-    """Refuse to make one user of several."""
+    """Refuse a file with several users."""
     names = dict.fromkeys(one.names["user_id"] for one in found if "user_id" in one.names)
     field, what = "user_id", "users"
     if not names:
         names = dict.fromkeys(".".join(one.names.values()) for one in found if "namespace.0" in one.names)
-        field, what = _telling(found), "namespaces"
+        field, what = _distinguishing_field(found), "namespaces"
     if len(names) > 1:
         some = ", ".join([*names][:NAMED]) + (", ..." if len(names) > NAMED else "")
         raise InvalidInput(
-            f"The file holds memories of {len(names)} {what} ({some}). Say whose they are: --user-from {field} gives each "
-            f"a user of that name, with --only NAME just one of them, and --user-from {NOBODY} makes them all the user's."
+            f"The file holds memories of {len(names)} {what} ({some}). Choose their user: --user-from {field} creates a user "
+            f"for each name, --only NAME restricts that to one, and --user-from {NOBODY} stores all for the current user."
         )
 
 
-def _telling(found: Sequence[Found]) -> str:
-    """The first label of the namespaces that is not the same in all of them."""
+def _distinguishing_field(found: Sequence[Found]) -> str:
+    """The first field of the namespaces that differs between memories."""
     for place in range(max((len(one.names) for one in found), default=0)):
         if len({one.names.get(f"namespace.{place}") for one in found}) > 1:
             return f"namespace.{place}"
@@ -115,11 +115,11 @@ def _telling(found: Sequence[Found]) -> str:
 
 
 def _when(one: Found) -> datetime:
-    """When it was written; what has no time comes last."""
+    """The sort key by time of change; undated memories come last."""
     return aware(one.changed, UTC) if one.changed else datetime.max.replace(tzinfo=UTC)
 
 
-def _unusable(user: str) -> str | None:
+def _user_error(user: str) -> str | None:
     try:
         scopes.scope(user)
     except InvalidInput as error:
@@ -127,8 +127,8 @@ def _unusable(user: str) -> str | None:
     return None
 
 
-class _Known:
-    """What a user has at a level, live or not: nothing of it is brought back by an import."""
+class _Stored:
+    """The memories of a user, live or not: an import must not bring any of them back."""
 
     def __init__(self, runtime: Runtime, scope: Scope) -> None:
         self._runtime, self._scope = runtime, scope
@@ -146,39 +146,39 @@ class _Known:
         self._said: dict[str, str] = {}
         for record in held:
             if (record.project, record.session) == (scope.project, None):
-                self.learn(record)
+                self.add(record)
 
-    def learn(self, record: MemoryRecord) -> None:
-        """A memory that is there."""
+    def add(self, record: MemoryRecord) -> None:
+        """Add a stored memory."""
         self._ids.add(record.id)
         self._said[record.content.strip()] = record.id
 
-    def told(self, record: MemoryRecord) -> Receipt | None:
-        """What to say of a memory that is there already: its id, or its words from before the memory with them ended."""
+    def duplicate_of(self, record: MemoryRecord) -> Receipt | None:
+        """The receipt for a duplicate: of a stored id, or of the text of a memory that was valid at that time."""
         if record.id in self._ids:
-            return Receipt(id=record.id, outcome="duplicate", reason="it was imported before")
-        twin = self._said.get(record.content.strip())
-        if twin is None or not self._stands(twin, record.valid_at or record.created_at):
+            return Receipt(id=record.id, outcome="duplicate", reason="already imported")
+        duplicate = self._said.get(record.content.strip())
+        if duplicate is None or not self._was_valid(duplicate, record.valid_at or record.created_at):
             return None
-        return Receipt(id=twin, outcome="duplicate", reason="the same statement is remembered already")
+        return Receipt(id=duplicate, outcome="duplicate", reason="the same statement is already stored")
 
-    def _stands(self, id: str, said: datetime) -> bool:
-        """Whether a memory still stood at that time."""
+    def _was_valid(self, id: str, said: datetime) -> bool:
+        """Whether a memory was valid at that time."""
         if not self._runtime.store.docs_of(self._scope.user, [id]):
             return True  # it would have been stored
         held = self._runtime.store.get(self._scope.user, id).value
         return not isinstance(held, MemoryRecord) or held.invalid_at is None or said < held.invalid_at
 
 
-def look(runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo) -> Tally:
-    """What would become of memories, as far as it can be told without storing them."""
-    known, tally = _Known(runtime, scope), Tally()
+def preview(runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo) -> Tally:
+    """The expected outcomes of an import, without storing anything."""
+    known, tally = _Stored(runtime, scope), Tally()
     for one in found:
         guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
         record: MemoryRecord = guarded.record
-        receipt = _refused(guarded) or known.told(record) or Receipt(id=record.id, outcome="stored")
+        receipt = _refused(guarded) or known.duplicate_of(record) or Receipt(id=record.id, outcome="stored")
         if receipt.outcome == "stored":
-            known.learn(record)
+            known.add(record)
         tally.memories += 1
         tally.count(receipt)
     return tally
@@ -187,16 +187,16 @@ def look(runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo) -
 def store(
     runtime: Runtime, scope: Scope, found: Iterable[Found], zone: tzinfo, *, tally: Tally, step: Callable[[], None]
 ) -> None:
-    """Store memories, oldest first, so that a later statement takes the place of an earlier one; then embed what waits."""
-    known = _Known(runtime, scope)
+    """Store memories, oldest first, so that later statements supersede earlier ones; then embed pending records."""
+    known = _Stored(runtime, scope)
     for one in found:
         guarded = redaction.check_record(runtime.secrets, runtime.fence, _record(one, scope, zone))
         record: MemoryRecord = guarded.record
-        receipt = _refused(guarded) or known.told(record)
+        receipt = _refused(guarded) or known.duplicate_of(record)
         if receipt is None:
             receipt = redaction.with_redactions(remember.store(runtime, scope, record), guarded.kinds)
             if receipt.outcome in ("stored", "superseded"):
-                known.learn(record)
+                known.add(record)
         tally.memories += 1
         tally.count(receipt)
         step()
@@ -209,17 +209,17 @@ def _refused(guarded: redaction.CheckedRecord) -> Receipt | None:
 
 
 def _record(one: Found, scope: Scope, zone: tzinfo) -> MemoryRecord:
-    """The memory that an item becomes, with the times it has."""
+    """The memory record of an item, with its times."""
     moment = now().astimezone(zone)
     changed = aware(one.changed, zone) if one.changed else moment
     created = aware(one.created, zone) if one.created else changed
     return MemoryRecord(
-        id=one.id, content=one.content, type=one.type, category=one.category, tags=one.tags, metadata=_apart(one, scope),
+        id=one.id, content=one.content, type=one.type, category=one.category, tags=one.tags, metadata=_metadata(one, scope),
         project=scope.project, source="model_inference", trust=TRUST, said_at=changed, valid_at=changed,
         created_at=created, updated_at=changed, delete_after=None if one.until is None else aware(one.until, zone),
     )  # fmt: skip
 
 
-def _apart(one: Found, scope: Scope) -> Mapping[str, object]:
-    """The metadata without what the scope says."""
+def _metadata(one: Found, scope: Scope) -> Mapping[str, object]:
+    """The metadata without a ``user_id`` equal to that of the scope."""
     return {name: value for name, value in one.metadata.items() if (name, value) != ("user_id", scope.user)}

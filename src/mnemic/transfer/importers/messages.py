@@ -1,4 +1,4 @@
-"""Lists of messages: Mnemic's own form, and what LangChain and LlamaIndex write."""
+"""Lists of messages in the formats of Mnemic, LangChain and LlamaIndex."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
-from mnemic.transfer.importers.fields import Fields, fields_of, listed, mapping, with_left_out
+from mnemic.transfer.importers.fields import Fields, fields_of, mapping, objects, with_left_out
 from mnemic.types import Message
 
 __all__ = ["langchain", "llama_index", "plain"]
@@ -19,13 +19,13 @@ _ROLE_OF_LLAMA = {"chatbot": "assistant", "model": "assistant"}
 
 def plain(data: object, session: str | None) -> Iterable[Message]:
     """Objects with role and content."""
-    for item in listed(data):
+    for item in objects(data):
         if unknown := sorted(set(item.values) - {*_MESSAGE_FIELDS, *_TOOL_FIELDS}):
             raise item.fault(
                 unknown[0], f"is not known; a message has {', '.join(_MESSAGE_FIELDS)}: other values go into metadata"
             )
         tools = [name for name in _TOOL_FIELDS if item.values.get(name)]
-        bare = tools and "content" not in item.values  # a call of tools, of which nothing was said
+        bare = tools and "content" not in item.values  # a tool call without text
         content, parts = ("", ()) if bare else item.said("content")
         yield Message(
             role=item.word("role"),
@@ -39,8 +39,8 @@ def plain(data: object, session: str | None) -> Iterable[Message]:
 
 
 def langchain(data: object, session: str | None) -> Iterable[Message]:
-    """What ``messages_to_dict`` or ``dumpd`` of LangChain gives."""
-    for item in listed(data):
+    """Output of ``messages_to_dict`` or ``dumpd`` of LangChain."""
+    for item in objects(data):
         body = item.inside("kwargs" if "lc" in item.values else "data")
         kind = _langchain_type(item)
         content, parts = body.said("content", joint="")
@@ -57,7 +57,7 @@ def langchain(data: object, session: str | None) -> Iterable[Message]:
 
 
 def _langchain_type(item: Fields) -> str:
-    """``human``, ``ai`` ...: from the dump's own word, or from the class name of a constructor."""
+    """``human``, ``ai`` ...: from the type field, or the class name of a constructor."""
     names = item.values.get("id")
     path = cast("list[object]", names) if isinstance(names, list) else []
     word = str(path[-1]) if "lc" in item.values and path else item.word("type")
@@ -68,7 +68,7 @@ def _langchain_type(item: Fields) -> str:
 
 
 def llama_index(data: object, session: str | None) -> Iterable[Message]:
-    """Dumped ``ChatMessage`` values of LlamaIndex, or a stored ``SimpleChatStore`` with a session for each key."""
+    """Dumped ``ChatMessage`` objects of LlamaIndex, or a stored ``SimpleChatStore`` with a session per key."""
     if "store" in mapping(data):
         store = fields_of(mapping(data)["store"], "store")
         for key in store.values:
@@ -78,7 +78,7 @@ def llama_index(data: object, session: str | None) -> Iterable[Message]:
 
 
 def _llama_messages(data: object, place: str, session: str | None) -> Iterable[Message]:
-    for item in listed(data, place):
+    for item in objects(data, place):
         blocks = "blocks" if "blocks" in item.values else "content"
         content, parts = item.said(blocks, kind="block_type" if blocks == "blocks" else "type")
         extra = item.maybe("additional_kwargs")
