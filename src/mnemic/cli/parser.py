@@ -111,6 +111,9 @@ def _search_options(parser: ArgumentParser) -> None:
         "--kinds", type=_kinds, metavar="KINDS", default=("message", "memory"),
         help="kinds to find: message, memory, episode, comma-separated (default: message,memory)",
     )  # fmt: skip
+    parser.add_argument(
+        "--mood", metavar="WORDS", help='rank records of a similar mood first: "session", or a text that shows the mood'
+    )
     _type_and_tag(parser)
     _time_range(parser, "said")
     _clocks(parser)

@@ -12,6 +12,7 @@ from mnemic.cli.users import names_in
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from mnemic.memory import Memory
     from mnemic.types import Stats
 
 __all__ = ["COMMANDS"]
@@ -21,7 +22,7 @@ def _search(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         result = memory.search(
             arguments.query, k=arguments.k, min_evidence=arguments.min_evidence,
-            include_expired=arguments.include_expired, **_search_options(arguments),
+            include_expired=arguments.include_expired, **_search_options(arguments, memory),
         )  # fmt: skip
     if arguments.json:
         say_json({"query": arguments.query, "recipe": arguments.recipe, **plain(result)})
@@ -36,7 +37,7 @@ def _search(arguments: Namespace) -> bool:
 def _context(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         found = memory.get_memory_context(
-            arguments.query, max_tokens=arguments.max_tokens, **_search_options(arguments)
+            arguments.query, max_tokens=arguments.max_tokens, **_search_options(arguments, memory)
         )
     if arguments.json:
         say_json({"query": arguments.query, **plain(found)})
@@ -49,8 +50,10 @@ def _context(arguments: Namespace) -> bool:
     return bool(found)
 
 
-def _search_options(arguments: Namespace) -> dict[str, Any]:
+def _search_options(arguments: Namespace, memory: Memory) -> dict[str, Any]:
+    mood = arguments.mood
     return {
+        "mood": memory.emotion(mood) if mood not in (None, "session") else mood,
         "recipe": arguments.recipe,
         "kinds": arguments.kinds,
         "types": arguments.type,

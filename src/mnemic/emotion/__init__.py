@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mnemic.emotion.estimate import (
-    FEATURES,
     READ,
     bounded,
     confidence,
@@ -22,7 +21,7 @@ from mnemic.emotion.estimate import (
     standardised,
     text_ratings,
 )
-from mnemic.emotion.weights import DIMENSION, EMBEDDER, load
+from mnemic.emotion.weights import DIMENSION, EMBEDDER, FEATURES, load
 from mnemic.errors import InvalidInput
 from mnemic.types import Emotion
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
+from mnemic.emotion.weights import FEATURES
 from mnemic.services.processes import process_lock
 from mnemic.text.terms import STOP_WORDS
 from mnemic.vectors import dot
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = NDArray[np.float32]
 
 __all__ = [
-    "FEATURES",
     "READ",
     "bounded",
     "confidence",
@@ -36,13 +36,6 @@ __all__ = [
     "standardised",
     "text_ratings",
 ]
-
-FEATURES = (
-    "negative", "positive", "compound", "strength", "most_positive", "most_negative", "positive_share", "negative_share",
-    "polar_words", "exclamations", "questions", "ellipsis", "shouted", "shouted_share", "length", "stretched", "quoted",
-    "digits", "ends_exclaiming", "amazed", "first_person", "second_person", "word_length", "opener",
-)  # fmt: skip
-"""The columns of `features_of`, in order."""
 
 READ = 10_000
 """Maximum characters read of a text."""

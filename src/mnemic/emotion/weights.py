@@ -12,7 +12,6 @@ from zipfile import BadZipFile
 
 import numpy as np
 
-from mnemic.emotion.estimate import FEATURES
 from mnemic.errors import ConfigurationError
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["DIMENSION", "EMBEDDER", "FILE", "SHA256", "Weights", "complete", "load", "read"]
+__all__ = ["DIMENSION", "EMBEDDER", "FEATURES", "FILE", "SHA256", "Weights", "complete", "load", "read"]
 
 EMBEDDER = "all-MiniLM-L6-v2"
 """The embedder whose vectors the regression was fitted on."""
@@ -30,6 +29,12 @@ FILE = "weights.npz"
 SHA256 = "bb41ac0aa1cf4df6879f224a28a7c26fe8a5dd351adbb1dcafba11b864d445fd"
 """The hash of weights.npz. `python -m benchmarks.quality.emotion fit` writes the file and prints its hash."""
 
+FEATURES = (
+    "negative", "positive", "compound", "strength", "most_positive", "most_negative", "positive_share", "negative_share",
+    "polar_words", "exclamations", "questions", "ellipsis", "shouted", "shouted_share", "length", "stretched", "quoted",
+    "digits", "ends_exclaiming", "amazed", "first_person", "second_person", "word_length", "opener",
+)  # fmt: skip
+"""The columns of `features_of`, in order."""
 _N = len(FEATURES)
 _SHAPES: dict[str, tuple[int | None, ...]] = {
     "mean": (_N,), "spread": (_N,), "centres": (None, DIMENSION + _N), "kernel": (None, 2), "linear": (DIMENSION + _N, 2),

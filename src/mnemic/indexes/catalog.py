@@ -15,9 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.indexes.keyword import Corpus
 from mnemic.types import CatalogDelta, CatalogRows, Coded, Filters
-from mnemic.vectors import dot
 
 __all__ = [
     "Beliefs",
@@ -272,21 +270,6 @@ class Columns:
         rows = np.searchsorted(self.doc, wanted)
         rows[rows == len(self.doc)] = 0
         return rows[self.doc[rows] == wanted] if len(self.doc) else rows[:0]
-
-    def corpus(self, kinds: Sequence[str]) -> Corpus:
-        """The records for BM25 statistics: all live ones of these kinds, whatever else the query filters.
-
-        Next to messages, records derived from them do not count: processing must not change the ranking of messages.
-        """
-        key = ("corpus", *kinds)
-        found = self.memo.get(key)
-        if found is None:
-            rows = (self.status != STATUSES["archived"]) & _among(self.kind, (KINDS[kind] for kind in kinds))
-            if "message" in kinds:
-                rows[self.rows_of(self.beliefs.pairs[0])] = False
-            size = int(np.count_nonzero(rows))
-            found = self.memo[key] = Corpus(rows, size, float(dot(self.length, rows)) / size if size else 0.0)
-        return found
 
     def periods(self, doc: int) -> Sequence[tuple[int, int]]:
         """The periods that a text mentions, as (start, end) ordinals of days; parsed on demand."""

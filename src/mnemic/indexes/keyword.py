@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.text import bm25
 from mnemic.text.terms import index_terms
+from mnemic.vectors import dot
 
 if TYPE_CHECKING:
-    from mnemic.indexes.catalog import Columns
     from mnemic.types import CatalogDelta
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "Fts5Index",
     "Occurrences",
     "RankBM25Index",
+    "corpus_of",
 ]
 
 Rows = NDArray[np.intp]
@@ -64,6 +66,23 @@ class Corpus:
             if len(self.common) >= MAX_COMMON:
                 self.common.clear()
             self.common[term] = found
+
+
+def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
+    """The records for BM25 statistics: all live ones of these kinds, whatever else the query filters.
+
+    Next to messages, records derived from them do not count: processing must not change the ranking of messages.
+    """
+    key = ("corpus", *kinds)
+    found = columns.memo.get(key)
+    if found is None:
+        rows = (columns.status != STATUSES["archived"]) & np.isin(columns.kind, [KINDS[kind] for kind in kinds])
+        if "message" in kinds:
+            rows[columns.rows_of(columns.beliefs.pairs[0])] = False
+        size = int(np.count_nonzero(rows))
+        mean = float(dot(columns.length, rows)) / size if size else 0.0
+        found = columns.memo[key] = Corpus(rows, size, mean)
+    return found
 
 
 class Occurrences:

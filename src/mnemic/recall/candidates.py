@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
-from mnemic.indexes.keyword import Corpus, Occurrences
+from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
 from mnemic.indexes.vector import Cosines
 from mnemic.runtime.views import View
 from mnemic.text import bm25, cues
@@ -164,7 +164,7 @@ def analyse_query(view: View, query: Query, cosines: Cosines | None, wordings: S
         cosines: of every row with it, if there are vectors.
         wordings: alternative wordings.
     """
-    corpus = view.columns.corpus(query.filters.kinds)
+    corpus = corpus_of(view.columns, query.filters.kinds)
     terms = tuple(dict.fromkeys(term for text in (query.text, *wordings) for term in _terms(view, text)))
     words = view.keyword.scores(view.columns, terms, corpus)
     return AnalysedQuery(query, terms, corpus, words, cosines, _named_speakers(view, query.text))

@@ -176,6 +176,12 @@ class TestSearch:
         hits = filled("search", "Ana Lisbon trams sister", *words, "--json").json["hits"]
         assert {hit["id"] for hit in hits} == ids
 
+    def test_a_mood(self, filled):
+        for command in ("search", "context"):
+            hits = filled(command, "Lisbon", "--mood", "I feel so sad and lonely.", "--json").json["hits"]
+            assert "emotion" in hits[0]["scores"]
+        assert filled("search", "Lisbon", "--mood", "session", "--session", "s1").code == 0
+
     def test_nothing_found(self, filled):
         run = filled("search", "Lisbon", "--since", "2030-01-01")
         assert (run.code, run.out, run.err) == (1, "", "mnemic: nothing found.\n")

@@ -10,7 +10,8 @@ from benchmarks.quality import mood
 
 from mnemic import Emotion
 from mnemic.emotion import estimate, weights
-from mnemic.emotion.estimate import FEATURES, features_of
+from mnemic.emotion.estimate import features_of
+from mnemic.emotion.weights import FEATURES
 
 
 def sentences(count=120):

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemic.indexes.catalog import LIVE
+from mnemic.indexes.keyword import corpus_of
 from mnemic.testing.fakes import MOMENT
 from mnemic.text.clock import to_micros
 from mnemic.text.dates import mentioned_periods
@@ -195,7 +196,7 @@ def test_masks_are_what_a_loop_would_say(followed, operations, several):
     for filters in several:
         mask = columns.mask(filters)
         assert mask.tolist() == [allowed(stored[int(doc)], filters) for doc in columns.doc]
-        corpus = columns.corpus(filters.kinds)
+        corpus = corpus_of(columns, filters.kinds)
         assert corpus.rows.tolist() == [
             stored[int(doc)].status != "archived" and (stored[int(doc)].kind in filters.kinds) for doc in columns.doc
         ]

@@ -10,6 +10,7 @@ from rank_bm25 import BM25Okapi
 
 from mnemic.indexes import keyword
 from mnemic.indexes import keyword as corpora
+from mnemic.indexes.keyword import corpus_of
 from mnemic.text import bm25
 from mnemic.text.render import searchable
 from mnemic.text.terms import content_terms, index_terms, query_terms
@@ -91,7 +92,7 @@ def check(world, query):
     columns = world.follow()
     terms = query_terms(query)
     for kinds in (("message", "memory"), ("message",), ("memory",)):
-        corpus = columns.corpus(kinds)
+        corpus = corpus_of(columns, kinds)
         expected = reference(world, columns, terms, corpus)
         for index in (world.fts5, world.rank_bm25):
             scores = index.scores(columns, terms, corpus)
@@ -163,10 +164,10 @@ def test_on_disk_with_a_long_tail(followed, tmp_path, monkeypatch):
             check(world, texts[round_ % 7])
             check(world, "water garden")
         learned = world.follow()
-        scores = world.fts5.scores(learned, ("water", "garden"), learned.corpus(("message",)))
+        scores = world.fts5.scores(learned, ("water", "garden"), corpus_of(learned, ("message",)))
         world.restart()
         columns = world.follow()
-        again = world.fts5.scores(columns, ("water", "garden"), columns.corpus(("message",)))
+        again = world.fts5.scores(columns, ("water", "garden"), corpus_of(columns, ("message",)))
         np.testing.assert_allclose(again, scores, rtol=1e-6)
 
 
@@ -174,12 +175,12 @@ def test_an_older_snapshot_sees_only_its_own_rows(followed):
     world = followed()
     world.apply(world.message("water in the garden"))
     old = world.follow()
-    before = world.fts5.scores(old, ("water",), old.corpus(("message",)))
+    before = world.fts5.scores(old, ("water",), corpus_of(old, ("message",)))
     for _ in range(3):
         world.apply(world.message("water water"))
         world.follow()
     for index in (world.fts5, world.rank_bm25):
-        scores = index.scores(old, ("water",), old.corpus(("message",)))
+        scores = index.scores(old, ("water",), corpus_of(old, ("message",)))
         np.testing.assert_allclose(scores, before, rtol=1e-5)
         rows, _ = index.postings(old, "water")
         assert rows.tolist() == [1]
@@ -191,8 +192,8 @@ def test_nothing_to_find(followed, terms):
     world.apply(world.message("garden"))
     columns = world.follow()
     for index in (world.fts5, world.rank_bm25):
-        assert not index.scores(columns, terms, columns.corpus(("message",))).any()
-        assert not index.scores(columns, ("garden",), columns.corpus(("memory",))).any()
+        assert not index.scores(columns, terms, corpus_of(columns, ("message",))).any()
+        assert not index.scores(columns, ("garden",), corpus_of(columns, ("memory",))).any()
         assert index.postings(columns, "nobody")[0].tolist() == []
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
-from mnemic.indexes.keyword import Corpus, RankBM25Index
+from mnemic.indexes.keyword import Corpus, RankBM25Index, corpus_of
 from mnemic.recall import Recipe
 from mnemic.recall.context import pack as packed_lines
 from mnemic.types import Hit
@@ -59,7 +59,7 @@ def test_an_older_snapshot_is_searched_after_a_newer_one_filled_the_postings(tmp
         assert new.keyword is old.keyword
         assert new.keyword.postings(new.columns, "water")[0].tolist() == [0, 2]
         assert old.keyword.postings(old.columns, "water")[0].tolist() == [0]
-        scores = old.keyword.scores(old.columns, ("water",), old.columns.corpus(("message", "memory")))
+        scores = old.keyword.scores(old.columns, ("water",), corpus_of(old.columns, ("message", "memory")))
         assert (scores > 0).tolist() == [True, False]
 
 
