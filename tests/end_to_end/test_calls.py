@@ -6,6 +6,7 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
+from tests.internals import store_of
 
 from mnemic import UNSET, AsyncMemory, InvalidInput, Memory, UnknownArgument
 
@@ -77,7 +78,7 @@ def test_none_widens_a_handle(memory):
     ],
 )
 def test_an_unknown_argument_names_the_nearest_and_reads_nothing(memory, call, meant, monkeypatch):
-    monkeypatch.setattr(memory._runtime.store, "verify", lambda **_: pytest.fail("the record was checked"))
+    monkeypatch.setattr(store_of(memory), "verify", lambda **_: pytest.fail("the record was checked"))
     with pytest.raises(UnknownArgument) as caught:
         call(memory)
     assert f"Did you mean {meant}?" in str(caught.value)
@@ -85,7 +86,7 @@ def test_an_unknown_argument_names_the_nearest_and_reads_nothing(memory, call, m
 
 
 def test_a_missing_argument_is_pythons_own_error(memory, monkeypatch):
-    monkeypatch.setattr(memory._runtime.store, "verify", lambda **_: pytest.fail("the record was checked"))
+    monkeypatch.setattr(store_of(memory), "verify", lambda **_: pytest.fail("the record was checked"))
     with pytest.raises(TypeError, match="query"):
         memory.search()
 

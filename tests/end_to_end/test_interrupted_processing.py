@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from tests.internals import store_of
 
 from mnemic import Memory, Message, StoreFull
 from mnemic.knowledge import pipeline
@@ -88,7 +89,7 @@ def undisturbed():
 
 def failing_at(memory, number):
     """The store refuses the n-th write from now on, before or after it reached the disk."""
-    store = memory._runtime.store
+    store = store_of(memory)
     real, count = store.apply, 0
 
     def apply(*arguments, **options):
@@ -135,7 +136,7 @@ def test_a_failure_after_the_write_was_stored(undisturbed):
     """The store wrote and the answer was lost: nothing is made twice."""
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         fill(memory)
-        store = memory._runtime.store
+        store = store_of(memory)
         real = store.apply
         for _ in range(3):
 
@@ -236,7 +237,7 @@ def test_something_is_remembered_between_reading_and_writing(seed):
     """What a run was about to store is stored by somebody else first: the run goes on, and nothing is lost or doubled."""
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.add(talk("s", 60, seed))
-        store = memory._runtime.store
+        store = store_of(memory)
         real = store.apply
         busy = False
 
@@ -262,7 +263,7 @@ def test_something_is_remembered_between_reading_and_writing(seed):
 def test_two_remember_the_same_news_at_once():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.remember("I live in Lisbon.")
-        store = memory._runtime.store
+        store = store_of(memory)
         real = store.apply
 
         def apply(user, changes, **options):

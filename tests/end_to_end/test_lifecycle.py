@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from tests.internals import runtime_of
 
 from mnemic import (
     ConfigurationError,
@@ -38,7 +39,7 @@ def memory(opened):
 def engine(memory):
     while hasattr(memory, "_memory"):
         memory = memory._memory
-    return memory._runtime
+    return runtime_of(memory)
 
 
 def rows(memory):

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from tests.internals import store_of
 
 from mnemic import ConfigurationError, Consolidator, Memory, Message
 
@@ -129,7 +130,7 @@ class TestConsolidation:
             self._fill(memory)
             holder = self._worker(postgres_url, "0", "hold")
             assert holder.stdout.readline() == "held\n"
-            lifecycle = memory._runtime.store.lifecycle
+            lifecycle = store_of(memory).lifecycle
             with lifecycle.exclusive() as alone:
                 assert not alone
             holder.send_signal(signal.SIGKILL)

@@ -282,7 +282,7 @@ class TestTrust:
         )
         assert changed != text
         (tmp_path / "y.jsonl").write_text(changed)
-        with pytest.raises(InvalidInput, match="trusted more"):
+        with pytest.raises(InvalidInput, match="higher trust"):
             memory.scoped(user="ben").import_from(tmp_path / "y.jsonl")
         memory.scoped(user="ben").import_from(tmp_path / "x.jsonl")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.battery import note
+from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, StoreFull
 
@@ -37,7 +38,7 @@ def opened(folder):
 
 def state(memory):
     """What consolidation decides: tiers, lineage and links, without moments."""
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         ids = dict(db.execute("SELECT doc, id FROM memories"))
         return {
             "memories": sorted(db.execute("SELECT id, status, round(importance, 6), tier_before FROM memories")),
@@ -73,7 +74,7 @@ def undisturbed():
 
 def failing_at(memory, number, *, after=False):
     """The store refuses the n-th write from now on, or loses its answer after it was stored."""
-    store = memory._runtime.store
+    store = store_of(memory)
     real, count = store.apply, 0
 
     def apply(*arguments, **options):
@@ -183,7 +184,7 @@ def test_what_a_crash_left_on_the_workbench_is_seen_and_taken_up(tmp_path, undis
     folder = tmp_path / "memory"
     with opened(folder) as memory:
         fill(memory)
-        with memory._runtime.store._db.write() as db:
+        with database_of(memory).write() as db:
             db.execute("UPDATE records SET status = 'consolidating'")
     with opened(folder) as memory:
         assert len(memory.search("box", kinds=["memory"])) > 1
@@ -208,7 +209,7 @@ def test_what_an_interrupted_run_left_is_put_back_by_the_next_opening(tmp_path):
 
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         id_ = memory.remember("The deadline is on 3 May").id
-        memory._runtime.store.apply("ana", [MarkConsolidating(ids=(id_,))])
+        store_of(memory).apply("ana", [MarkConsolidating(ids=(id_,))])
         assert memory.get(id_).status == "consolidating"
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         assert memory.get(id_).status == "short_term"

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from tests.internals import database_of, store_of
 
 from mnemic import (
     ConfigurationError,
@@ -97,7 +98,7 @@ def test_writes_to_files_fail_one_after_the_other(tmp_path, folder, name, mode):
             assert {m.id for m in memory.messages()} >= {f"m{n}" for n in range(50)} - {"m3"}
             WORK[name](memory)
             assert memory.verify().ok
-            assert not memory._runtime.store.erasure.unfinished()
+            assert not store_of(memory).erasure.unfinished()
         shutil.rmtree(place)
     assert landed >= 0.8 * len(chosen(total, POINTS))
     assert mode == "crash" or typed
@@ -214,9 +215,9 @@ def test_a_record_in_ram_can_be_kept(tmp_path):
 
 def test_a_damaged_record_makes_no_backup(tmp_path, folder):
     with opened(folder) as memory:
-        with memory._runtime.store._db.exclusive() as db:
+        with database_of(memory).exclusive() as db:
             db.execute("UPDATE records SET content = 'another' WHERE id = 'm1'")
-        with pytest.raises(StoreCorrupt, match="does not verify"):
+        with pytest.raises(StoreCorrupt, match="is damaged"):
             memory.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
@@ -370,7 +371,7 @@ def test_a_log_that_another_process_removes_rightly_is_no_loss(folder):
 
             assert answer_of(closed) == "stored"
             assert memory.add_message("mine", id=f"a{n}").outcome == "stored"
-            assert memory._runtime.store._db.checkpoint(5.0)
+            assert database_of(memory).checkpoint(5.0)
         assert memory.verify().ok
     with opened(folder) as memory:
         assert len(memory.messages(limit=None)) == 59

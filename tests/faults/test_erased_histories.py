@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from tests.battery import count, note
+from tests.internals import database_of, runtime_of, store_of
 
 from mnemic import Memory, MnemicError
 from mnemic.types import Consolidate, Promotion, Revise
@@ -70,7 +71,7 @@ class History:
         if len(live) < 2:
             return
         head, *members = self.draw.sample(live, self.draw.randint(2, min(3, len(live))))
-        runtime, revised = self.memory._runtime, None
+        runtime, revised = runtime_of(self.memory), None
         if self.draw.random() < 0.5:
             held = self.memory.get(head)
             text = "; ".join([held.content, *(self.memory.get(name).content for name in members)])
@@ -116,7 +117,7 @@ class History:
 
 def rows(memory):
     """Every value of every table, and the words that are filed."""
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'fulltext%' AND name != 'postings'"
         for (table,) in db.execute(sql).fetchall():
             yield table, str(db.execute(f"SELECT * FROM {table}").fetchall())
@@ -151,7 +152,7 @@ def test_a_link_that_was_moved_twice_goes_with_its_reason(tmp_path):
         for number, (head, *members) in enumerate([("first", "goes", "stays"), ("second", "first")]):
             promotion = Promotion(id=head, importance=0.9, absorbed=tuple(members))
             change = Consolidate(id=f"c{number}", promotions=(promotion,), contradictions=(), weighed={})
-            memory._runtime.store.apply("ana", [change], model=memory._runtime.indexer.embedder.id)
+            store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
         assert "SECRET" in str(memory.graph("second"))
         assert memory.forget(ids=["goes"], hard=True).clean
         links = {(link.source, link.target, link.reason) for link in memory.graph("second").links}

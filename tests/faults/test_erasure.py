@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.battery import note
+from tests.internals import database_of, runtime_of, store_of
 
 from mnemic import Conflict, Memory, Message, NotFound
 from mnemic.runtime.redaction import unwrap_store
@@ -27,7 +28,7 @@ def needles_of(items):
 
 
 def ids(memory):
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         return {
             id_ for table in ("messages", "episodes", "memories") for (id_,) in db.execute(f"SELECT id FROM {table}")
         }
@@ -84,12 +85,12 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
                 assert twin.status != "archived"
                 assert twin.content == f"It is the {n}-th that stays"
         number, docs = (
-            memory._runtime.store.user("ana"),
-            memory._runtime.store.docs_of("ana", [item.id for item in others]),
+            store_of(memory).user("ana"),
+            store_of(memory).docs_of("ana", [item.id for item in others]),
         )
         for item in others:
             (term,) = index_terms(item.canaries[0])
-            assert docs[item.id] in memory._runtime.store.postings(number, term), item.state
+            assert docs[item.id] in store_of(memory).postings(number, term), item.state
         alive = next(item for item in others if item.state == "message")
         assert alive.id in {hit.id for hit in memory.search(alive.content, k=3, kinds=["message"])}
         assert set(scan(folder, side, kept_bytes)) == kept_bytes
@@ -100,7 +101,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
     assert not left
     with opened(folder, embedder) as memory:
         assert memory.verify().ok
-        assert not memory._runtime.store.erasure.unfinished()
+        assert not store_of(memory).erasure.unfinished()
     note("erasure", victims=len(victims), survivors=len(others), needles=len(needles) + len(blobs), found=0)
 
 
@@ -142,7 +143,7 @@ def test_another_process_that_counted_uses_does_not_write_the_name_again(tmp_pat
         assert other.search("Where does Ana live?")
         memory.erase_user()
         other.close()  # writes down what it counted
-        assert memory._runtime.store.user("ana") is None
+        assert store_of(memory).user("ana") is None
 
 
 def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
@@ -184,10 +185,10 @@ def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
 def test_the_next_user_never_gets_the_number_of_an_erased_one(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.add_message("mine")
-        number = memory._runtime.store.user("ana")
+        number = store_of(memory).user("ana")
         memory.erase_user()
         memory.scoped(user="bob").add_message("his")
-        assert memory._runtime.store.user("bob") > number
+        assert store_of(memory).user("bob") > number
 
 
 def told(memory, *texts):
@@ -238,7 +239,7 @@ def test_the_trail_of_others_does_not_name_what_is_gone(tmp_path):
         memory.remember("Another thing", id="secret-id")
         memory.link("old", "secret-id", "references", reason="secret reason")
         memory.forget(ids=["secret-id"], hard=True)
-        with memory._runtime.store._db.read() as db:
+        with database_of(memory).read() as db:
             trail = db.execute("SELECT detail FROM events").fetchall()
         assert not any("secret" in detail for (detail,) in trail)
         assert [event.operation for event in memory.history("old")] == ["remember", "link"]
@@ -250,7 +251,7 @@ def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch)
     item = Item("V" * 20, "message")
     with Memory(folder, user="ana", embedder="hashing") as memory, Memory(folder, embedder="hashing") as reader:
         memory.add([Message(role="user", content=item.content, id=item.id)])
-        with reader._runtime.store._db.read() as db, db:
+        with database_of(reader).read() as db, db:
             assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)]
             erasure = memory.forget(ids=[item.id], hard=True)
             assert "reader" in erasure.purge.pending
@@ -259,7 +260,7 @@ def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch)
             assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)], "a snapshot is a snapshot"
         assert scan(folder, side, needles_of([item]))
         memory.flush()
-        assert not memory._runtime.store.erasure.unfinished()
+        assert not store_of(memory).erasure.unfinished()
         assert not scan(folder, side, needles_of([item]))
 
 
@@ -267,7 +268,7 @@ def test_what_is_made_of_it_meanwhile_is_not_overlooked(tmp_path):
     """Another process makes something of a record between the decision and the erasing: it is decided again."""
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.remember("The first thing", id="first")
-        store = unwrap_store(memory._runtime.store)
+        store = unwrap_store(store_of(memory))
         real = type(store).erasure
         meanwhile = iter(["second", "third"])
 
@@ -336,7 +337,7 @@ def test_killed_before_every_statement_it_finishes_at_the_next_opening(tmp_path)
             assert report.ok, report.findings
             there = [m.id for m in memory.messages()]
             assert there in (["victim", "kept"], ["kept"])
-            assert not memory._runtime.store.erasure.unfinished()
+            assert not store_of(memory).erasure.unfinished()
             if there == ["kept"]:
                 gone += 1
                 assert not scan(folder, side, needles), last
@@ -352,18 +353,18 @@ def reworded(memory):
     for id_, text in (("best", "The box is red"), ("goes", "The box holds SECRET"), ("stays", "The box is heavy")):
         memory.remember(text, id=id_)
     record = replace(memory.get("best"), content="The red heavy box holds SECRET", version=2)
-    (index,) = memory._runtime.indexer.indexing([record], memory._runtime.indexer.embedder)
+    (index,) = runtime_of(memory).indexer.indexing([record], runtime_of(memory).indexer.embedder)
     promotion = Promotion(
         id="best", importance=0.9, absorbed=("goes", "stays"), revised=Revise(record=record, indexing=index)
     )
     change = Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})
-    memory._runtime.store.apply("ana", [change], model=memory._runtime.indexer.embedder.id)
+    store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
     assert memory.get("stays").status == "archived"
 
 
 def nothing_tells(memory):
     assert "SECRET" not in str([memory.get("stays"), memory.history("stays"), memory.log()])
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         assert "SECRET" not in str(db.execute("SELECT row FROM versions").fetchall())
     assert memory.verify().ok, memory.verify().findings
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.battery import note
+from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.stores import SqliteStore
@@ -108,7 +109,7 @@ def consolidate(memory):
 
 
 def undo(memory):
-    while id_ := memory._runtime.store.lifecycle.last_consolidation("ana"):
+    while id_ := store_of(memory).lifecycle.last_consolidation("ana"):
         memory.undo(id_)
 
 
@@ -150,7 +151,7 @@ def releases(memory):
 
 
 def backup_of(memory):
-    return Path(f"{memory._runtime.store.location}.backup")
+    return Path(f"{store_of(memory).location}.backup")
 
 
 def backs_up(memory):
@@ -159,14 +160,14 @@ def backs_up(memory):
 
 
 def imports(memory):
-    file = memory._runtime.store.location + ".jsonl"
+    file = store_of(memory).location + ".jsonl"
     with suppress(FileNotFoundError), suppress(InvalidInput):  # it is all there
         memory.scoped(user="bob").import_from(file)
 
 
 def exported(memory):
     known(memory)
-    memory.export(memory._runtime.store.location + ".jsonl", vectors=True)
+    memory.export(store_of(memory).location + ".jsonl", vectors=True)
 
 
 PATHS = {
@@ -191,7 +192,7 @@ ERASED = {"erase": b"Miso", "erase a user": b"Miso"}
 
 def state(memory):
     """What a path decides, without numbers, moments and names that chance gives."""
-    with memory._runtime.store._db.read() as db, db:
+    with database_of(memory).read() as db, db:
         tables = ("messages", "episodes", "memories")
         names = {doc: id_ for table in tables for doc, id_ in db.execute(f"SELECT doc, id FROM {table}")}
         names = {doc: "pref" if id_.startswith("pref_") else id_ for doc, id_ in names.items()}
@@ -214,7 +215,7 @@ def state(memory):
 def sound(memory):
     report = memory.verify()
     assert report.ok, report.findings
-    assert not memory._runtime.store.erasure.unfinished()
+    assert not store_of(memory).erasure.unfinished()
 
 
 def described(request):
@@ -258,7 +259,7 @@ def after(path, folder, before, end):
         sound(memory)
         if path in KEEPS:
             assert {m.id for m in memory.messages()} >= {row[0] for row in before["messages"]}
-            with memory._runtime.store._db.read() as db:
+            with database_of(memory).read() as db:
                 assert {row[0] for row in db.execute("SELECT id FROM memories")} >= {
                     row[0] for row in before["memories"] if row[0] != "pref"
                 }

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import apsw
 import pytest
+from tests.internals import database_of
 
 from mnemic import (
     EmbeddingMismatch,
@@ -275,7 +276,7 @@ def test_a_reader_without_write_permission_follows_the_owner(theirs, first):
                 count += 20
                 assert reader.counts() == [count] * 3
                 if turn == 2:
-                    assert owner._runtime.store._db.checkpoint(5.0)
+                    assert database_of(owner).checkpoint(5.0)
         assert reader.counts() == [count] * 3
     reader.close()
 

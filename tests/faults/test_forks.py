@@ -5,6 +5,7 @@ import threading
 import time
 
 import pytest
+from tests.internals import database_of
 
 from mnemic import Memory, StoreUnavailable
 from mnemic.stores.sqlite.database import Database
@@ -102,7 +103,7 @@ def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
     inside, leave = threading.Event(), threading.Event()
 
     def long():
-        with memory._runtime.store._db.write() as db:
+        with database_of(memory).write() as db:
             db.execute("INSERT OR REPLACE INTO header (key, value) VALUES ('test', 'x')")
             inside.set()
             leave.wait()
@@ -135,7 +136,7 @@ def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
     """uWSGI forks by itself and tells Python in the child alone."""
     memory = opened(folder)
     monkeypatch.setattr("mnemic.services.processes.PATIENCE", 0.0)
-    monkeypatch.setattr(type(memory._runtime.store._db), "before_fork", lambda self, until: None)
+    monkeypatch.setattr(type(database_of(memory)), "before_fork", lambda self, until: None)
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):
@@ -195,7 +196,7 @@ def test_grandchildren_and_many_handles_on_one_file(folder):
 def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatch):
     memory = opened(folder)
     memory.add_message("before", id="before")
-    database = memory._runtime.store._db
+    database = database_of(memory)
 
     def interrupted(until):
         raise KeyboardInterrupt
@@ -215,7 +216,7 @@ def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatc
 def test_two_threads_fork_at_once(folder, monkeypatch):
     memory = opened(folder)
     memory.add_message("before", id="before")
-    database, codes = memory._runtime.store._db, []
+    database, codes = database_of(memory), []
     real = database._drain_readers
     monkeypatch.setattr(database, "_drain_readers", lambda until: (time.sleep(0.3), real(until))[1])
 

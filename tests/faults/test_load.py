@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from tests.battery import count, long, note
+from tests.internals import runtime_of
 
 from mnemic import AsyncMemory, Consolidator, Memory, Message
 from mnemic.runtime import views
@@ -221,7 +222,7 @@ def threads_of_work(monkeypatch):
 
         monkeypatch.setattr(owner, name, call)
 
-    for owner, name in ((Database, "read"), (Database, "write"), (Database, "whole"), (HashingEmbedder, "embed")):
+    for owner, name in ((Database, "read"), (Database, "write"), (Database, "exclusive"), (HashingEmbedder, "embed")):
         watched(owner, name)
     return seen
 
@@ -348,7 +349,7 @@ def test_many_users(tmp_path, monkeypatch):
             mine.add(Message(role="user", content=fact(user * each + n), id=f"m{n}") for n in range(each))
         order = list(range(users))
         random.Random(3).shuffle(order)
-        runtime = memory._runtime
+        runtime = runtime_of(memory)
         for user in order:
             wanted = user * each + user % each
             began = time.perf_counter()

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 from tests.battery import count, note
+from tests.internals import store_of
 
 from mnemic import Conflict, Consolidator, EmbeddingMismatch, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.cli import main
@@ -218,7 +219,7 @@ class TestSame:
 
     def test_what_has_no_vector_waits_for_one(self, tmp_path):
         with opened(tmp_path / "a") as memory:
-            memory._runtime.store.apply("ana", [_bare("no vector yet")])
+            store_of(memory).apply("ana", [_bare("no vector yet")])
             assert memory.stats().pending["embed"] == 1
         assert migrate(tmp_path / "a", tmp_path / "b").ok
         with opened(tmp_path / "b") as memory:

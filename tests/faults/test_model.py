@@ -23,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from tests.battery import count, long, note
+from tests.internals import store_of
 
 from mnemic import (
     Chroma,
@@ -644,7 +645,7 @@ class Walk(RuleBasedStateMachine):
             self.process(USERS[0])
         self.touched.add(USERS[0])
         self.memory.flush(process=False)
-        assert not self.memory._runtime.store.embedding.pending(1)
+        assert not store_of(self.memory).embedding.pending(1)
 
     @precondition(lambda self: self.durable)
     @rule()

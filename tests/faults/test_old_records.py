@@ -5,6 +5,7 @@ import io
 from pathlib import Path
 
 import pytest
+from tests.internals import database_of
 
 import mnemic
 from mnemic import Memory, SchemaTooOld
@@ -22,7 +23,7 @@ def folder(request, tmp_path):
 
 
 def schema(memory):
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         return db.execute(
             "SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%' ORDER BY name"
         ).fetchall()

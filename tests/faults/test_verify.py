@@ -1,6 +1,7 @@
 """``verify`` sees every invariant that is broken, and ``mend`` puts right what can be without guessing."""
 
 import pytest
+from tests.internals import database_of, store_of
 
 from mnemic import Memory, Message, SecretPolicy
 from mnemic.types import Consolidate, Promotion
@@ -27,7 +28,7 @@ def fill(memory):
         contradictions=(),
         weighed={"port": 0.5},
     )
-    memory._runtime.store.apply("ana", [change])
+    store_of(memory).apply("ana", [change])
     memory.remember("Forgotten", id="gone")
     memory.forget(ids=["gone"])
     memory.scoped(user="bob").add_message("His own words", id="his")
@@ -198,7 +199,7 @@ PLANTED = {
 
 
 def plant(memory, sql):
-    with memory._runtime.store._db.exclusive() as db:
+    with database_of(memory).exclusive() as db:
         db.pragma("foreign_keys", 0)
         db.pragma("ignore_check_constraints", 1)
         db.execute(sql)
@@ -213,12 +214,12 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     found = memory.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
-    done = memory._runtime.store.mend()
+    done = store_of(memory).mend()
     left = [finding for finding in memory.verify().findings if said in finding]
     if safe:
         assert done
         assert not left
-        assert memory._runtime.store.mend() == ()
+        assert store_of(memory).mend() == ()
     else:
         assert left
     assert everything(memory) == texts, "evidence is never touched"
@@ -229,7 +230,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
 
 def everything(memory):
     """All that people said and were told, and how it hangs together."""
-    with memory._runtime.store._db.read() as db, db:
+    with database_of(memory).read() as db, db:
         tables = (
             "SELECT id, content FROM messages",
             "SELECT id, content FROM memories",
@@ -244,10 +245,10 @@ def everything(memory):
 
 def test_a_consolidation_under_way_is_no_finding(memory):
     plant(memory, "UPDATE records SET status = 'consolidating' WHERE id = 'port'")
-    with memory._runtime.store.lifecycle.exclusive() as alone:
+    with store_of(memory).lifecycle.exclusive() as alone:
         assert alone
         assert memory.verify().ok
-        assert memory._runtime.store.mend() == ()
+        assert store_of(memory).mend() == ()
     assert not memory.verify().ok
 
 
@@ -256,7 +257,7 @@ def test_a_new_record_is_whole():
         report = memory.verify()
         assert report.ok
         assert report.checks["invariants"] > 20
-        assert memory._runtime.store.mend() == ()
+        assert store_of(memory).mend() == ()
 
 
 def test_what_others_wrote_meanwhile_is_no_damage(tmp_path):

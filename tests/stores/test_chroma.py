@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 import pytest
+from tests.internals import runtime_of, store_of
 
 from mnemic import Chroma, Consolidator, HashingEmbedder, Memory, Message
 from mnemic.indexes.vector import exact
@@ -100,7 +101,7 @@ class TestCollections:
             )  # fmt: skip
             memory.forget(ids=[memory.remember("Ana lives in Porto").id])
             memory.flush(process=False)
-            user = memory._runtime.store.user("ana")
+            user = store_of(memory).user("ana")
             record = memory.get("r")
         with others_view(tmp_path / "memory") as collections:
             assert set(collections) == {"short_term_memory", "long_term_memory"}
@@ -170,9 +171,9 @@ class TestCollections:
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.remember("Ana keeps a zebra", id="r", category="personal")
             memory.flush(process=False)
-            record = memory._runtime.store.get("ana", "r").value
+            record = store_of(memory).get("ana", "r").value
             revised = replace(record, category=None, version=2)
-            memory._runtime.store.apply(
+            store_of(memory).apply(
                 "ana", [Revise(record=revised, indexing=indexing_of(memory, revised))], model="hashing-256"
             )
             memory.flush(process=False)
@@ -182,7 +183,7 @@ class TestCollections:
 
 
 def indexing_of(memory, record):
-    (made,) = memory._runtime.indexer.indexing([record], memory._runtime.indexer.embedder)
+    (made,) = runtime_of(memory).indexer.indexing([record], runtime_of(memory).indexer.embedder)
     return made
 
 
@@ -198,7 +199,7 @@ class TestOwners:
             second.add_message("a walrus ran away", id="walrus")
             second.flush(process=False)
             assert second.verify().ok
-            assert not second._runtime.index.serves("hashing-256")
+            assert not runtime_of(second).index.serves("hashing-256")
             second.close()
             assert first.search("a walrus ran away", recipe="vector")[0].id == "walrus"
             first.flush(process=False)
@@ -233,13 +234,13 @@ class TestOwners:
             assert memory.search("a walrus ran away", recipe="vector")[0].id == "walrus"
             memory.flush(process=False)
             assert memory.verify().ok
-            assert memory._runtime.index.serves("hashing-256")
+            assert runtime_of(memory).index.serves("hashing-256")
 
     def test_what_differs_is_told_once_and_made_anew(self, tmp_path):
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.flush(process=False)
-            short = memory._runtime.index._outbox().collections.tiers["short_term"]
+            short = runtime_of(memory).index._outbox().collections.tiers["short_term"]
             short.delete(["3"])
             short.update(["4"], metadatas=[{"user": 99}])
             short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
@@ -258,7 +259,7 @@ class TestGraph:
             memory.add(said(20))
             memory.add_message("A zebra ran away", id="zebra")
             memory.flush(process=False)
-            outbox, feed = memory._runtime.index._outbox(), memory._runtime.store.feed()
+            outbox, feed = runtime_of(memory).index._outbox(), store_of(memory).feed()
             entries = feed.entries(range(1, 22)).entries
             with chroma_client(server.url) as client:
                 for _ in range(40):
@@ -302,7 +303,7 @@ class TestFolder:
             (before / "closed.json").write_text("[]")
         with opened(folder, "chroma") as memory:
             memory.flush(process=False)
-            assert memory._runtime.index.serves("hashing-256")
+            assert runtime_of(memory).index.serves("hashing-256")
             assert memory.verify().ok
             assert self.generation(folder) != before
             assert not before.exists()
@@ -349,7 +350,7 @@ class TestFolder:
             for thread in threads:
                 thread.join()
             assert failures == []
-            assert memory._runtime.index.serves("hashing-256")
+            assert runtime_of(memory).index.serves("hashing-256")
             assert memory.verify().ok
 
 
@@ -358,7 +359,7 @@ class TestServers:
         server = ChromaServer(tmp_path / "server")
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add_message("a zebra ran away", id="zebra")
-            assert not memory._runtime.index._outbox().drain(60)
+            assert not runtime_of(memory).index._outbox().drain(60)
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
@@ -366,7 +367,7 @@ class TestServers:
             try:
                 memory.flush(process=False)
                 assert memory.verify().ok
-                assert memory._runtime.index.serves("hashing-256")
+                assert runtime_of(memory).index.serves("hashing-256")
             finally:
                 server.stop()
 
@@ -376,18 +377,18 @@ class TestServers:
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.flush(process=False)
-            assert memory._runtime.index.serves("hashing-256")
+            assert runtime_of(memory).index.serves("hashing-256")
             server.stop()
             memory.search("line 3", recipe="vector")
             memory.add_message("a zebra ran away", id="zebra")
-            assert not memory._runtime.index._outbox().drain(60)
+            assert not runtime_of(memory).index._outbox().drain(60)
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
             try:
                 memory.flush(process=False)
                 assert memory.verify().ok
-                assert memory._runtime.index.serves("hashing-256")
+                assert runtime_of(memory).index.serves("hashing-256")
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             finally:
                 server.stop()
@@ -398,14 +399,14 @@ class TestServers:
             first.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             first.flush(process=False)
             second.flush(process=False)
-            index = second._runtime.index
+            index = runtime_of(second).index
             assert not index._outbox().owner
             assert index.serves("hashing-256")
             second.add_message("a zebra ran away", id="zebra")
             assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             first.flush(process=False)
-            user = second._runtime.store.user("ana")
-            assert index.nearest(user, second._runtime.indexer.embedder.embed(["a zebra ran away"])[0], 1) == [21]
+            user = store_of(second).user("ana")
+            assert index.nearest(user, runtime_of(second).indexer.embedder.embed(["a zebra ran away"])[0], 1) == [21]
 
     def test_two_records_on_one_server_do_not_meet(self, tmp_path, server):
         vectors = Chroma(url=server.url, exact_below=0)
@@ -415,11 +416,11 @@ class TestServers:
             for memory in (first, second):
                 memory.flush(process=False)
                 assert memory.verify().ok
-                assert memory._runtime.index.serves("hashing-256")
+                assert runtime_of(memory).index.serves("hashing-256")
 
     def test_a_client_that_is_ready(self, tmp_path, server):
         with chroma_client(server.url) as client, opened(tmp_path / "memory", client) as memory:
             memory.add_message("a zebra ran away", id="zebra")
             memory.flush(process=False)
             assert memory.verify().ok
-            assert memory._runtime.index.serves("hashing-256")
+            assert runtime_of(memory).index.serves("hashing-256")

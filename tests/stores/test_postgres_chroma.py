@@ -4,6 +4,7 @@ import threading
 from contextlib import closing, contextmanager
 
 import pytest
+from tests.internals import runtime_of, store_of
 
 from mnemic import Chroma, ConfigurationError, Memory, Message
 from mnemic.errors import StoreUnavailable
@@ -166,7 +167,7 @@ class TestTurns:
     def test_a_feeder_whose_connection_is_gone_lets_another_one_feed(self, server, postgres_url, postgres_server):
         options = {"user": "ana", "embedder": "hashing", "vectors": Chroma(url=server.url, exact_below=0)}
         with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
-            outboxes = [memory._runtime.index._outbox() for memory in (first, second)]
+            outboxes = [runtime_of(memory).index._outbox() for memory in (first, second)]
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add_message("a zebra ran away", id="zebra")
             first.flush(process=False)
@@ -179,7 +180,7 @@ class TestTurns:
             first.add_message("a walrus ran away", id="walrus")
             assert outboxes[1].drain(60)
             assert second.search("a walrus ran away", recipe="vector", k=1)[0].id == "walrus"
-            assert outboxes[1].collections.position.mark == second._runtime.store.feed().last()
+            assert outboxes[1].collections.position.mark == store_of(second).feed().last()
             assert second.verify().ok
 
 
@@ -196,12 +197,12 @@ class TestOpening:
         ):
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
             memory.flush(process=False)
-            assert memory._runtime.index.serves("hashing-256")
+            assert runtime_of(memory).index.serves("hashing-256")
             assert memory.search("line 7", recipe="vector", k=1)[0].id == "m7"
             assert memory.verify().ok
 
     def test_exact_by_name_asks_no_index(self, postgres_url):
         with Memory(postgres_url, user="ana", embedder="hashing", vectors="exact") as memory:
             memory.add_message("a zebra ran away", id="zebra")
-            assert memory._runtime.index is None
+            assert runtime_of(memory).index is None
             assert memory.search("a zebra ran away", recipe="vector", k=1)[0].id == "zebra"

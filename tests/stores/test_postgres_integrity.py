@@ -5,6 +5,7 @@ import json
 import pytest
 from tests.battery import long
 from tests.faults.test_verify import BOB, PLANTED, PORT, SPARE, everything, fill
+from tests.internals import database_of, store_of
 
 from mnemic import Memory
 from mnemic.cli import main
@@ -75,7 +76,7 @@ def memory(postgres_url):
 
 
 def plant(memory, statements):
-    with memory._runtime.store._db.write() as db:
+    with database_of(memory).write() as db:
         db.execute("SET LOCAL session_replication_role = replica")  # references are not looked at
         for sql in statements.split("; "):
             db.execute(sql)
@@ -88,7 +89,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     found = memory.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
-    done = memory._runtime.store.mend()
+    done = store_of(memory).mend()
     left = [finding for finding in memory.verify().findings if said in finding]
     assert everything(memory) == texts, "evidence is never touched"
     if not safe:
@@ -96,7 +97,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
         return
     assert done
     assert not left
-    assert memory._runtime.store.mend() == ()
+    assert store_of(memory).mend() == ()
     memory.flush(process=False)
     assert memory.verify().ok, memory.verify().findings
     assert memory.search("port 8080", tags=["network"], k=1)[0].id == "port"
@@ -110,7 +111,7 @@ def test_an_index_that_postgres_does_not_use_is_made_anew(memory, postgres_serve
             (f"{schema}.vectors_hnsw",),
         )
     assert memory.verify().findings == ("the index vectors_hnsw is not valid: rebuild it with REINDEX",)
-    assert memory._runtime.store.mend() == ("the index vectors_hnsw rebuilt",)
+    assert store_of(memory).mend() == ("the index vectors_hnsw rebuilt",)
     assert memory.verify().ok
 
 

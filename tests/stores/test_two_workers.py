@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from tests.battery import count, note
+from tests.internals import database_of
 from tests.stores.postgres_worker import opened
 
 from mnemic import NotFound
@@ -34,7 +35,7 @@ def worker(*arguments):
 def consolidated(memory):
     """The short-term memories that consolidations in force took, each as often as it was taken."""
     taken = Counter()
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         for table in ("promotions", "members"):  # what is long-term by then may go into a later one
             sql = f"""SELECT t.doc FROM {table} t JOIN consolidations c ON c.user_id = t.user_id AND c.id = t.consolidation
                 WHERE c.undone_at IS NULL AND t.status = 'short_term'"""
@@ -44,7 +45,7 @@ def consolidated(memory):
 
 def restored(memory):
     """Memories that an event brought back after they were absorbed: these may be taken again."""
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         rows = db.execute("SELECT doc FROM events WHERE operation IN ('restore', 'undo')").fetchall()
     return {row[0] for row in rows}
 

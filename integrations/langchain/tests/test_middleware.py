@@ -620,7 +620,7 @@ def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict
 @both_ways
 async def test_a_scope_without_what_it_reads_is_told_so(memory: Memory, scripted: Any, asynchronous: bool) -> None:
     agent = agent_of(scripted("?"), MnemicMiddleware(memory, scope=lambda runtime: {"user": runtime.context.user_id}))
-    with pytest.raises(InvalidInput, match="whose memory this is"):
+    with pytest.raises(InvalidInput, match="could not be read from the call"):
         await run(agent, asynchronous, HumanMessage("Hi"))
     assert memory.messages() == []
 

@@ -149,7 +149,7 @@ def test_scopes_by_value(memory: Memory) -> None:
 @pytest.mark.parametrize(
     ("scope", "message"),
     [
-        (lambda config: None, "whose memory"),
+        (lambda config: None, "must give a Scope"),
         (lambda config: {"user": None}, "no user"),
         (lambda config: {"user": ""}, "1 to 1000 characters"),
         (lambda config: {"usr": "bob"}, "usr"),

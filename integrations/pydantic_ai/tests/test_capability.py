@@ -343,7 +343,7 @@ def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
 
 def test_a_scope_without_what_it_reads_is_told_so(memory, scripted, said):
     capability = MnemicCapability(memory, scope=lambda ctx: {"user": ctx.deps.user_id})
-    with pytest.raises(InvalidInput, match="whose memory this is"):
+    with pytest.raises(InvalidInput, match="could not be read from the call"):
         Agent(scripted("?"), capabilities=[capability]).run_sync("hello")
     assert said() == []
 

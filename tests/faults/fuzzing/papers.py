@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults.fuzzing.oracle import told
+from tests.internals import runtime_of
 
 from mnemic import InvalidInput, Memory, Project, project
 from mnemic.runtime.projects import front_matter
@@ -108,7 +109,7 @@ class Importer:
         total = 0
         for name in files.MEMORY_FORMATS:
             found, damaged = files.read_memories(read, name)
-            value = files._unwrapped(read.data)
+            value = files._unwrap(read.data)
             items = len(value) if isinstance(value, list) else 1
             assert len(found) <= items <= len(found) + len(damaged)  # nothing is dropped in silence
             assert all(damage.reason for damage in damaged)
@@ -120,7 +121,7 @@ class Importer:
 
     def _remembered(self, found: list[Any]) -> int:
         mine = self.memory.scoped(user=next(self._users))
-        engine, first, second = mine._runtime, memories.Tally(), memories.Tally()
+        engine, first, second = runtime_of(mine), memories.Tally(), memories.Tally()
         for tally in (first, second):
             memories.store(engine, mine.scope, found, mine._zone, tally=tally, step=int)
         assert first.memories == len(found) == first.stored + first.duplicate + len(first.rejected)

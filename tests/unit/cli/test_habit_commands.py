@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from matplotlib import rc_context
+from tests.internals import runtime_of
 
 from mnemic import Emotion, Event, Memory
 from mnemic.cli import plot
@@ -155,7 +156,7 @@ class TestPicture:
         from mnemic.transfer.picture import picture
 
         with Memory(folder, embedder="hashing") as memory:
-            found = picture(memory._runtime, memory.scope)
+            found = picture(runtime_of(memory), memory.scope)
         assert len(found.moods["message"]) == 2
         assert max(mood.valence for mood in found.moods["message"]) > 0.3
         assert len(found.moods["memory"]) >= 2

@@ -8,6 +8,7 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
+from tests.internals import runtime_of, store_of
 
 from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.lifecycle import consolidation
@@ -85,7 +86,7 @@ def test_changes_by_several_threads_leave_the_last_word(memory):
 
 def test_an_update_leaves_what_consolidation_weighed_meanwhile(memory, monkeypatch):
     id_ = memory.remember("the gate is green").id
-    held, real = memory._runtime, memory._runtime.indexer.indexing
+    held, real = runtime_of(memory), runtime_of(memory).indexer.indexing
     cycles = itertools.count()
 
     def weigh_first(records, embedder):
@@ -123,21 +124,21 @@ def test_users_that_do_not_fit_are_forgotten_and_read_again(memory, monkeypatch)
     for n, user in enumerate(users):
         user.add([Message(role="user", content=f"garden {n} {i}", id=f"{n}-{i}") for i in range(10)])
     before = [[(hit.id, hit.score) for hit in user.search("garden", quality=False)] for user in users]
-    caches = memory._runtime.views._caches
+    caches = runtime_of(memory).views._caches
     for _ in range(2):
         for n, user in enumerate(users):
             assert [(hit.id, hit.score) for hit in user.search("garden", quality=False)] == before[n]
             assert sum(cache.catalog.size for cache in caches.values()) <= 25
     users[0].add_message("garden late", id="late")
     assert "late" in {hit.id for hit in users[0].search("garden", k=50)}
-    assert list(caches)[-1] == memory._runtime.store.user("u0")  # the latest asked about stays
+    assert list(caches)[-1] == store_of(memory).user("u0")  # the latest asked about stays
     errors = together(*[lambda user=user: [user.search("garden", k=50) for _ in range(10)] for user in users])
     assert errors == []
-    assert memory._runtime.views._rows == sum(cache.catalog.size + views.USER_ROWS for cache in caches.values())
+    assert runtime_of(memory).views._rows == sum(cache.catalog.size + views.USER_ROWS for cache in caches.values())
     for user in users:
         user.erase_user()
         assert not user.search("garden")
-    assert (memory._runtime.views._rows, len(caches)) == (0, 0)
+    assert (runtime_of(memory).views._rows, len(caches)) == (0, 0)
 
 
 def test_one_user_larger_than_the_limit_is_still_searched(memory, monkeypatch):
@@ -214,7 +215,7 @@ def test_times_out_of_order(memory):
     assert [m.id for m in memory.messages()] == ["1", "2", "3", "4", "5"]
     memory.search("garden")  # the cache is built; later turns take another path
     memory.add_message("turn zero of the garden", sent_at=datetime(2024, 4, 1, tzinfo=UTC), session="s", id="0")
-    columns = memory._runtime.views.of("default").columns
+    columns = runtime_of(memory).views.of("default").columns
     chain, row = [], int((columns.previous == -1).argmax())
     while row >= 0:
         chain.append(int(columns.time[row]))

@@ -10,6 +10,7 @@ import weakref
 from pathlib import Path
 
 import pytest
+from tests.internals import database_of, runtime_of, store_of
 
 from mnemic import ConfigurationError, Consolidator, Idle, IdleTrigger, Memory, Processing
 from mnemic.errors import StoreFull
@@ -52,11 +53,11 @@ def trigger(memory, clock):
 
 def quiet(memory, clock, **options):
     settings = Idle(**{"idle_seconds": 30, "check_interval": 300, "rest_seconds": 0} | options)
-    return Quiet(memory._runtime, Scope(user="ana"), memory._zone, settings, clock=clock)
+    return Quiet(runtime_of(memory), Scope(user="ana"), memory._zone, settings, clock=clock)
 
 
 def consolidations(memory):
-    with memory._runtime.store._db.read() as db:
+    with database_of(memory).read() as db:
         return db.execute("SELECT count(*) FROM consolidations").fetchone()[0]
 
 
@@ -150,14 +151,14 @@ def test_a_run_that_begins_meanwhile_ends_the_work(clock, monkeypatch):
         for n in range(5):
             memory.remember(f"Box {n} holds {n * n} things.", importance=0.9)
         trigger = quiet(memory, clock)
-        real = memory._runtime.store.apply
+        real = store_of(memory).apply
 
         def apply(user, changes, **options):
             if type(changes[0]).__name__ == "Consolidate":
                 trigger.begin()
             return real(user, changes, **options)
 
-        monkeypatch.setattr(memory._runtime.store, "apply", apply)
+        monkeypatch.setattr(store_of(memory), "apply", apply)
         trigger.arm()
         clock.now += 30
         trigger.poll()
@@ -201,7 +202,7 @@ def test_so_many_messages_are_processed_at_once_but_not_while_busy(memory, trigg
 def test_the_batch_threshold_of_a_handle():
     done = threading.Event()
     with Memory(":memory:", user="ana", embedder="hashing", processing=Processing(batch_threshold=4)) as memory:
-        real = memory._runtime.store.apply
+        real = store_of(memory).apply
 
         def apply(user, changes, **options):
             receipts = real(user, changes, **options)
@@ -209,7 +210,7 @@ def test_the_batch_threshold_of_a_handle():
                 done.set()
             return receipts
 
-        memory._runtime.store.apply = apply
+        store_of(memory).apply = apply
         memory.add_exchange("I live in Lisbon.", "Nice.")
         assert memory.idle.fired == 0
         memory.add_exchange("I work as a nurse.", "Good.")
@@ -224,7 +225,7 @@ def test_an_error_is_told_and_the_next_quiet_time_tries_again(memory, trigger, c
             def fail(*_, error=error, **__):
                 raise error
 
-            patch.setattr(memory._runtime.store, "apply", fail)
+            patch.setattr(store_of(memory), "apply", fail)
             trigger.arm()
             clock.now += 30
             with pytest.warns(RuntimeWarning, match="left undone"):
@@ -249,7 +250,7 @@ def test_stopped_is_stopped(trigger, clock):
 def test_close_joins_the_thread():
     memory = Memory(":memory:", user="ana", embedder="hashing")
     memory.idle.arm()
-    thread = memory._runtime.scheduler._thread
+    thread = runtime_of(memory).scheduler._thread
     assert thread.is_alive()
     memory.close()
     assert not thread.is_alive()
@@ -258,7 +259,7 @@ def test_close_joins_the_thread():
 def test_the_thread_ends_with_its_handle():
     memory = Memory(":memory:", user="ana", embedder="hashing")
     memory.idle.arm()
-    thread, trigger = memory._runtime.scheduler._thread, weakref.ref(memory.idle)
+    thread, trigger = runtime_of(memory).scheduler._thread, weakref.ref(memory.idle)
     del memory
     for _ in range(50):
         gc.collect()
@@ -270,7 +271,7 @@ def test_the_thread_ends_with_its_handle():
 
 def test_a_dead_thread_is_replaced():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
-        watch = memory._runtime.scheduler
+        watch = runtime_of(memory).scheduler
         gone = threading.Thread(target=str)
         gone.start()
         gone.join()
@@ -321,7 +322,7 @@ class TestManyUsers:
         for number in range(6):
             much.remember(f"Box {number} holds {number * number} things.", importance=0.9)
         consolidated = threading.Event()
-        apply = much._runtime.store.apply
+        apply = store_of(much).apply
 
         def told(user, changes, **options):
             receipts = apply(user, changes, **options)
@@ -330,7 +331,7 @@ class TestManyUsers:
                 other.idle.arm(seconds=0.0)
             return receipts
 
-        monkeypatch.setattr(much._runtime.store, "apply", told)
+        monkeypatch.setattr(store_of(much), "apply", told)
         much.idle.arm(seconds=0.0)
         assert self.until(lambda: much.stats().memories == {"long_term": 6} and other.idle.fired)
         assert order[:3] == ["u0", "u1", "u0"]
@@ -368,7 +369,7 @@ class TestManyUsers:
         threading.Timer(0.1, go.set).start()
         first.idle.stop()
         assert first.idle.wait() is None
-        assert self.until(lambda: first._runtime.scheduler._thread is None)
+        assert self.until(lambda: runtime_of(first).scheduler._thread is None)
 
     def test_a_threshold_that_was_reached_in_a_run_is_not_kept_waiting(self, handles):
         first = handles[0]
@@ -397,8 +398,8 @@ def test_arming_wakes_a_sleeping_thread():
         memory.idle.arm()
         memory.add_exchange("I moved to Lisbon.", "How do you like it?")
         fired = threading.Event()
-        real = memory._runtime.store.apply
-        memory._runtime.store.apply = lambda *a, **o: (real(*a, **o), fired.set())[0]
+        real = store_of(memory).apply
+        store_of(memory).apply = lambda *a, **o: (real(*a, **o), fired.set())[0]
         memory.idle.arm(seconds=0.0)
         assert fired.wait(20)
 

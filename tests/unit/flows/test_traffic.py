@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.internals import runtime_of
 
 from mnemic import Consolidator, Memory
 from mnemic.recall import search
@@ -108,9 +109,9 @@ def test_a_cycle_leaves_the_caches_of_a_reader_as_they_are():
             memory.remember(text, importance=0.9)
         memory.add_exchange("Where is the box?", "In the cellar.")
         found = memory.search("box", kinds=["memory"])
-        before = memory._runtime.views.of("default")
+        before = runtime_of(memory).views.of("default")
         assert memory.consolidate().memories_archived == 1
-        after = memory._runtime.views.of("default")
+        after = runtime_of(memory).views.of("default")
         assert after.columns.version > before.columns.version
         assert after.vectors.held.base is before.vectors.held.base  # no vector changed: the matrix is the same
         for name in ("doc", "time", "session", "previous", "following", "length"):

@@ -4,6 +4,7 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.internals import runtime_of
 
 from mnemic import ConfigurationError, Memory, MissingExtra
 from mnemic.indexes.vector import choice, index_from
@@ -133,7 +134,7 @@ def test_an_index_of_ones_own():
         memory.add_message("a zebra ran away", id="zebra")
         memory.add_message("the garden is green", id="garden")
         assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
-        view = memory._runtime.views.of("ana")
+        view = runtime_of(memory).views.of("ana")
         assert isinstance(view.vectors, IndexedRows)
         assert memory.verify().findings == ("says the test",)
         assert memory.verify(deep=False).ok

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from tests.internals import store_of
 
 from mnemic import Conflict, HashingEmbedder, Memory, Message, StoreCorrupt
 from mnemic.stores.sqlite import database
@@ -162,7 +163,7 @@ def test_an_export_of_a_damaged_record_says_so(tmp_path, sql):
 def test_what_is_being_consolidated_is_no_damage(tmp_path):
     with Memory(tmp_path / "m", user="ana", embedder="hashing") as memory:
         memory.remember("The port is 8080.", id="a")
-        store = memory._runtime.store
+        store = store_of(memory)
         with store._db.consolidation_lock() as mine:
             assert mine
             store.apply("ana", [MarkConsolidating(ids=("a",))])

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
+from tests.internals import runtime_of, store_of
 
 from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
@@ -52,10 +53,10 @@ def test_an_older_snapshot_is_searched_after_a_newer_one_filled_the_postings(tmp
     with Memory(tmp_path, embedder="hashing") as memory:
         said(memory, ("one", "water in the garden"))
         memory.remember("a fact", id="fact")
-        old = memory._runtime.views.of("default")
+        old = runtime_of(memory).views.of("default")
         memory.update("fact", content="another fact")  # the postings begin anew
         said(memory, ("late", "water again"), start=5)
-        new = memory._runtime.views.of("default")
+        new = runtime_of(memory).views.of("default")
         assert new.keyword is old.keyword
         assert new.keyword.postings(new.columns, "water")[0].tolist() == [0, 2]
         assert old.keyword.postings(old.columns, "water")[0].tolist() == [0]
@@ -73,7 +74,7 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
         raise error
 
     with monkeypatch.context() as once:
-        once.setattr(either._runtime.store, "fetch", fails)
+        once.setattr(store_of(either), "fetch", fails)
         with pytest.raises(type(error)):
             either.search("lisbon")
     for _ in range(2):

@@ -5,6 +5,7 @@ import stat
 import threading
 
 import pytest
+from tests.internals import database_of
 
 from mnemic import ConfigurationError, InvalidInput, Memory, Message, StoreClosed
 
@@ -160,7 +161,7 @@ def test_a_location_that_cannot_be_a_folder_is_told(location, tmp_path, monkeypa
 @pytest.mark.parametrize("call", [lambda memory: memory.add_message("x"), lambda memory: memory.forget(ids=["m"])])
 def test_closing_between_the_check_and_the_write_raises_that_it_was_closed(either, monkeypatch, call):
     either.add_message("hello", id="m")
-    database = either._runtime.store._db
+    database = database_of(either)
     check = database._check
 
     def closed_by_another_thread():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.internals import runtime_of
 
 from mnemic import InvalidInput, Memory, Message, Recipe
 
@@ -19,7 +20,7 @@ def memory():
 
 
 def kinds(memory):
-    view = memory._runtime.views.of("ana")
+    view = runtime_of(memory).views.of("ana")
     return view.columns.agents.tolist(), view.columns.assisted[view.columns.group].tolist()
 
 
@@ -92,7 +93,7 @@ def test_a_question_nobody_spoke_of_is_graded_lower(minilm_memory):
 @pytest.fixture
 def minilm_memory():
     with Memory(":memory:", user="ana") as memory:
-        if memory._runtime.indexer.documents(["x"], memory._runtime.indexer.embedder)[0] is None:
+        if runtime_of(memory).indexer.documents(["x"], runtime_of(memory).indexer.embedder)[0] is None:
             pytest.fail("the default embedder is needed")
         for n, part in enumerate(("login", "charts", "tests", "deployment", "budget limits")):
             memory.add_exchange(
