@@ -56,9 +56,9 @@ def plan_erasure(family: Lineage, ids: Collection[str]) -> ErasurePlan:
 
     Records derived from an erased one are erased too, except:
 
-    - an episode that is not archived is rewritten from its other messages, if there are any; - a memory that absorbed
-    others in a consolidation is kept, unless its text was rewritten then: it gets back its earlier
-      text, or is erased if that is unknown.
+    - an episode that is not archived is rewritten from its other messages, if there are any;
+    - a memory that absorbed others in a consolidation is kept; if its text was rewritten then, it gets back its earlier text,
+      or is erased if that is unknown.
 
     Records derived from an episode or a memory whose text changes this way are erased as well.
     """
