@@ -171,9 +171,12 @@ def failure(machine):
 def test_nearly_every_fault_is_found():
     missed = []
     for name, (machine, plant) in BUGS.items():
-        with pytest.MonkeyPatch.context() as patch:
-            passed = plant(patch)
-            found = failure(machine)
+        for _ in range(3):  # a random walk may not reach it
+            with pytest.MonkeyPatch.context() as patch:
+                passed = plant(patch)
+                found = failure(machine)
+            if passed:
+                break
         assert passed, f"{name}: planted where nothing passes"
         if found is None:
             missed.append(name)
