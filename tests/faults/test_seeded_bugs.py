@@ -159,10 +159,10 @@ def _witness():
     Walk.witness.close()
 
 
-def failure(machine):
-    """Why a walk in the short form fails, if it does."""
+def failure(machine, walks):
+    """Why so many short walks fail, if they do."""
     try:
-        run_state_machine_as_test(machine, settings=limits(30, 30, phases=(Phase.generate,)))
+        run_state_machine_as_test(machine, settings=limits(walks, 30, phases=(Phase.generate,)))
     except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - whatever a fault leads to
         return error
     return None
@@ -171,10 +171,10 @@ def failure(machine):
 def test_nearly_every_fault_is_found():
     missed = []
     for name, (machine, plant) in BUGS.items():
-        for _ in range(3):  # a random walk may not reach it
+        for walks in (30, 120, 400):  # a few may not reach it
             with pytest.MonkeyPatch.context() as patch:
                 passed = plant(patch)
-                found = failure(machine)
+                found = failure(machine, walks)
             if passed:
                 break
         assert passed, f"{name}: planted where nothing passes"
