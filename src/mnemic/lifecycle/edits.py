@@ -11,7 +11,7 @@ from mnemic.errors import InvalidInput, NotFound
 from mnemic.ingest import fields
 from mnemic.ingest.add import storable, unstored
 from mnemic.knowledge.candidates import with_new_description
-from mnemic.lifecycle.revision import follow
+from mnemic.lifecycle.revision import update_derived
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.redaction import check_record, with_redactions
 from mnemic.runtime.runtime import Runtime
@@ -111,7 +111,7 @@ def _apply_and_follow(
 ) -> Receipts:
     """Change records, then what was derived from them."""
     receipts = _apply_each(runtime, scope, ids, change)
-    follow(runtime, scope, ids, zone)
+    update_derived(runtime, scope, ids, zone)
     return receipts
 
 

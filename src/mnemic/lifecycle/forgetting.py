@@ -1,4 +1,4 @@
-"""Forgetting by description: what clearly bears on a request goes, what only resembles it stays."""
+"""Forgetting by description: records that clearly match a request are removed, similar ones are kept and named."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from mnemic import recall
 from mnemic.errors import InvalidInput, TooManyHits
-from mnemic.lifecycle.revision import follow
+from mnemic.lifecycle.revision import update_derived
 from mnemic.recall import validation
 from mnemic.recall.context import quoted
 from mnemic.runtime.runtime import Runtime
@@ -31,32 +31,32 @@ Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
 
 HARD = 5
-"""Most records that are erased for good by a description alone."""
+"""Most records that a description alone may erase."""
 NEAREST, SHARING = 200, 1_000
-"""Records that are looked at because they are near in meaning, and because they share words with the request."""
+"""Candidates by cosine, and by shared words."""
 ALL, MEANT, PARTLY = 1.0, 0.3, 0.5
-"""A record with all the words of a request; the closeness that one needs with none of them, and with some: the word that is
-missing often tells two matters apart."""
+"""Share of words that counts as all; the closeness needed without shared words, and with some: the missing word often
+distinguishes two matters."""
 WORDS = 0.1
-"""What all the words of a request are worth beside closeness."""
+"""Weight of the share of words relative to closeness."""
 BESIDE, BESIDE_WORDS = 0.92, 0.65
-"""The share of the best record's worth that others need, and with all the words the share of its closeness."""
+"""The share of the best record's score that others need; with all the words, the share of its closeness."""
 BROAD, BROAD_WORDS, BROAD_MEANT = 0.65, 0.35, 0.8
-"""The same where everything about something is asked for, and what is left of the closeness that is needed."""
+"""The same for requests for everything about something, and the factor on the closeness needed."""
 TENTH = 1.25
-"""How far what is meant stands out from the tenth nearest, so that no record of a large memory is near by chance."""
+"""Factor over the closeness of the tenth nearest record, so that no record of a large memory matches by chance."""
 ANOTHERS = 0.12
-"""How much nearer a record is to the same thing of a relative than to one's own when it tells of somebody else."""
+"""Cosine margin for a relative's thing over the user's own from which a record is about somebody else."""
 NEAR, NEAR_WORDS = 0.25, 0.34
-"""Closeness, or share of the words, from which a record that stays is named."""
+"""Closeness, or share of the words, from which a kept record is named."""
 SPARED = 10
-"""Records that stay and are named, at most."""
+"""Most kept records that are named."""
 QUOTED = 120
 """Characters of a record that its receipt quotes."""
 LONGEST = 20_000
-"""Characters of a text that are looked through for other matters."""
+"""Characters of a text that are searched for other matters."""
 OWN_WORDS, CLAUSE_WORDS = 2, 3
-"""Words that carry meaning in a clause that is about something, and words of any kind."""
+"""Fewest content words of a clause on a matter, and fewest words."""
 EVERYWHERE: tuple[Status, ...] = ("short_term", "consolidating", "long_term", "archived")
 
 _GENERIC = frozenset(
@@ -66,7 +66,7 @@ _GENERIC = frozenset(
         \u00fcber tout"""
     )
 )
-"""Words of a request that say what is to be done, or nothing at all."""
+"""Words of a request for the action, and empty ones."""
 _BROAD = frozenset("everything anything all whole stuff things todo alles tout".split())
 _FIRST = frozenset("i me my mine myself we us our ours".split())
 _GOES_ON = frozenset("he she it they his her its this that these those".split())
@@ -81,7 +81,7 @@ _CALLED = frozenset("is was called named dr mr mrs ms".split())
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """What a description asks for.
+    """A parsed description.
 
     Attributes:
         text: its words without those around them: "my salary" of "please forget what I said about my salary".
@@ -104,12 +104,12 @@ def _request(description: str) -> _Request:
     words: list[str] = []
     for sentence in sentences(description):
         runs = _runs(sentence)
-        words = max(reversed(runs), key=lambda run: sum(map(_says_what, run)))
-        if any(map(_says_what, words)):
+        words = max(reversed(runs), key=lambda run: sum(map(_names_topic, run)))
+        if any(map(_names_topic, words)):
             break
-    while words and not _says_what(words[0]) and not _is_first(words[0]):
+    while words and not _names_topic(words[0]) and not _is_first(words[0]):
         words = words[1:]
-    begin = next((at for at, word in enumerate(words) if _says_what(word)), 0)
+    begin = next((at for at, word in enumerate(words) if _names_topic(word)), 0)
     text, topic = " ".join(words), " ".join(words[begin:])
     terms = tuple(dict.fromkeys(content_terms(text)))
     return _Request(
@@ -134,7 +134,7 @@ def _runs(sentence: str) -> list[list[str]]:
     return runs
 
 
-def _says_what(word: str) -> bool:
+def _names_topic(word: str) -> bool:
     return not _GENERIC.issuperset(content_terms(word))
 
 
@@ -188,7 +188,7 @@ def _candidates(runtime: Runtime, view: View, allowed: NDArray[np.bool_], reques
         close=close,
         share=np.array(share, np.float32) / np.float32(total),
         named=named,
-        own=named & ~_of_another(runtime, view, rows, request),
+        own=named & ~_about_another(runtime, view, rows, request),
     )
 
 
@@ -213,7 +213,7 @@ def _closest(runtime: Runtime, view: View, allowed: NDArray[np.bool_], worth: Fl
     return rows, np.clip((cosines.values[rows] - usual) / (1 - usual), 0, 1).astype(np.float32)
 
 
-def _of_another(runtime: Runtime, view: View, rows: Rows, request: _Request) -> NDArray[np.bool_]:
+def _about_another(runtime: Runtime, view: View, rows: Rows, request: _Request) -> NDArray[np.bool_]:
     """Whether records are nearer to the same thing of a relative than to the speaker's own: "my sister's religion"."""
     found: list[Floats] = []
     for holder in ("my relative's", "my") if request.own else ():
@@ -237,7 +237,7 @@ def _terms_of(record: Stored) -> set[str]:
 
 
 def _bearing(request: _Request, found: _Candidates) -> NDArray[np.bool_]:
-    """Whether records clearly bear on a request: by all of its words or by meaning, and beside the one that does so most."""
+    """Whether records clearly match a request: by all of its words or by meaning, relative to the best match."""
     if not found.own.any():
         return found.own
     worth = found.close + WORDS * found.share
@@ -250,22 +250,22 @@ def _bearing(request: _Request, found: _Candidates) -> NDArray[np.bool_]:
     bears = found.own & (by_meaning | by_words)
     if request.names and (request.broad or request.names.issuperset(request.terms)):
         bears |= found.own  # whatever is said of them
-    return bears | _of_the_same(request, found, bears & words) if request.broad else bears
+    return bears | _same_entity(request, found, bears & words) if request.broad else bears
 
 
-def _of_the_same(request: _Request, found: _Candidates, bears: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def _same_entity(request: _Request, found: _Candidates, bears: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether records name who was asked for by another word: of "my ex Daniel" comes whatever names Daniel."""
     called = {
         term
         for at in np.flatnonzero(bears).tolist()
         for name in names(found.records[at].value.content)
-        if _names_it(found.records[at].value.content.partition(name)[0], request.terms)
+        if _introduces_name(found.records[at].value.content.partition(name)[0], request.terms)
         for term in content_terms(name)
     }
     return np.array([not called.isdisjoint(content_terms(record.value.content)) for record in found.records], np.bool_)
 
 
-def _names_it(before: str, terms: Sequence[str]) -> bool:
+def _introduces_name(before: str, terms: Sequence[str]) -> bool:
     """Whether the words before a name say what it is the name of: "my ex", "our dog is called"."""
     words = [word for word in re.findall(r"\w+", before) if word.lower() not in _CALLED]
     return bool(words) and not set(content_terms(words[-1])).isdisjoint(terms)
@@ -317,9 +317,9 @@ def described(
     bears = _bearing(request, found)
     order: list[int] = np.argsort(-(found.close + WORDS * found.share), kind="stable").tolist()
     clear = {_id(found.records[at]): found.records[at] for at in order if bears[at]}
-    mixed = {id_ for id_, record in clear.items() if _says_more(record, request)}
+    mixed = {id_ for id_, record in clear.items() if _has_other_matter(record, request)}
     clear = {id_: record for id_, record in clear.items() if id_ not in mixed}
-    clear |= _left_bare(runtime, scope, clear, request)
+    clear |= _emptied_messages(runtime, scope, clear, request)
     near = [
         (id_, found.records[at], "says something else as well" if id_ in mixed else _why_not(found, at))
         for at in order
@@ -360,11 +360,10 @@ def _quote(record: Stored) -> str:
     return quoted(recall.hit_from(record, 0.0, {}), QUOTED)
 
 
-def _says_more(record: Stored, request: _Request) -> bool:
-    """Whether a text has a sentence or a clause that has nothing to do with the request.
+def _has_other_matter(record: Stored, request: _Request) -> bool:
+    """Whether a text has a sentence or clause on another matter.
 
-    One that begins with a pronoun goes on about what was said before. Where no words tell, only a single clause is about one
-    matter.
+    A clause that begins with a pronoun continues the one before. Without shared words, only a single clause counts as one matter.
     """
     clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(record.value.content[:LONGEST])]
     said = set[str]().union(*(terms for _, terms in clauses))
@@ -386,15 +385,17 @@ def _clauses(text: str) -> list[str]:
     return found
 
 
-def _left_bare(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: _Request) -> dict[str, Stored]:
-    """Messages that said nothing but what is forgotten: every memory made of them goes, so they go too."""
+def _emptied_messages(
+    runtime: Runtime, scope: Scope, clear: Mapping[str, Stored], request: _Request
+) -> dict[str, Stored]:
+    """Messages whose memories are all forgotten and that say nothing else: they are forgotten too."""
     sources = {
         id_ for record in clear.values() if isinstance(record.value, MemoryRecord) for id_ in record.value.source_ids
     }
     made = runtime.store.relations.memories_of(scope.user, sorted(sources - clear.keys()))
     bare = [id_ for id_, memories in sorted(made.items()) if memories and clear.keys() >= {*memories}]
     said = {id_: runtime.store.get(scope.user, id_) for id_ in bare}
-    return {id_: record for id_, record in said.items() if not _says_more(record, request)}
+    return {id_: record for id_, record in said.items() if not _has_other_matter(record, request)}
 
 
 def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple[Receipt, ...]:
@@ -424,7 +425,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     why = reason or f"forgotten as {shown(validation.identifier(description), 200)}"
     removed = [Archive(id=receipt.id, reason=why) for receipt in meant.clear]
     done = runtime.store.apply(scope.user, removed) if removed else ()
-    follow(runtime, scope, [change.id for change in removed], zone)
+    update_derived(runtime, scope, [change.id for change in removed], zone)
     receipts = [
         replace(one, reason=receipt.reason) if one.outcome == "forgotten" else one
         for one, receipt in zip(done, meant.clear, strict=True)

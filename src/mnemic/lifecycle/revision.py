@@ -25,14 +25,14 @@ from mnemic.types import (
 )
 from mnemic.types.literals import SESSION_SUMMARY
 
-__all__ = ["follow", "rewrite_summaries", "rewritten_episodes", "summary_scopes"]
+__all__ = ["rewrite_summaries", "rewritten_episodes", "summary_scopes", "update_derived"]
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of an episode."""
 EMPTY = "what it was made of was forgotten"
 
 
-def follow(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
+def update_derived(runtime: Runtime, scope: Scope, ids: Sequence[str], zone: tzinfo) -> None:
     """Update derived records after messages were forgotten or restored.
 
     A memory is archived with any of its messages and restored with the last of them. Episodes and session summaries are

@@ -3,18 +3,18 @@
 from mnemic.recall.candidates import HERE, TURNS, Pool, ascending, blend_turns, neighbours, top, turn_weight
 from mnemic.recall.evidence import Grade, cap_at_weak, grade
 from mnemic.recall.folding import FoldedHits, descending_scores, hit_from
-from mnemic.recall.recency import Said, asks, latest_first
+from mnemic.recall.recency import FirstHits, asks, latest_first
 from mnemic.recall.recipes import RECIPES, Recipe, recipe_named, score
 
 __all__ = [
     "HERE",
     "RECIPES",
     "TURNS",
+    "FirstHits",
     "FoldedHits",
     "Grade",
     "Pool",
     "Recipe",
-    "Said",
     "ascending",
     "asks",
     "blend_turns",

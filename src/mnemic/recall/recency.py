@@ -1,9 +1,9 @@
-"""Recency: of the first hits that answer a question about the same matter, what was said last comes first.
+"""Recency: among the first hits on the same matter, the latest comes first.
 
-One logistic regression on pairs: whether the later of two hits goes before an earlier one that is ranked ahead of it. It reads
-cosines, the words that two texts share with the question and with each other, whether the later one speaks of somebody or
-something else, of what is only considered or passing, and whether it tells of a change. Where its few English words do not
-apply, cosines and shared words decide. Nothing is hidden: hits only change places with each other.
+One logistic regression on pairs of hits decides whether the later one moves before an earlier one that is ranked ahead of it.
+Its features are cosines, terms shared with the question and with each other, whether the later text is about another person or
+thing, whether it is hypothetical or temporary, and whether it reports a change. Where its few English words do not apply,
+cosines and shared terms decide. No hit is removed: hits only change places.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from mnemic.text.terms import content_terms, index_terms
 from mnemic.types import Episode, Query
 from mnemic.vectors import dot, eased
 
-__all__ = ["WEIGHTS", "Said", "asks", "by_recency", "features", "latest_first", "ordered"]
+__all__ = ["WEIGHTS", "FirstHits", "asks", "by_recency", "features", "latest_first", "ordered"]
 
 Floats = NDArray[np.float32]
 Rows = NDArray[np.intp]
@@ -39,7 +39,7 @@ WEIGHTS: Mapping[str, float] = MappingProxyType({
     "people_alike": -4.84, "long": -1.68, "long_alike": -7.93, "long_near": 4.82, "long_shared": 2.19,
     "long_numbers": 1.91, "long_asked": 0.26, "bias": -3.04,
 })  # fmt: skip
-"""What each feature of ``features`` weighs in the log odds that the later of two hits goes first.
+"""Weight of each feature in the log odds that the later of two hits goes first.
 
 Fitted by ``benchmarks.quality.recency_fit`` on four families of templates, 138 stories of values that change and stay, 54
 questions on updated values and the other questions of BEAM, the questions of five conversations of LoCoMo, and 155 questions
@@ -83,15 +83,15 @@ _SUBJECT = re.compile(r"^\W*([A-Z][\w-]+)(?:['\u2019]s)?\s+[a-z]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """The first n hits of a question with T terms, best first: what people said, and memories.
+class FirstHits:
+    """The first n hits of a question with T terms, best first: messages of people, and memories.
 
     Attributes:
-        texts: what was said.
-        times: (n,) when, in microseconds; of one moment the later row counts as later.
+        texts: the content of each hit.
+        times: (n,) rank in time; of two hits of one moment the later row ranks higher.
         cosines: (n,) with the question; ``alike``: (n, n) with each other; both on the scale of the default embedder.
         terms: the terms of the question; ``held``: (n, T) whether a text has them; ``idf``: (T,).
-        people: (n,) true for a turn of people among themselves, of whom one says a thing in passing.
+        people: (n,) true for a turn of a conversation among people, without an assistant.
     """
 
     texts: Sequence[str]
@@ -105,8 +105,8 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
-    """What is read of one text: its part that bears on the question, and what that part says."""
+class _Reading:
+    """Features of one text, read from the part that bears on the question."""
 
     part: str
     terms: frozenset[str]
@@ -122,7 +122,7 @@ class _Read:
 
 
 def asks(text: str) -> bool:
-    """Whether a text is a question, not words to look up."""
+    """Whether a text is a question rather than keywords."""
     return "?" in text or _QUESTION.match(text) is not None
 
 
@@ -130,14 +130,14 @@ def _asks_of_the_past(question: str, *, at_a_time: bool) -> bool:
     return not at_a_time and _WAS.search(question) is not None and _IS.search(question) is None
 
 
-def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[int]:
-    """The places of hits in a new order: each later one goes before the first of those that it stands in for.
+def latest_first(question: str, said: FirstHits, *, at_a_time: bool = False) -> list[int]:
+    """The order of the hits after each later one has moved before the first hit that it supersedes.
 
     Args:
         question: what is asked.
         said: the first hits.
-        at_a_time: whether what held at some moment is asked for; the past tense then tells nothing. Else a question about the
-            past leaves the order as it is.
+        at_a_time: the question is asked as of a moment, so that its past tense does not matter. Otherwise a question about the
+            past keeps the order.
     """
     if _asks_of_the_past(question, at_a_time=at_a_time):
         return list(range(len(said.texts)))
@@ -148,7 +148,7 @@ def latest_first(question: str, said: Said, *, at_a_time: bool = False) -> list[
 
 
 def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
-    """So many places in a new order, given the pairs of an earlier and a later hit of which the later one goes first."""
+    """The order of ``count`` hits, given the pairs (earlier, later) of which the later one goes first."""
     later = np.zeros((count, count), np.bool_)
     for old, new in pairs:
         later[new, old] = True
@@ -161,8 +161,10 @@ def ordered(count: int, pairs: Iterable[tuple[int, int]]) -> list[int]:
     return order
 
 
-def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
-    """The pairs of a hit and a later one of other words, and what tells of each pair: by name a column, shape (pairs,)."""
+def features(
+    question: str, said: FirstHits, *, at_a_time: bool = False
+) -> tuple[list[tuple[int, int]], dict[str, Floats]]:
+    """The pairs (earlier, later) of hits with different texts, and their features: by name, shape (pairs,)."""
     places = range(len(said.texts))
     pairs = [
         (old, new)
@@ -174,7 +176,7 @@ def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[lis
     mass = said.idf / (said.idf.sum() + np.float32(1e-9))
     alike, cosines = said.alike[old, new], said.cosines
     best = cosines.max(initial=-1.0)
-    text = _of_texts(question, said, pairs)
+    text = _text_features(question, said, pairs)
     past = _asks_of_the_past(question, at_a_time=at_a_time)  # always false but when weights are fitted
     changed, did, long, numbers, common = (text[name] for name in ("changed", "did", "long", "numbers", "common"))
     unchanged, people = (1 - changed) * (1 - did), said.people[new].astype(np.float32)
@@ -192,16 +194,16 @@ def features(question: str, said: Said, *, at_a_time: bool = False) -> tuple[lis
     return pairs, found
 
 
-_OF_TEXTS = ("changed", "did", "long", "numbers", "common", "other", "contrast", "another", "stranger", "passing")
+_TEXT_FEATURES = ("changed", "did", "long", "numbers", "common", "other", "contrast", "another", "stranger", "passing")
 
 
-def _of_texts(question: str, said: Said, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
-    """What the words of each pair tell, by name a column."""
+def _text_features(question: str, said: FirstHits, pairs: Sequence[tuple[int, int]]) -> dict[str, Floats]:
+    """Features of the words of each pair, by name, shape (pairs,)."""
     weights = dict(zip(said.terms, said.idf.tolist(), strict=True))
     asked, heads = frozenset(content_terms(question)), _before(question)
     own, who = not _SELF.isdisjoint(index_terms(question)), _WHO.search(question) is not None
     read = [_read(text, weights) for text in said.texts]
-    rows = np.zeros((len(pairs), len(_OF_TEXTS)), np.float32)
+    rows = np.zeros((len(pairs), len(_TEXT_FEATURES)), np.float32)
     for row, (old, new) in enumerate(pairs):
         a, b = read[old], read[new]
         known = asked | a.terms
@@ -213,20 +215,20 @@ def _of_texts(question: str, said: Said, pairs: Sequence[tuple[int, int]]) -> di
             min(len((a.terms & b.terms) - asked), 2),
             bool(b.first) and b.first not in known,
             _contrast(heads, b, known),
-            _of_another(b.part, known) or bool((b.begins & _KIN) - known),
-            (own and a.own and not b.own) or _begins_with_another(b.part, known, who=who),
+            _about_another(b.part, known) or bool((b.begins & _KIN) - known),
+            (own and a.own and not b.own) or _another_subject(b.part, known, who=who),
             b.passing,
         )
-    return dict(zip(_OF_TEXTS, rows.T, strict=True))
+    return dict(zip(_TEXT_FEATURES, rows.T, strict=True))
 
 
-def _read(text: str, weights: dict[str, float]) -> _Read:
+def _read(text: str, weights: dict[str, float]) -> _Reading:
     long = len(text) > _SHORT
     part = _part(text, weights) if long else text
     words, terms = index_terms(part), content_terms(part)
     said = frozenset(words)
     asks = not long and text.rstrip().endswith("?")
-    return _Read(
+    return _Reading(
         part=part,
         terms=frozenset(terms),
         before=_before(part),
@@ -242,14 +244,14 @@ def _read(text: str, weights: dict[str, float]) -> _Read:
 
 
 def _part(text: str, weights: dict[str, float]) -> str:
-    """The sentence that has most in common with the question."""
+    """The sentence that shares most terms with the question."""
     parts = sentences(text[:_READ])[:_SENTENCES] or [text]
     best = max(parts, key=lambda part: sum(weights.get(term, 0.0) for term in {*content_terms(part)}))
     return best[: 3 * _SHORT]
 
 
 def _before(text: str) -> dict[str, set[str]]:
-    """For each term of a text the terms right before it, "" for a small word: the Pro of the Pro plan."""
+    """For each term of a text the terms right before it, "" for a stop word: "Pro" for "plan" in "the Pro plan"."""
     words, terms = index_terms(text), frozenset(content_terms(text)) - _ORDER
     found: dict[str, set[str]] = {}
     for before, word in pairwise(words):
@@ -258,8 +260,8 @@ def _before(text: str) -> dict[str, set[str]]:
     return found
 
 
-def _contrast(heads: dict[str, set[str]], other: _Read, known: frozenset[str]) -> bool:
-    """Whether a text speaks of the Basic plan where the Pro plan is asked for."""
+def _contrast(heads: dict[str, set[str]], other: _Reading, known: frozenset[str]) -> bool:
+    """Whether a text is about a variant that was not asked for: the Basic plan for the Pro plan."""
     return any(
         before and before not in other.terms and any(word and word not in known for word in other.before.get(head, ()))
         for head, words in heads.items()
@@ -267,16 +269,16 @@ def _contrast(heads: dict[str, set[str]], other: _Read, known: frozenset[str]) -
     )
 
 
-def _of_another(part: str, known: frozenset[str]) -> bool:
-    """Whether a sentence tells of something that belongs to another than was spoken of: Ben's dentist, my boss."""
+def _about_another(part: str, known: frozenset[str]) -> bool:
+    """Whether a sentence is about something of an owner not mentioned before: Ben's dentist, my boss."""
     owners = [one or other for one, other in _OWNER.findall(part)]
     if own := _OWN.match(part):
         owners.append(own[1])
     return any(terms and not known & {*terms} for terms in map(content_terms, owners))
 
 
-def _begins_with_another(part: str, known: frozenset[str], *, who: bool) -> bool:
-    """Whether a sentence begins with he or she, or with a name that was not spoken of and is not asked for."""
+def _another_subject(part: str, known: frozenset[str], *, who: bool) -> bool:
+    """Whether a sentence begins with he or she, or with a name not mentioned before and not asked for."""
     if (subject := _SUBJECT.match(part)) is None:
         return False
     terms = content_terms(subject[1])
@@ -284,15 +286,15 @@ def _begins_with_another(part: str, known: frozenset[str], *, who: bool) -> bool
 
 
 LOOKED_AT = 8
-"""Places within which hits change their order: what is found does not change, only what of it comes first."""
+"""First hits whose order may change."""
 
 
 def by_recency(
     runtime: Runtime, view: View, query: Query, terms: Sequence[str], pool: Pool, order: Rows, vectors: Floats
 ) -> Rows:
-    """The order with what was said last of a matter before what was said of it earlier, among the first hits.
+    """The order with the latest hit on a matter before earlier ones, among the first hits.
 
-    What an assistant said, episodes, and a question that was asked before keep their places.
+    Hits from assistants, episodes, and earlier questions keep their places.
 
     Args:
         runtime: the record.
@@ -307,10 +309,10 @@ def by_recency(
     places = np.arange(min(LOOKED_AT, len(order)))
     heard = ~(pool.agent | pool.echo | (kinds == KINDS["episode"]))
     places = places[heard[order[places]]]
-    if len(places) < 2 or not asks(query.text):  # words are looked up, not asked about
+    if len(places) < 2 or not asks(query.text):  # keywords keep their order
         return order
     first = order[places]
-    said = _said(runtime, view, terms, pool, first, vectors[first])
+    said = _first_hits(runtime, view, terms, pool, first, vectors[first])
     if said is None:
         return order
     again = latest_first(query.text, said, at_a_time=query.filters.at is not None)
@@ -319,8 +321,10 @@ def by_recency(
     return order
 
 
-def _said(runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first: Rows, vectors: Floats) -> Said | None:
-    """What the model reads of some candidates; None where one is gone, because it was erased since the snapshot."""
+def _first_hits(
+    runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first: Rows, vectors: Floats
+) -> FirstHits | None:
+    """Input of the model; None where a candidate was erased since the snapshot."""
     docs = view.columns.doc[pool.rows[first]].tolist()
     stored = runtime.store.fetch(view.user, docs)
     values = [stored[doc].value for doc in docs if doc in stored]
@@ -328,7 +332,7 @@ def _said(runtime: Runtime, view: View, terms: Sequence[str], pool: Pool, first:
     if len(texts) < len(docs):
         return None
     base = view.base if view.vectors.centre is None else 0.0
-    return Said(
+    return FirstHits(
         texts=texts,
         times=np.argsort(np.lexsort((pool.rows[first], pool.times[first]))),
         cosines=_eased(pool.dense[first], base),
@@ -345,7 +349,7 @@ def _eased(cosines: Floats, base: float) -> Floats:
 
 
 def _among_people(view: View, pool: Pool) -> NDArray[np.bool_]:
-    """Which candidates are turns of people who talk with each other: where no agent speaks, and several speakers do."""
+    """Which candidates are turns of a conversation among several people, without an assistant."""
     turns = ~pool.assisted & (view.columns.kind[pool.rows] == KINDS["message"])
     several = len(np.unique(view.columns.speaker[pool.rows][turns])) > 1
     return turns & several

@@ -15,7 +15,8 @@ from mnemic.indexes.vector import discard, index_from
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate
-from mnemic.runtime.indexer import Indexer, Notices
+from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.notices import Notices
 from mnemic.runtime.redaction import wrap_store
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings

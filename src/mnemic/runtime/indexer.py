@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.embedders import checked
-from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch, MnemicError
+from mnemic.errors import EmbedderError, EmbedderUnavailable, EmbeddingMismatch
 from mnemic.protocols import Embedder
+from mnemic.runtime.notices import Notices
 from mnemic.safety.secrets import SecretPolicy
 from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
@@ -18,25 +18,10 @@ from mnemic.text.render import searchable
 from mnemic.text.terms import analyse
 from mnemic.types import Episode, Indexing, MemoryRecord, Message
 
-__all__ = ["Indexer", "Notices"]
+__all__ = ["Indexer"]
 
 Record = Message | Episode | MemoryRecord
 Vector = NDArray[np.float32]
-
-
-class Notices:
-    """Warnings of missing services, each given once, without secrets."""
-
-    def __init__(self, secrets: SecretPolicy) -> None:
-        self._secrets = secrets
-        self._given = set[str]()
-
-    def warn(self, what: str, error: MnemicError) -> None:
-        """Warn once per subject."""
-        if what not in self._given:
-            self._given.add(what)
-            why = self._secrets.redacted(str(error))[0]
-            warnings.warn(f"{what}: {why}", RuntimeWarning, stacklevel=5)
 
 
 class Indexer:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 from mnemic.errors import StoreError
 from mnemic.protocols import Reranker, TokenCounter, VectorIndex
 from mnemic.runtime.gate import SearchGate
-from mnemic.runtime.indexer import Indexer, Notices
+from mnemic.runtime.indexer import Indexer
+from mnemic.runtime.notices import Notices
 from mnemic.runtime.scheduler import Scheduler, Triggers
 from mnemic.runtime.settings import Settings
 from mnemic.runtime.usage import Delivered, Uses

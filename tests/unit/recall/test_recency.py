@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from mnemic.recall import Said, latest_first
+from mnemic.recall import FirstHits, latest_first
 from mnemic.recall.recency import WEIGHTS, features, ordered
 from mnemic.text.terms import content_terms, query_terms
 from mnemic.vectors import base_cosine, eased
@@ -11,7 +11,7 @@ def said(question, *lines, alike=0.6, cosine=0.6, people=False):
     """Hits in this order, each said after the one before it."""
     terms = query_terms(question)
     count = len(lines)
-    return Said(
+    return FirstHits(
         texts=lines,
         times=np.arange(count),
         cosines=np.array([cosine - n / 50 for n in range(count)], np.float32),
