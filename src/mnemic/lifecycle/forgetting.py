@@ -363,7 +363,7 @@ def _quote(record: Stored) -> str:
 def _has_other_matter(record: Stored, request: _Request) -> bool:
     """Whether a text has a sentence or clause on another matter.
 
-    A clause that begins with a pronoun continues the one before. Without shared words, only a single clause counts as one matter.
+    A clause that begins with a pronoun continues the one before. Without shared words, only a single clause is one matter.
     """
     clauses = [(clause, {*content_terms(clause)}) for clause in _clauses(record.value.content[:LONGEST])]
     said = set[str]().union(*(terms for _, terms in clauses))
