@@ -1,6 +1,7 @@
 """Processes a folder and ends without a word, as a killed process does, before one of its writes is stored.
 
-Arguments: folder, number of the write (0: never), and the file whose appearance starts the work ("-": at once).
+Arguments: folder, number of the write (0: never), the file whose appearance starts the work ("-": at once), and "apart" to
+leave similar episodes unmerged.
 """
 
 import os
@@ -8,11 +9,12 @@ import sys
 import time
 from pathlib import Path
 
-from mnemic import Memory
+from mnemic import Memory, Processing
 
 
-def main(folder: str, last: int, starter: str) -> None:
-    memory = Memory(folder, user="ana", embedder="hashing", durability="NORMAL")
+def main(folder: str, last: int, starter: str, merging: str) -> None:
+    settings = Processing(enable_episode_merging=merging != "apart")
+    memory = Memory(folder, user="ana", embedder="hashing", durability="NORMAL", processing=settings)
     store = memory._runtime.store
     real, count = store.apply, 0
 
@@ -33,4 +35,4 @@ def main(folder: str, last: int, starter: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3])
+    main(sys.argv[1], int(sys.argv[2]), *sys.argv[3:])

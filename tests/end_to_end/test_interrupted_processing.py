@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.internals import store_of
 
-from mnemic import Memory, Message, StoreFull
+from mnemic import Memory, Message, Processing, StoreFull
 from mnemic.knowledge import pipeline
 from mnemic.stores.sql.knowledge import Knowledge
 
@@ -177,8 +177,8 @@ def test_in_small_portions(undisturbed):
         assert state(memory) == undisturbed
 
 
-def run(folder, last=0, starter="-"):
-    command = [sys.executable, str(PROCESSOR), str(folder), str(last), str(starter)]
+def run(folder, last=0, starter="-", merging="merged"):
+    command = [sys.executable, str(PROCESSOR), str(folder), str(last), str(starter), merging]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -215,21 +215,37 @@ def test_killed_processes_and_a_last_run(tmp_path, big_state):
         assert state(memory) == big_state
 
 
-def test_two_processes_at_once(tmp_path, big_state):
-    folder, starter = tmp_path / "memory", tmp_path / "go"
+def message_ids(memory):
+    """The messages of the live episodes; each stands in one of them."""
+    found = [id_ for episode in memory.episodes(reach="user", limit=None) for id_ in episode.message_ids]
+    assert len(found) == len(set(found))
+    return set(found)
+
+
+@pytest.mark.parametrize("merging", ["apart", "merged"])
+def test_two_processes_at_once(tmp_path, merging):
+    """Where episodes merge, the order in which conversations are taken decides which; all else is as of one process."""
+    folder, alone, starter = tmp_path / "memory", tmp_path / "alone", tmp_path / "go"
     big(folder)
-    processes = [run(folder, 0, starter) for _ in range(2)]
+    big(alone)
+    processes = [run(folder, 0, starter, merging), run(folder, 0, starter, merging), run(alone, 0, "-", merging)]
     starter.touch()
     for process in processes:
         process.communicate(timeout=120)
         assert process.returncode == 0
-    with Memory(folder, user="ana", embedder="hashing") as memory:
-        memory.process()
+    settings = Processing(enable_episode_merging=merging == "merged")
+    with (
+        Memory(folder, user="ana", embedder="hashing", processing=settings) as memory,
+        Memory(alone, user="ana", embedder="hashing") as one,
+    ):
+        memory.process()  # a process leaves a conversation that another one is at
         assert sound(memory).pending.get("process") is None
-        # Each saw what the other stored only after its own step, so links may differ; what was said is told once all the same.
-        assert state(memory)["episodes"] == big_state["episodes"]
+        assert message_ids(memory) == message_ids(one)
+        # Each process saw what the other stored only after its own step, so links may differ; no statement is stored twice.
         live = [record.spoken for record in memory.list(limit=None, reach="user")]
         assert len(live) == len(set(live))
+        if merging == "apart":
+            assert state(memory)["episodes"] == state(one)["episodes"]
 
 
 @pytest.mark.parametrize("seed", range(3))
