@@ -35,7 +35,7 @@ from mnemic.testing import memory_record
 from mnemic.text.cues import traits
 from mnemic.text.differences import differs
 from mnemic.text.terms import analyse
-from mnemic.types import AddMemory, Filters, Indexing
+from mnemic.types import AddMemory, Indexing, RecordFilter
 
 DEFINITIONS = {
     "planted": "memories of two hours ago, all short-term: statements each told three times (importance at least .6, every two "
@@ -237,7 +237,7 @@ def recall_figures(file: Path, embedder: Any) -> dict[str, Any]:
             recall("before")
             recall("without_emotion", emotion_weight=0.0)
             memories += len(
-                memory._runtime.store.list_memories("default", Filters(), order="oldest", limit=None, offset=0)
+                memory._runtime.store.list_memories("default", RecordFilter(), order="oldest", limit=None, offset=0)
             )
             for _ in range(3):
                 report = memory.consolidate(min_age_hours=0)

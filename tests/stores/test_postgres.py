@@ -16,7 +16,7 @@ from tests.stores.suite import ErasureSuite, StoreSuite
 from mnemic import errors
 from mnemic.cli import main
 from mnemic.testing.fakes import add_memory, add_message
-from mnemic.types import Archive, Erase, EraseUser, Filters
+from mnemic.types import Archive, Erase, EraseUser, RecordFilter
 
 psycopg = pytest.importorskip("psycopg")
 
@@ -27,7 +27,7 @@ from mnemic.stores.postgres.connection import to_postgres  # noqa: E402
 from mnemic.stores.postgres.migrations import LATEST  # noqa: E402
 
 pytestmark = pytest.mark.engine
-ALL = Filters()
+ALL = RecordFilter()
 
 
 @pytest.fixture

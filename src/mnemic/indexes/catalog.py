@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.types import CatalogDelta, CatalogRows, Coded, Filters
+from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
 
 __all__ = [
     "Beliefs",
@@ -60,7 +60,7 @@ class Beliefs:
     def __len__(self) -> int:
         return len(self.doc)
 
-    def hidden(self, filters: Filters, now: int) -> Times:
+    def hidden(self, filters: RecordFilter, now: int) -> Times:
         """Docs of the memories that are not valid, or not known, at the times of the filters."""
         if filters.expired:
             return self.doc[:0]
@@ -323,7 +323,7 @@ class Columns:
             found = self.memo["derived",] = rows[:, held]
         return found
 
-    def mask(self, filters: Filters) -> NDArray[np.bool_]:
+    def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows that match the filters; the store looks up tags, metadata and ids."""
         key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False, min_trust=None)
         found = self.memo.get(key)
@@ -333,7 +333,7 @@ class Columns:
             found = self.memo[key] = self._mask(filters)
         return found.copy()
 
-    def _mask(self, filters: Filters) -> NDArray[np.bool_]:
+    def _mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         statuses = filters.status if filters.status is not None else LIVE
         found = _among(self.kind, (KINDS[kind] for kind in filters.kinds))
         found &= _among(self.status, (STATUSES[status] for status in statuses))
@@ -353,7 +353,7 @@ class Columns:
             found &= (self.kind == KINDS["memory"]) | (self.time <= filters.at)
         return found
 
-    def _within_reach(self, filters: Filters) -> NDArray[np.bool_]:
+    def _within_reach(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows within reach: memories of a session only in it, records of a project according to ``reach``."""
         here = self.session == self.names.session.get(filters.session)
         anywhere = (self.kind != KINDS["memory"]) | (self.session == 0) | here

@@ -21,7 +21,7 @@ from mnemic.safety.trust import is_trusted, least_trust
 from mnemic.text.clock import now
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
-from mnemic.types import Episode, Filters, Message, Source
+from mnemic.types import Episode, Message, RecordFilter, Source
 
 if TYPE_CHECKING:
     from mnemic.llm.narration import Narrative
@@ -239,7 +239,7 @@ class Group:
 
 def background(runtime: Runtime, user: str) -> Mapping[str, int]:
     """``frequencies`` of the newest messages of a user."""
-    filters = Filters(kinds=("message",), reach="user")
+    filters = RecordFilter(kinds=("message",), reach="user")
     return frequencies(runtime.store.list_messages(user, filters, limit=BACKGROUND, newest=True))
 
 

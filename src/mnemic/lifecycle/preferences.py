@@ -15,7 +15,7 @@ from mnemic.text.canonical import to_json
 from mnemic.text.clock import now
 from mnemic.text.display import shown
 from mnemic.text.terms import clean
-from mnemic.types import AddMemory, Archive, Change, Filters, MemoryRecord, Scope, Supersede
+from mnemic.types import AddMemory, Archive, Change, MemoryRecord, RecordFilter, Scope, Supersede
 from mnemic.types.literals import PREFERENCE as KEY
 
 __all__ = ["Preferences"]
@@ -39,7 +39,7 @@ class Preferences(MutableMapping[str, Any]):
     def _all(self) -> list[MemoryRecord]:
         """The live preferences, the project's after the user's, the newest last."""
         reach = "project+global" if self._scope.project is not None else "project"
-        filters = Filters(kinds=("memory",), reach=reach, project=self._scope.project, min_trust=UNTRUSTED)
+        filters = RecordFilter(kinds=("memory",), reach=reach, project=self._scope.project, min_trust=UNTRUSTED)
         found = self._runtime.store.relations.with_key(self._scope.user, KEY, filters)
         return sorted(found, key=lambda record: (record.project is not None, record.created_at))
 

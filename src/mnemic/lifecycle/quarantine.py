@@ -8,7 +8,7 @@ from types import NoneType
 from mnemic.errors import InvalidInput
 from mnemic.ingest import fields
 from mnemic.runtime.runtime import Runtime
-from mnemic.types import Episode, Filters, MemoryRecord, Message, Quarantine, Receipt, Receipts, Release, Scope
+from mnemic.types import Episode, MemoryRecord, Message, Quarantine, Receipt, Receipts, RecordFilter, Release, Scope
 
 __all__ = ["quarantine", "release"]
 
@@ -51,7 +51,7 @@ def release(runtime: Runtime, scope: Scope, ids: Iterable[str]) -> Receipts:
 def _records_of(runtime: Runtime, scope: Scope, source: str | None, session: str | None) -> list[str]:
     """Ids of all records of a source, of a conversation, or both."""
     store, user = runtime.store, scope.user
-    reach = Filters(reach="user", in_session=session, status=_ALL, expired=True)
+    reach = RecordFilter(reach="user", in_session=session, status=_ALL, expired=True)
     records: list[Message | Episode | MemoryRecord] = [*store.list_messages(user, reach, limit=None, newest=False)]
     records += store.knowledge.episodes(user, reach, limit=None, newest=False)
     records += store.list_memories(user, reach, order="oldest", limit=None, offset=0)

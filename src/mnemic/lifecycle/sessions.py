@@ -14,7 +14,7 @@ from mnemic.lifecycle.preferences import Preferences
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
 from mnemic.text.clock import now
-from mnemic.types import AddMemory, Filters, MemoryRecord, Message, Receipt, Restore, Revise, Scope, SessionView
+from mnemic.types import AddMemory, MemoryRecord, Message, Receipt, RecordFilter, Restore, Revise, Scope, SessionView
 from mnemic.types.literals import SESSION_SUMMARY
 
 __all__ = ["session_view", "summarise", "summary_id"]
@@ -39,7 +39,7 @@ def session_view(runtime: Runtime, scope: Scope, zone: tzinfo) -> SessionView:
 def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
     if scope.session is None:
         return []
-    filters = Filters(kinds=("message",), reach="user", in_session=scope.session)
+    filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session)
     return [*runtime.store.list_messages(scope.user, filters, limit=None, newest=False)]
 
 
@@ -67,7 +67,7 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
     messages = _messages(runtime, scope)
     if not messages or scope.session is None:
         return None
-    filters = Filters(kinds=("episode",), reach="user", in_session=scope.session)
+    filters = RecordFilter(kinds=("episode",), reach="user", in_session=scope.session)
     episodes = runtime.store.knowledge.episodes(scope.user, filters, limit=None, newest=False)
     record = _record(runtime, scope, messages, [episode.title for episode in episodes], now().astimezone(zone))
     embedder = runtime.indexer.embedder

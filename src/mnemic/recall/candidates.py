@@ -17,7 +17,7 @@ from mnemic.text import bm25, cues
 from mnemic.text.clock import from_micros
 from mnemic.text.dates import Period, may_name_a_date, named_periods
 from mnemic.text.terms import index_terms, query_terms
-from mnemic.types import Filters, Query
+from mnemic.types import Query, RecordFilter
 from mnemic.vectors import among
 
 __all__ = [
@@ -304,7 +304,7 @@ def _query_periods(c: Columns, query: Query) -> list[Period]:
     return named_periods(query.text, 1, [years[0] - 1, *years])
 
 
-def _level_proximity(c: Columns, filters: Filters, rows: Rows) -> Floats:
+def _level_proximity(c: Columns, filters: RecordFilter, rows: Rows) -> Floats:
     """1 for records of the handle's project, plus 1 for memories of its session."""
     near = np.zeros(len(rows), np.float32)
     if filters.project is not None:

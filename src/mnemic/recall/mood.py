@@ -12,7 +12,7 @@ from mnemic import emotion
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
 from mnemic.text.render import searchable
-from mnemic.types import Emotion, Filters, MemoryRecord, Query, Scope
+from mnemic.types import Emotion, MemoryRecord, Query, RecordFilter, Scope
 
 __all__ = ["emotions_of", "mood_and_weight", "mood_proximities", "session_mood", "with_emotion"]
 
@@ -60,7 +60,7 @@ def session_mood(runtime: Runtime, scope: Scope) -> Emotion | None:
     """Mean mood of the user's last turns in the session, weighted by confidence; None if they show none."""
     if scope.session is None:
         return None
-    filters = Filters(kinds=("message",), reach="user", in_session=scope.session, role="user")
+    filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session, role="user")
     turns = runtime.store.list_messages(scope.user, filters, limit=TURNS, newest=True)
     shown = [mood for mood in emotion.emotions([turn.content for turn in turns]) if emotion.has_affect(mood)]
     total = sum(mood.confidence for mood in shown)

@@ -26,7 +26,7 @@ from mnemic.text.clock import now, to_micros
 from mnemic.text.language import is_english
 from mnemic.text.render import searchable
 from mnemic.text.terms import clean, content_terms
-from mnemic.types import Emotion, Episode, Filters, Hit, MemoryRecord, Message, Query, Scope, SearchResult, Stored
+from mnemic.types import Emotion, Episode, Hit, MemoryRecord, Message, Query, RecordFilter, Scope, SearchResult, Stored
 from mnemic.vectors import CALIBRATED_FOR
 
 __all__ = ["search"]
@@ -311,7 +311,7 @@ def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool
         allowed[rows] = False
 
 
-def _allowed_rows(runtime: Runtime, scope: Scope, filters: Filters, view: View) -> NDArray[np.bool_]:
+def _allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: View) -> NDArray[np.bool_]:
     allowed = view.columns.mask(filters)
     hidden = view.columns.beliefs.hidden(filters, to_micros(now()))
     allowed[view.columns.rows_of(hidden)] = False

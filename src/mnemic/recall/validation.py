@@ -13,7 +13,7 @@ from mnemic.text.clock import now as present
 from mnemic.text.clock import to_micros
 from mnemic.text.display import shown
 from mnemic.text.terms import clean
-from mnemic.types import Emotion, Evidence, Filters, Kind, MemoryType, Query, Reach, Scope, Status
+from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 
 __all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters", "identifier", "kinds", "query", "whole"]
 
@@ -142,7 +142,7 @@ def filters(
     exclude: Sequence[str] = (),
     min_trust: object = None,
     searched: bool = True,
-) -> Filters:
+) -> RecordFilter:
     """Validated filters; the user is not among them, because no argument can change it.
 
     Raises:
@@ -158,7 +158,7 @@ def filters(
     chosen = _choice("kinds", kinds, get_args(Kind))
     if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
-    return Filters(
+    return RecordFilter(
         kinds=cast("tuple[Kind, ...]", chosen or ()),
         reach=reach,
         project=scope.project,
@@ -185,7 +185,7 @@ def query(
     text: object,
     *,
     k: object,
-    filters: Filters,
+    filters: RecordFilter,
     zone: tzinfo,
     recipe: str | Recipe,
     now: datetime | None,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from mnemic.runtime.runtime import Runtime
-from mnemic.types import Emotion, Event, Filters, Kind, Scope, Status
+from mnemic.types import Emotion, Event, Kind, RecordFilter, Scope, Status
 
 __all__ = ["Picture", "picture", "tiers"]
 
@@ -64,12 +64,12 @@ def picture(runtime: Runtime, scope: Scope) -> Picture:
     """The tiers of a user's memories over time, and the emotions of messages and memories."""
     events = runtime.store.lifecycle.log(scope.user, kinds=("memory",), limit=None)
     moods: dict[Kind, list[Emotion]] = {}
-    everything = Filters(kinds=("message",), reach="user")
+    everything = RecordFilter(kinds=("message",), reach="user")
     said = runtime.store.list_messages(scope.user, everything, limit=None, newest=False)
     number = runtime.store.user(scope.user)
     docs = runtime.store.docs_of(scope.user, [str(m.id) for m in said], kind="message")
     moods["message"] = [] if number is None else [*runtime.store.relations.emotions(number, [*docs.values()]).values()]
-    filters = Filters(kinds=("memory",), reach="user")
+    filters = RecordFilter(kinds=("memory",), reach="user")
     held = runtime.store.list_memories(scope.user, filters, order="oldest", limit=None, offset=0)
     moods["memory"] = [record.emotion for record in held if record.emotion is not None]
     return Picture(tiers(reversed(events)), moods)

@@ -2,22 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import tzinfo
-from typing import Any, Literal, TypeAlias
+from datetime import datetime, tzinfo
+from typing import Any, Literal, TypeAlias, TypedDict
 
-from mnemic.types.literals import Evidence, Kind, Reach
+from mnemic.types.literals import Evidence, Kind, MemoryType, Reach, Status
 from mnemic.types.records import Emotion
 
-__all__ = ["Filters", "Mood", "Query"]
+__all__ = ["Filters", "Mood", "Query", "RecordFilter", "SearchFilters"]
 
 Mood: TypeAlias = Emotion | Literal["session"] | Callable[[], Emotion | None] | None
 """A mood to rank by: an emotion, a function that is asked at each call, or that of the user's last turns in the session."""
 
 
+class Filters(TypedDict, total=False):
+    """The filters of every method that reads several records. They apply before any ranking or limit.
+
+    Attributes:
+        reach: levels to read: ``session``, ``project``, ``project+global`` (the default), ``user``, or ``auto`` (narrow first,
+            wider until there are enough).
+        session: messages of this conversation only.
+        role: messages of this role only.
+        speaker: records of what this person said only.
+        types: types of memory; excludes messages.
+        category: memories of this category; excludes messages.
+        tags: at least one of these; excludes messages.
+        metadata: every key must equal its value.
+        status: default: all but archived records.
+        since: said at this time or later; of ``list``, created.
+        until: said before this time; of ``list``, created.
+        at: what was true then, by what was said until then; default: what is true now.
+        known_at: what was believed then, whatever became known later.
+        include_expired: also memories that are no longer true or no longer believed.
+        exclude: ids to leave out, such as those of messages already in the prompt.
+        min_trust: lowest trust, 0 to 1; 0.5 excludes untrusted sources.
+        min_importance: lowest importance, 0 to 1.
+    """
+
+    reach: Reach
+    session: str | None
+    role: str | None
+    speaker: str | None
+    types: Sequence[MemoryType] | None
+    category: str | None
+    tags: Sequence[str] | None
+    metadata: Mapping[str, Any] | None
+    status: Sequence[Status] | None
+    since: datetime | None
+    until: datetime | None
+    at: datetime | None
+    known_at: datetime | None
+    include_expired: bool
+    exclude: Sequence[str]
+    min_trust: float | None
+    min_importance: float | None
+
+
+class SearchFilters(Filters, total=False):
+    """The filters of ``search`` and ``get_memory_context``.
+
+    Attributes:
+        kinds: of ``message``, ``memory`` and ``episode``, those that may be hits; default: messages and memories.
+        min_similarity: lowest cosine with the query, -1 to 1.
+    """
+
+    kinds: Sequence[Kind]
+    min_similarity: float | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filters:
+class RecordFilter:
     """Filters of a search or listing, applied before ranking and limit.
 
     ``exclude`` are ids to leave out; ``tags`` requires at least one of them, ``metadata`` equality of every key. Times are
@@ -51,7 +106,7 @@ class Query:
 
     text: str
     k: int
-    filters: Filters
+    filters: RecordFilter
     recipe: Any
     now: int
     zone: tzinfo

@@ -16,11 +16,11 @@ from mnemic.types import (
     Episode,
     Erase,
     EraseUser,
-    Filters,
     Link,
     MemoryRecord,
     Promotion,
     PutLink,
+    RecordFilter,
     Revise,
     Supersede,
     Touch,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ErasureSuite"]
 
-ALL = Filters(reach="user", expired=True, status=("short_term", "consolidating", "long_term", "archived"))
+ALL = RecordFilter(reach="user", expired=True, status=("short_term", "consolidating", "long_term", "archived"))
 
 
 def _sound(store: Store) -> None:

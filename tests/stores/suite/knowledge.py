@@ -15,12 +15,12 @@ from mnemic.types import (
     CatalogDelta,
     CatalogRows,
     Change,
-    Filters,
     Link,
     LinkType,
     MarkProcessed,
     MemoryRecord,
     PutLink,
+    RecordFilter,
     Restore,
     Supersede,
 )
@@ -81,7 +81,7 @@ def everything(store: Store, user: str = "ana") -> tuple[object, ...]:
     ids = [record.id for record in listed(store, user)]
     graphs = [store.relations.graph(user, id_, depth=3, types=TYPES, most=100) for id_ in ids]
     return (
-        listed(store, user), store.knowledge.episodes(user, Filters(), limit=None, newest=False), graphs,
+        listed(store, user), store.knowledge.episodes(user, RecordFilter(), limit=None, newest=False), graphs,
         store.knowledge.conversations(user), _beliefs(store, user), replace(store.stats(user), bytes_on_disk=0),
         store.last_event(number_of(store)),
     )  # fmt: skip
@@ -92,7 +92,7 @@ TYPES: tuple[LinkType, ...] = ("extends", "contradicts", "implements", "referenc
 
 def listed(store: Store, user: str = "ana", **wanted: Any) -> tuple[MemoryRecord, ...]:
     """The memories of a user, expired ones among them unless said otherwise."""
-    filters = replace(Filters(expired=True), **wanted)
+    filters = replace(RecordFilter(expired=True), **wanted)
     return store.list_memories(user, filters, order="oldest", limit=None, offset=0)
 
 
@@ -119,7 +119,7 @@ class EpisodePromises:
         store.apply("ana", [MarkProcessed(ids=("c", "a"))])
         assert store.knowledge.conversations("ana") == []
         assert store.fetch(number_of(store), [1, 2, 3, 4]).keys() == {1, 2, 3, 4}
-        assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False)[0].message_ids == ("a",)
+        assert store.knowledge.episodes("ana", RecordFilter(), limit=None, newest=False)[0].message_ids == ("a",)
 
     def test_what_was_settled_while_archived_waits_no_more_and_the_rest_does(self, store: Store) -> None:
         store.apply("ana", [add_message("a"), add_message("b"), Archive(id="a")])
@@ -164,7 +164,7 @@ class EpisodePromises:
         store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"], content="tea")])
         longer = add_episode("e", ["a", "b"], content="coffee", version=2)
         assert store.apply("ana", [longer])[0].outcome == "stored"
-        assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False) == [longer.record]
+        assert store.knowledge.episodes("ana", RecordFilter(), limit=None, newest=False) == [longer.record]
         assert _waiting(store) == ["c"]
         assert store.postings(number_of(store), "tea") == []
         assert [(e.version, e.content) for e in store.history("ana", "e")] == [(1, "tea"), (2, "coffee")]
@@ -198,7 +198,7 @@ class EpisodePromises:
         merged = add_episode("g", ["a", "b"], source_ids=("e", "f"), trust=0.5)
         changes: list[Change] = [merged, Archive(id="e", reason="merged"), Archive(id="f", reason="merged")]
         assert [r.outcome for r in store.apply("ana", changes)] == ["stored", "forgotten", "forgotten"]
-        assert store.knowledge.episodes("ana", Filters(), limit=None, newest=False) == [merged.record]
+        assert store.knowledge.episodes("ana", RecordFilter(), limit=None, newest=False) == [merged.record]
         doc = store.docs_of("ana", ["g"])["g"]
         messages = store.fetch(number_of(store), [1, 2])
         assert [stored.episode for stored in messages.values()] == [doc, doc]
@@ -222,10 +222,10 @@ class EpisodePromises:
         assert [e.id for e in knowledge.recent("ana", "p", 2)] == ["e3", "e1"]
         assert [e.id for e in knowledge.recent("ana", None, 9)] == ["e2"]
         assert knowledge.latest("ana", HERE, 5) == knowledge.latest("nobody", ("p", "s"), 5) == []
-        found = knowledge.episodes("ana", Filters(reach="user"), limit=2, newest=True)
+        found = knowledge.episodes("ana", RecordFilter(reach="user"), limit=2, newest=True)
         assert [e.id for e in found] == ["e2", "e3"]
         found = knowledge.episodes(
-            "ana", Filters(in_session="s", project="p", reach="project"), limit=None, newest=False
+            "ana", RecordFilter(in_session="s", project="p", reach="project"), limit=None, newest=False
         )
         assert [e.id for e in found] == ["e0", "e3"]
 

@@ -15,9 +15,9 @@ from mnemic.types import (
     Archive,
     Consolidate,
     Erase,
-    Filters,
     Promotion,
     Quarantine,
+    RecordFilter,
     Release,
     Restore,
     Revise,
@@ -69,7 +69,7 @@ class QuarantinePromises:
         assert store.lifecycle.quarantined("ana") == ["m1", "e1", "r1", "r2"]
         assert store.lifecycle.quarantined("bob") == []
         assert _without_events(store, "bob") == his
-        live = Filters(reach="user")
+        live = RecordFilter(reach="user")
         assert [m.id for m in store.list_messages("ana", live, limit=None, newest=False)] == ["m2"]
         assert store.knowledge.episodes("ana", live, limit=None, newest=False) == []
         assert [m.id for m in store.list_memories("ana", live, order="oldest", limit=None, offset=0)] == ["alone"]
@@ -86,7 +86,7 @@ class QuarantinePromises:
         _put(store, "r1")
 
         def listed(*status: str) -> list[str | None]:
-            filters = Filters(reach="user", expired=True, status=status)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            filters = RecordFilter(reach="user", expired=True, status=status)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
             return [m.id for m in store.list_memories("ana", filters, order="oldest", limit=None, offset=0)]
 
         assert listed("quarantined") == ["r1", "r2"]
@@ -197,7 +197,7 @@ class QuarantinePromises:
         _put(store, "first")
         store.apply("ana", [add_memory("The API runs on port 8080.", id="second")])
         _released(store, "first")
-        live = store.list_memories("ana", Filters(reach="user"), order="oldest", limit=None, offset=0)
+        live = store.list_memories("ana", RecordFilter(reach="user"), order="oldest", limit=None, offset=0)
         assert [m.id for m in live] == ["second"]
         assert store.lifecycle.quarantined("ana") == []
         _sound(store)

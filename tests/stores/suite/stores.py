@@ -17,14 +17,14 @@ from tests.stores.suite.quarantine import QuarantinePromises, WordingPromises
 
 from mnemic import errors
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
-from mnemic.types import Archive, Emotion, Filters, MemoryRecord, Message, Restore, Revise
+from mnemic.types import Archive, Emotion, MemoryRecord, Message, RecordFilter, Restore, Revise
 
 if TYPE_CHECKING:
     from mnemic.stores import Store
 
 __all__ = ["StoreSuite"]
 
-ALL = Filters()
+ALL = RecordFilter()
 
 
 def together(work: list[Callable[[], None]]) -> None:

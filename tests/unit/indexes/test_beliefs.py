@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from mnemic.indexes.catalog import Beliefs
 from mnemic.stores import InMemoryStore
-from mnemic.types import CatalogDelta, Filters
+from mnemic.types import CatalogDelta, RecordFilter
 
 RUN = settings(max_examples=80, deadline=None)
 TIMES = st.integers(0, 12)
@@ -17,7 +17,7 @@ ROWS = st.dictionaries(
     st.tuples(TIMES, MAYBE, MAYBE, TIMES, st.lists(st.integers(20, 24), max_size=3, unique=True), st.one_of(st.none(), st.integers(1, 9)), MAYBE),
     max_size=9,
 )  # fmt: skip
-FILTERS = st.builds(Filters, at=MAYBE, known_at=MAYBE, expired=st.booleans())
+FILTERS = st.builds(RecordFilter, at=MAYBE, known_at=MAYBE, expired=st.booleans())
 
 
 def beliefs(rows):
@@ -30,7 +30,7 @@ def delta(rows, touched=()):
 
 
 def shown(row, filters, now):
-    """One memory, as the words of Filters put it."""
+    """One memory, as the words of ``RecordFilter`` put it."""
     since, until, expired, known, *_, begins = row
     if filters.expired:
         return True
@@ -57,9 +57,9 @@ def test_what_is_hidden_is_what_a_loop_would_hide(rows, filters, now):
 def test_an_end_that_was_given_holds_whatever_was_known_when():
     """The end of what is still believed is part of the belief: asking with known_at does not take it away."""
     rows = {1: (0, 5, None, 0, [], None, 0)}
-    for filters in (Filters(), Filters(known_at=8), Filters(at=7), Filters(at=7, known_at=8)):
+    for filters in (RecordFilter(), RecordFilter(known_at=8), RecordFilter(at=7), RecordFilter(at=7, known_at=8)):
         assert beliefs(rows).hidden(filters, 9).tolist() == [1]
-    for filters in (Filters(at=3), Filters(at=3, known_at=8), Filters(expired=True)):
+    for filters in (RecordFilter(at=3), RecordFilter(at=3, known_at=8), RecordFilter(expired=True)):
         assert beliefs(rows).hidden(filters, 9).tolist() == []
 
 
@@ -96,7 +96,7 @@ def test_nothing_changed_is_the_same_snapshot():
     held = beliefs({1: (0, None, None, 0, [], None, None)})
     assert held.apply(CatalogDelta(event=2)) is held
     assert len(Beliefs()) == 0
-    assert Beliefs().hidden(Filters(at=1), 1).tolist() == []
+    assert Beliefs().hidden(RecordFilter(at=1), 1).tolist() == []
 
 
 @RUN
@@ -140,7 +140,7 @@ def test_the_arrays_and_the_database_hide_the_same():
         now = to_micros(MOMENT + timedelta(days=30_000))
         asked = [None, *(to_micros(MOMENT) + day * 86_400_000_000 for day in (0, 1, 2, 3, 4))]
         for at, known_at, expired in product(asked, asked, (False, True)):
-            filters = Filters(at=at, known_at=known_at, expired=expired)
+            filters = RecordFilter(at=at, known_at=known_at, expired=expired)
             hidden = {ids[doc] for doc in held.hidden(filters, now).tolist()}
             listed = store.list_memories(
                 "ana", replace(filters, kinds=("memory",)), order="oldest", limit=None, offset=0

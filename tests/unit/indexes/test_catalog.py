@@ -12,7 +12,7 @@ from mnemic.indexes.keyword import corpus_of
 from mnemic.testing.fakes import MOMENT
 from mnemic.text.clock import to_micros
 from mnemic.text.dates import mentioned_periods
-from mnemic.types import Filters, MemoryRecord, Message
+from mnemic.types import MemoryRecord, Message, RecordFilter
 
 RUN = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NAMES = st.sampled_from([None, "s1", "s2"])
@@ -143,7 +143,7 @@ def test_a_snapshot_is_not_disturbed(followed, operations, later):
 
 
 FILTERS = st.builds(
-    Filters,
+    RecordFilter,
     kinds=st.sampled_from([("message",), ("memory",), ("message", "memory"), ()]),
     reach=st.sampled_from(["session", "project", "project+global", "user"]),
     project=st.sampled_from([None, "p1", "nowhere"]),
@@ -158,7 +158,7 @@ FILTERS = st.builds(
 
 
 def allowed(stored, filters):
-    """Filters.mask said as a sentence about one record."""
+    """``RecordFilter.mask`` said as a sentence about one record."""
     value: Message | MemoryRecord = stored.value
     is_message = stored.kind == "message"
     moment = to_micros(value.sent_at if is_message else value.created_at)

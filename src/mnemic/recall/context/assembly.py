@@ -14,12 +14,12 @@ from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import (
     Episode,
-    Filters,
     Hit,
     MemoryContext,
     MemoryRecord,
     Message,
     Query,
+    RecordFilter,
     Scope,
     SearchResult,
     Stored,
@@ -42,7 +42,7 @@ def hits_for(max_tokens: int, tokens: int = USUAL_TOKENS) -> int:
 
 
 def build_context(
-    runtime: Runtime, scope: Scope, query: Query | None, *, filters: Filters, max_tokens: int
+    runtime: Runtime, scope: Scope, query: Query | None, *, filters: RecordFilter, max_tokens: int
 ) -> MemoryContext:
     """Search results packed into a budget; without a query, the start of a session.
 
@@ -87,7 +87,7 @@ def _memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
     ]
 
 
-def _preferences(runtime: Runtime, scope: Scope, filters: Filters) -> list[MemoryRecord]:
+def _preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[MemoryRecord]:
     if "memory" not in filters.kinds:
         return []
     return runtime.store.relations.with_key(
@@ -110,7 +110,7 @@ def _with_preferences(runtime: Runtime, scope: Scope, query: Query, result: Sear
     return replace(result, hits=(*first.values(), *(hit for hit in result.hits if hit.id not in first)))
 
 
-def _profile(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+def _profile(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:
     """The profile of the user: preferences, then memories by importance."""
     found = _memory_hits(_preferences(runtime, scope, filters))
     most = max(10, max_tokens // 20)
@@ -118,7 +118,7 @@ def _profile(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) 
     return _distinct(found, filters) or _session_start(runtime, scope, filters, max_tokens)
 
 
-def _distinct(hits: Iterable[Hit], filters: Filters) -> tuple[Hit, ...]:
+def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
     return tuple({hit.id: hit for hit in hits if hit.id not in filters.exclude}.values())
 
 
@@ -137,7 +137,7 @@ def _background(runtime: Runtime, scope: Scope, hits: Sequence[Hit]) -> Backgrou
     )
 
 
-def _session_start(runtime: Runtime, scope: Scope, filters: Filters, max_tokens: int) -> tuple[Hit, ...]:
+def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:
     """The start of a session: preferences, memories by importance, recent session summaries, the latest messages."""
     most = max(10, max_tokens // 20)
     found: list[Hit] = []
@@ -158,7 +158,7 @@ def _session_start(runtime: Runtime, scope: Scope, filters: Filters, max_tokens:
     return _distinct(found, filters)
 
 
-def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: Filters) -> list[Hit]:
+def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filters: RecordFilter) -> list[Hit]:
     """Set ``superseded_by`` on messages whose content a later memory superseded."""
     message_ids = [hit.id for hit in hits if hit.kind == "message"]
     view = runtime.views.of(scope.user) if message_ids else None

@@ -1,6 +1,6 @@
 """Migrations of a PostgreSQL record: the tables of ``schema``, and full text as a table of postings.
 
-Filters use hashes in the column ``facets`` with a GIN index. Migrations are numbered functions; each runs once, in one
+RecordFilter use hashes in the column ``facets`` with a GIN index. Migrations are numbered functions; each runs once, in one
 transaction with the update of the version.
 """
 

@@ -9,7 +9,7 @@ from mnemic.stores.schema import LIVE, MESSAGES
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.texts import wording
-from mnemic.types import Episode, Filters, MemoryRecord, Message, Waiting
+from mnemic.types import Episode, MemoryRecord, Message, RecordFilter, Waiting
 from mnemic.vectors import unpacked
 
 __all__ = ["Knowledge"]
@@ -92,7 +92,7 @@ class Knowledge:
             found = {} if number is None else queries.fetch(db, number, docs)
             return [stored.value for _, stored in sorted(found.items()) if isinstance(stored.value, MemoryRecord)]
 
-    def episodes(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+    def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
         """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)

@@ -12,7 +12,7 @@ from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
 from mnemic.stores.sql.rows import counts_by_status
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
-from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, Filters, MemoryRecord, Message, Stats, Stored
+from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, MemoryRecord, Message, RecordFilter, Stats, Stored
 
 if TYPE_CHECKING:
     import numpy as np
@@ -191,7 +191,9 @@ def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> 
     return dict(found.fetchall())
 
 
-def _metadata_conditions(dialect: Dialect, user: int, table: str, filters: Filters) -> tuple[list[str], list[object]]:
+def _metadata_conditions(
+    dialect: Dialect, user: int, table: str, filters: RecordFilter
+) -> tuple[list[str], list[object]]:
     """SQL conditions for tags, metadata and trust; keys and values are always bound."""
     found = [dialect.filters.has_metadata(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
     if filters.tags is not None:
@@ -201,14 +203,14 @@ def _metadata_conditions(dialect: Dialect, user: int, table: str, filters: Filte
     return [clause for clause, _ in found], [value for _, bound in found for value in bound]
 
 
-def matching(db: Connection, user: int, filters: Filters) -> list[int]:
+def matching(db: Connection, user: int, filters: RecordFilter) -> list[int]:
     """The docs of a user whose tags and metadata match; the catalog applies the other filters."""
     clauses, values = _metadata_conditions(db.dialect, user, "records", filters)
     sql = f"SELECT doc FROM records WHERE {' AND '.join(['user_id = ?', *clauses])} ORDER BY doc"
     return [doc for (doc,) in db.execute(sql, (user, *values))]
 
 
-def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]]:
+def _reach(filters: RecordFilter, *, memories: bool) -> tuple[list[str], list[object]]:
     """Reach, session and project as SQL; ``Catalog.mask`` is the same in arrays."""
     clauses: list[str] = []
     values: list[object] = []
@@ -229,7 +231,7 @@ def _reach(filters: Filters, *, memories: bool) -> tuple[list[str], list[object]
     return clauses, values
 
 
-def _where(dialect: Dialect, user: int, table: str, filters: Filters, time: str) -> tuple[str, list[object]]:
+def _where(dialect: Dialect, user: int, table: str, filters: RecordFilter, time: str) -> tuple[str, list[object]]:
     memories = table == "memories"
     clauses, values = _reach(filters, memories=memories)
     more, bound = _metadata_conditions(dialect, user, table, filters)
@@ -257,7 +259,7 @@ def _where(dialect: Dialect, user: int, table: str, filters: Filters, time: str)
     return " AND ".join(clauses), values
 
 
-def _validity(filters: Filters) -> tuple[str, list[object]]:
+def _validity(filters: RecordFilter) -> tuple[str, list[object]]:
     """Valid time and transaction time as SQL; ``Beliefs.hidden`` is the same in arrays.
 
     The unary plus keeps the planner from an index on a bound that nearly all rows satisfy.
@@ -281,7 +283,7 @@ def _validity(filters: Filters) -> tuple[str, list[object]]:
 
 
 def list_memories(
-    db: Connection, user: int, filters: Filters, *, order: str, limit: int | None, offset: int
+    db: Connection, user: int, filters: RecordFilter, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
     where, values = _where(db.dialect, user, "memories", filters, "created_at")
@@ -297,7 +299,7 @@ def list_memories(
     return _values(db, rows.select(db, MEMORIES, rest, (user, *values, most, offset)))
 
 
-def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> list[MemoryRecord]:
+def memories_with_key(db: Connection, user: int, key: str, filters: RecordFilter) -> list[MemoryRecord]:
     """Valid memories whose metadata has a key."""
     where, values = _where(db.dialect, user, "memories", filters, "created_at")
     clock, moments = _validity(filters)
@@ -306,7 +308,9 @@ def memories_with_key(db: Connection, user: int, key: str, filters: Filters) -> 
     return _values(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
 
 
-def list_episodes(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Episode]:
+def list_episodes(
+    db: Connection, user: int, filters: RecordFilter, *, limit: int | None, newest: bool
+) -> list[Episode]:
     """Episodes by begin, oldest first; with ``newest`` the limit keeps the last ones."""
     where, values = _where(db.dialect, user, "episodes", filters, "said_at")
     direction = "DESC" if newest else "ASC"
@@ -323,7 +327,9 @@ def latest_episodes(
     return _values(db, rows.select(db, EPISODES, rest, (user, *values, limit)))
 
 
-def list_messages(db: Connection, user: int, filters: Filters, *, limit: int | None, newest: bool) -> list[Message]:
+def list_messages(
+    db: Connection, user: int, filters: RecordFilter, *, limit: int | None, newest: bool
+) -> list[Message]:
     """Messages, oldest first; with ``newest`` the limit keeps the last ones."""
     where, values = _where(db.dialect, user, "messages", filters, "said_at")
     direction = "DESC" if newest else "ASC"

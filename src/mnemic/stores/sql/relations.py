@@ -8,7 +8,7 @@ from mnemic.errors import NotFound
 from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Database
-from mnemic.types import Emotion, Episode, Filters, Graph, Link, LinkType, MemoryRecord
+from mnemic.types import Emotion, Episode, Graph, Link, LinkType, MemoryRecord, RecordFilter
 
 __all__ = ["Relations"]
 
@@ -60,7 +60,7 @@ class Relations:
             found = db.execute(sql, (user, named))
             return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
 
-    def with_key(self, user: str, key: str, filters: Filters) -> list[MemoryRecord]:
+    def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
         """The memories whose metadata has a key, whatever its value."""
         with self._db.read() as db, db:
             number = queries.user_number(db, user)

@@ -26,7 +26,6 @@ from mnemic.types import (
     Erase,
     EraseUser,
     Event,
-    Filters,
     Kind,
     MarkConsolidating,
     MarkProcessed,
@@ -35,6 +34,7 @@ from mnemic.types import (
     PutLink,
     Quarantine,
     Receipt,
+    RecordFilter,
     Release,
     Restore,
     Revise,
@@ -168,7 +168,7 @@ class SqlStore(Generic[D]):
         with self._db.read() as db:
             return queries.postings(db, user, term)
 
-    def matching(self, user: int, filters: Filters) -> list[int]:
+    def matching(self, user: int, filters: RecordFilter) -> list[int]:
         """Docs whose tags and metadata match the filters."""
         with self._db.read() as db:
             return queries.matching(db, user, filters)
@@ -195,7 +195,7 @@ class SqlStore(Generic[D]):
             return queries.fetch(db, number, [doc])[doc]
 
     def list_memories(
-        self, user: str, filters: Filters, *, order: str, limit: int | None, offset: int
+        self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
     ) -> tuple[MemoryRecord, ...]:
         """Memories of a user in order."""
         with self._db.read() as db, db:
@@ -207,7 +207,9 @@ class SqlStore(Generic[D]):
             )
             return tuple(found)
 
-    def list_messages(self, user: str, filters: Filters, *, limit: int | None, newest: bool) -> tuple[Message, ...]:
+    def list_messages(
+        self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
+    ) -> tuple[Message, ...]:
         """Messages of a user, oldest first."""
         with self._db.read() as db:
             number = queries.user_number(db, user)
