@@ -31,7 +31,7 @@ def first_evening(folder: str) -> None:
             session="s1",
         )  # fmt: skip
         assert [receipt.outcome for receipt in receipts] == ["stored"] * 3
-        assert memory.add_message("How do you like the trams?", role="assistant", id="m2").outcome == "duplicate"
+        assert memory.add("How do you like the trams?", role="assistant", id="m2")[0].outcome == "duplicate"
 
         # What should be known, stated once.
         tea = memory.remember("Ana prefers green tea to coffee.", category="preference", tags=["drinks"])
@@ -65,7 +65,7 @@ def after_a_restart(folder: str) -> None:
     with Memory(folder, user="ana") as memory:
         assert memory.stats().messages == 3
         assert memory.search("Where does she work?", k=1)[0].id == "m3"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 if __name__ == "__main__":

@@ -49,11 +49,11 @@ def main() -> None:
                 print(f"As it should: {error}")
             else:
                 raise AssertionError("two models were mixed")
-            made = memory.reembed()
+            made = memory.admin.reembed()
             assert made == 4
             assert memory.search("kitten", k=1)[0].text == "The kitten sleeps in my shoe."
             assert memory.stats().embedding_model == "hashing-256"
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
     print("All as expected.")
 
 

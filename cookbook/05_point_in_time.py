@@ -34,7 +34,7 @@ def main() -> None:
         told_in_conversation(memory)
         told_outright(memory)
         what_cannot_be_decided(memory)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     print("All as expected.")
 
 
@@ -89,7 +89,7 @@ def told_outright(memory: Memory) -> None:
 def what_cannot_be_decided(memory: Memory) -> None:
     """A page says otherwise than the user did: it is trusted less, so it ends nothing."""
     page = memory.remember("The API listens on port 7000.", source="document")
-    around = memory.graph(page.id, depth=1)
+    around = memory.links.graph(page.id, depth=1)
     assert [link.type for link in around.links] == ["contradicts"]
     other = next(record for record in around.memories if record.id != page.id)
     print(f"Both are kept: {memory.get(page.id).content} {other.content}")

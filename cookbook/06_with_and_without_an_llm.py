@@ -141,7 +141,7 @@ def main() -> None:
         print(f"When it is back:  {memory.episodes()[0].title}")
         assert memory.episodes()[0].title == "Ana settles in Lisbon"
         assert "refine" not in memory.stats().pending
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     print("All as expected.")
 
 

@@ -151,7 +151,7 @@ def main() -> None:
             assert (report.messages, report.waiting) == (4, 0)
             assert {*used} >= {"segment", "narrate", "extract"}
             assert len(memory.messages()) == 4
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
             if name == "stand-in":
                 assert memory.episodes()[0].title == "Ana settles in Lisbon"
                 assert {known.content for known in memory.list()} >= {"Ana has a cat called Pixel."}

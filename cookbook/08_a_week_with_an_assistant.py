@@ -51,7 +51,7 @@ def main() -> None:
             tiers = [*the_week(memory)]
             tiers += the_weekend(memory)
             the_next_week(memory)
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
             pictures = Path(sys.argv[1] if len(sys.argv) > 1 else folder)
             draw(memory, tiers, pictures)
     print("All as expected.")

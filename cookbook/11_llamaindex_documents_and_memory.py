@@ -53,7 +53,7 @@ class StandIn(CustomLLM):
 
 def main() -> None:
     with TemporaryDirectory() as folder, Memory(folder, user="ana") as memory:
-        memory.add_message("The rear wheel of my blue Peugeot wobbles.", session="march")
+        memory.add("The rear wheel of my blue Peugeot wobbles.", session="march")
         documents = VectorStoreIndex.from_documents([Document(text=t) for t in PRICES], embed_model=LocalEmbedding())
         both = QueryFusionRetriever(
             [documents.as_retriever(similarity_top_k=2), MnemicRetriever(memory, k=2)],

@@ -53,7 +53,7 @@ def main() -> None:
             assert memory.search("boathouse code", at=march)[0].text == "The boathouse code is 8080."
             assert len(memory.list(include_expired=True)) == 3
             assert [record.id for record in memory.scoped(user="ben").list()] == ["mem0:b2e4"]
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
     print("All as expected.")
 
 

@@ -27,13 +27,13 @@ def main() -> None:
 
             # What was written is found at once, also before Chroma has it.
             assert memory.search("trip number 77", recipe="vector")[0].id == "trip-77"
-            memory.flush(process=False)  # waits until Chroma has everything
+            memory.admin.flush(process=False)  # waits until Chroma has everything
             assert memory.search("trip number 77", recipe="vector")[0].id == "trip-77"
 
             # Promotion moves the stored vector from one collection to the other; nothing is embedded again.
             assert memory.consolidate().memories_promoted == 1
-            memory.flush(process=False)
-            assert memory.verify().ok  # also: every id, every tier and every vector in Chroma is the record's
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok  # also: every id, every tier and every vector in Chroma is the record's
 
         # Other tools read the collections (while no memory has the folder open).
         import chromadb
@@ -54,8 +54,8 @@ def main() -> None:
         next(generation.rglob("header.bin")).write_bytes(b"")
         with Memory(folder, user="ana", embedder="hashing", vectors=Chroma(exact_below=0)) as memory:
             assert memory.search("trip number 77", recipe="vector")[0].id == "trip-77"  # exact meanwhile
-            memory.flush(process=False)
-            assert memory.verify().ok
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok
 
             # Erasing leaves no byte in Chroma either: its files are removed, and a new index is filled from the record.
             erased = memory.forget(ids=["trip-77"], hard=True)

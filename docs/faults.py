@@ -17,7 +17,7 @@ TABLE = re.compile(r"(<!-- Made by docs/faults.py from .*? -->\n).*?(<!-- end --
 
 # Part of the battery | the bar | in `make test` | in `make battery`
 BARS = """
-kill          | kill -9 with four writers, a consolidator and a reader: no acknowledged write lost, `verify()` clean | 20 kills, 100 acknowledged writes each | 1,000
+kill          | kill -9 with four writers, a consolidator and a reader: no acknowledged write lost, `admin.verify()` clean | 20 kills, 100 acknowledged writes each | 1,000
 consolidation | processes killed while they consolidate: the record ends where an undisturbed one does | 10 | 100
 failpoints    | every statement of each path fails once, of the recovery after it and of a move to another record too: all or nothing, and the same call ends it | each step in one way, of a move 103 steps; five recoveries | each step as crash, exception and cancellation; every recovery
 files         | damaged, cut, mixed and vanished files, a full disk: no process dies, no wrong answer in silence | 20 damaged files, 12 points of a full disk | 500, every point

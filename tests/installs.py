@@ -25,7 +25,7 @@ for name in sys.argv[1].split(","):
             importlib.import_module(module.name)
 import mnemic
 memory = mnemic.Memory(":memory:", embedder="hashing")
-memory.add_message("it works")
+memory.add("it works")
 assert memory.search("works")
 """
 

@@ -154,7 +154,7 @@ def planted_figures(embedder: Any, *, groups: int, pairs: int, filler: int, seed
             "conflicting_pairs": pairs, "conflicting_merged": sum("archived" in pair for pair in statuses),
             "conflicting_linked": sum(frozenset((f"x{a}", f"x{b}")) in linked for a, b in made.pairs),
             "unaccounted": len(made.texts) - sum(tiers.values()), "tiers": dict(tiers),
-            "verify_findings": len(memory.verify().findings),
+            "verify_findings": len(memory.admin.verify().findings),
         }  # fmt: skip
         for id_ in reversed(ids):
             memory.undo(id_)

@@ -55,7 +55,7 @@ def filled(memory: Memory, held: np.ndarray, share: float, seed: int) -> np.ndar
             by_user.setdefault(user, []).append(add_message(f"line {n}", id=str(n), vector=held[n].tolist()))
         for user, changes in by_user.items():
             store.apply(user, changes, model="made")
-    memory.flush(process=False)
+    memory.admin.flush(process=False)
     return own
 
 

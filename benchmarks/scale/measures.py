@@ -71,7 +71,7 @@ def filled(memory: Memory, rows: int, *, shared: bool, server_cpu: Callable[[], 
                 mine[1].append(vector)
         for user, changes in by_user.items():
             store.apply(user, changes, model=Prepared.id)
-    memory.flush(process=False)
+    memory.admin.flush(process=False)
     cpu = time.process_time() - began[1] - making
     took = {
         "rows": rows, "of_the_user": len(mine[0]), "seconds": round(time.monotonic() - began[0], 1),
@@ -115,7 +115,7 @@ def _added(memory: Memory, engine: Engine, embedder: Prepared, calls: int) -> di
     source = made.Made(calls + WARM, seed=7)
     texts = [f"{text} a{n}" for n, text in enumerate(source.texts(calls + WARM))]
     embedder.known |= dict(zip(texts, source.vectors(calls + WARM), strict=True))
-    return _timed(lambda text: memory.add_message(text), texts, engine)
+    return _timed(lambda text: memory.add(text)[0], texts, engine)
 
 
 def _recall(memory: Memory, engine: Engine, own: np.ndarray, queries: Sequence[np.ndarray]) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def asked(conversations: Sequence[Conversation], embedder: Any, place: Place) ->
             memory._runtime.index.exact_below = 0  # that of PostgreSQL, which takes no settings
         for one in conversations:
             memory.add([replace(m, id=f"{one.name} {m.id}", session=f"{one.name} {m.session}") for m in one.messages])
-        memory.flush(process=False)
+        memory.admin.flush(process=False)
         counting = Counting(memory)
         for one in conversations:
             for question in one.questions:
@@ -91,7 +91,7 @@ def asked(conversations: Sequence[Conversation], embedder: Any, place: Place) ->
                 ranked = metrics.distinct(i for hit in hits for i in hit.message_ids)
                 found.append(metrics.fraction([f"{one.name} {i}" for i in question.gold], ranked[:10]))
                 counting.done()
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     return found, counting.asked
 
 

@@ -171,7 +171,7 @@ def llama_index(memory: Any) -> Iterator[Case]:
     )  # fmt: skip
     yield (
         "chat memory.put", lambda n: chat.put(ChatMessage(role="user", content=statement(n, "tin"))),
-        lambda n: memory.add_message(statement(n, "iron"), session="core"), None,
+        lambda n: memory.add(statement(n, "iron"), session="core")[0], None,
     )  # fmt: skip
 
 
@@ -252,7 +252,7 @@ async def _done(result: object) -> None:
 class Inside:
     """CPU time within the methods of ``Memory`` that adapters call, of whichever thread; a method within another counts once."""
 
-    METHODS = ("add", "add_message", "add_exchange", "remember", "search", "get_memory_context")
+    METHODS = ("add", "add_exchange", "remember", "search", "get_memory_context")
 
     def __init__(self) -> None:
         self.ms, self._depth = 0.0, 0

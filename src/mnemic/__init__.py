@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from mnemic.adapters.binding import ScopeSource, bound, checked_options
+    from mnemic.admin import Admin
     from mnemic.aio import AsyncMemory
     from mnemic.embedders import (
         CachedEmbedder,
@@ -43,7 +44,10 @@ if TYPE_CHECKING:
     )
     from mnemic.indexes.vector.chroma import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
+    from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
+    from mnemic.lifecycle.sessions import Sessions
+    from mnemic.lifecycle.trust import Trust
     from mnemic.llm import LanguageModel
     from mnemic.memory import Memory
     from mnemic.protocols import Embedder, Reranker, TokenCounter
@@ -63,6 +67,7 @@ if TYPE_CHECKING:
         Episode,
         Erasure,
         Event,
+        Filters,
         Graph,
         Hit,
         LanguageModelStats,
@@ -76,6 +81,7 @@ if TYPE_CHECKING:
         Receipt,
         Receipts,
         Scope,
+        SearchFilters,
         SearchResult,
         SessionView,
         StageUsage,
@@ -85,6 +91,7 @@ if TYPE_CHECKING:
     )
 
 _HOME = {
+    "mnemic.admin": ("Admin",),
     "mnemic.aio": ("AsyncMemory",),
     "mnemic.adapters.binding": ("ScopeSource", "bound", "checked_options"),
     "mnemic.recall.context": ("quoted",),
@@ -119,7 +126,10 @@ _HOME = {
         "UnknownArgument",
     ),
     "mnemic.lifecycle.idle": ("IdleTrigger",),
+    "mnemic.lifecycle.links": ("Links",),
     "mnemic.lifecycle.preferences": ("Preferences",),
+    "mnemic.lifecycle.sessions": ("Sessions",),
+    "mnemic.lifecycle.trust": ("Trust",),
     "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy"),
     "mnemic.indexes.vector.chroma": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
@@ -139,6 +149,7 @@ _HOME = {
         "Episode",
         "Erasure",
         "Event",
+        "Filters",
         "Graph",
         "Hit",
         "LanguageModelStats",
@@ -152,6 +163,7 @@ _HOME = {
         "Receipt",
         "Receipts",
         "Scope",
+        "SearchFilters",
         "SearchResult",
         "SessionView",
         "StageUsage",
@@ -166,6 +178,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "UNSET",
+    "Admin",
     "AsyncMemory",
     "CachedEmbedder",
     "Chroma",
@@ -184,6 +197,7 @@ __all__ = [
     "Episode",
     "Erasure",
     "Event",
+    "Filters",
     "Graph",
     "HashingEmbedder",
     "Hit",
@@ -195,6 +209,7 @@ __all__ = [
     "LanguageModelStats",
     "LanguageModelUnavailable",
     "Link",
+    "Links",
     "Memory",
     "MemoryContext",
     "MemoryRecord",
@@ -220,10 +235,12 @@ __all__ = [
     "SchemaTooOld",
     "Scope",
     "ScopeSource",
+    "SearchFilters",
     "SearchResult",
     "SecretPolicy",
     "SentenceTransformerEmbedder",
     "SessionView",
+    "Sessions",
     "StageUsage",
     "Stats",
     "StoreClosed",
@@ -234,6 +251,7 @@ __all__ = [
     "StoreUnavailable",
     "TokenCounter",
     "TooManyHits",
+    "Trust",
     "UnknownArgument",
     "Unset",
     "VerifyReport",

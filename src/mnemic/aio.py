@@ -13,7 +13,7 @@ from functools import partial
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, overload
+from typing import IO, TYPE_CHECKING, Any, Literal, Never, TypeVar, Unpack, overload
 
 from mnemic.memory import Memory
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
@@ -29,6 +29,7 @@ from mnemic.types import (
     Erasure,
     Event,
     Evidence,
+    Filters,
     Graph,
     Kind,
     LinkType,
@@ -38,15 +39,14 @@ from mnemic.types import (
     Message,
     Mood,
     ProcessReport,
-    Reach,
     Receipt,
     Receipts,
     Scope,
+    SearchFilters,
     SearchResult,
     SessionView,
     Source,
     Stats,
-    Status,
     Unset,
     VerifyReport,
 )
@@ -54,18 +54,146 @@ from mnemic.types import (
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from mnemic.admin import Admin
     from mnemic.indexes.vector.chroma import Chroma
     from mnemic.lifecycle.idle import IdleTrigger
+    from mnemic.lifecycle.links import Links
     from mnemic.lifecycle.preferences import Preferences
+    from mnemic.lifecycle.sessions import Sessions
+    from mnemic.lifecycle.trust import Trust
     from mnemic.llm import LanguageModel
     from mnemic.recall import Recipe
     from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
     from mnemic.safety.secrets import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["AsyncMemory"]
+__all__ = ["AsyncAdmin", "AsyncLinks", "AsyncMemory", "AsyncSessions", "AsyncTrust"]
 
 T = TypeVar("T")
+
+
+class _Part:
+    """One of the parts of ``Memory`` with its methods on worker threads."""
+
+    _part: Any
+
+    def __init__(self, part: object, call: Callable[..., Any]) -> None:
+        self._part, self._call = part, call
+
+
+@with_call_hints
+class AsyncLinks(_Part):
+    """See ``Links``."""
+
+    _part: Links
+
+    async def add(
+        self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = ""
+    ) -> Receipt:
+        """See ``Links.add``."""
+        return await self._call(self._part.add, source, target, type, strength=strength, reason=reason)
+
+    async def remove(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
+        """See ``Links.remove``."""
+        return await self._call(self._part.remove, source, target, type)
+
+    async def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
+        """See ``Links.graph``."""
+        return await self._call(self._part.graph, id, depth=depth, types=types)
+
+
+@with_call_hints
+class AsyncSessions(_Part):
+    """See ``Sessions``."""
+
+    _part: Sessions
+
+    async def current(self) -> SessionView:
+        """See ``Sessions.current``."""
+        return await self._call(self._part.current)
+
+    async def end(self) -> Receipt | None:
+        """See ``Sessions.end``."""
+        return await self._call(self._part.end)
+
+
+@with_call_hints
+class AsyncTrust(_Part):
+    """See ``Trust``."""
+
+    _part: Trust
+
+    async def quarantine(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        source: str | None = None,
+        session: str | None = None,
+        reason: str = "",
+    ) -> Receipts:
+        """See ``Trust.quarantine``."""
+        return await self._call(self._part.quarantine, ids, source=source, session=session, reason=reason)
+
+    async def release(self, ids: Iterable[str]) -> Receipts:
+        """See ``Trust.release``."""
+        return await self._call(self._part.release, ids)
+
+    def redacted(self, text: str) -> str:
+        """See ``Trust.redacted``; it does no I/O."""
+        return self._part.redacted(text)
+
+    def without_recalled(self, text: str) -> str:
+        """See ``Trust.without_recalled``; it does no I/O."""
+        return self._part.without_recalled(text)
+
+
+@with_call_hints
+class AsyncAdmin(_Part):
+    """See ``Admin``."""
+
+    _part: Admin
+
+    async def verify(self, *, deep: bool = True) -> VerifyReport:
+        """See ``Admin.verify``."""
+        return await self._call(self._part.verify, deep=deep)
+
+    async def flush(self, *, process: bool = True) -> int:
+        """See ``Admin.flush``."""
+        return await self._call(self._part.flush, process=process)
+
+    async def log(
+        self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
+    ) -> builtins.list[Event]:
+        """See ``Admin.log``."""
+        return await self._call(self._part.log, kinds=kinds, limit=limit)
+
+    async def reembed(
+        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """See ``Admin.reembed``."""
+        return await self._call(self._part.reembed, embedder, progress=progress)
+
+    async def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
+        """See ``Admin.backup``."""
+        return await self._call(self._part.backup, folder, progress=progress)
+
+    async def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
+        """See ``Admin.export``."""
+        return await self._call(self._part.export, file, vectors=vectors)
+
+    async def import_from(
+        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, int]:
+        """See ``Admin.import_from``; ``progress`` is called on a worker thread."""
+        return await self._call(self._part.import_from, file, progress=progress)
+
+    async def retire(self) -> int:
+        """See ``Admin.retire``."""
+        return await self._call(self._part.retire)
+
+    async def erase_user(self) -> Erasure:
+        """See ``Admin.erase_user``."""
+        return await self._call(self._part.erase_user)
 
 
 @with_call_hints
@@ -154,26 +282,41 @@ class AsyncMemory:
         other._limits = self._limits  # noqa: SLF001 - our own class
         return other
 
-    async def add(self, messages: Iterable[Message | Mapping[str, Any]], *, session: str | None = None) -> Receipts:
-        """See ``Memory.add``."""
-        return await self._run(self._memory.add, messages, session=session)
+    @property
+    def links(self) -> AsyncLinks:
+        """See ``Memory.links``."""
+        return AsyncLinks(self._memory.links, self._run)
 
-    async def add_message(
+    @property
+    def sessions(self) -> AsyncSessions:
+        """See ``Memory.sessions``."""
+        return AsyncSessions(self._memory.sessions, self._run)
+
+    @property
+    def trust(self) -> AsyncTrust:
+        """See ``Memory.trust``."""
+        return AsyncTrust(self._memory.trust, self._run)
+
+    @property
+    def admin(self) -> AsyncAdmin:
+        """See ``Memory.admin``."""
+        return AsyncAdmin(self._memory.admin, self._run)
+
+    async def add(
         self,
-        content: str,
+        messages: str | Message | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
         *,
+        session: str | None = None,
         role: str = "user",
         name: str | None = None,
         sent_at: datetime | None = None,
         id: str | None = None,
-        session: str | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Receipt:
-        """See ``Memory.add_message``."""
+    ) -> Receipts:
+        """See ``Memory.add``."""
         return await self._run(
-            self._memory.add_message, content, role=role, name=name, sent_at=sent_at, id=id, session=session,
-            metadata=metadata,
-        )  # fmt: skip
+            self._memory.add, messages, session=session, role=role, name=name, sent_at=sent_at, id=id, metadata=metadata
+        )
 
     async def add_exchange(
         self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
@@ -248,10 +391,6 @@ class AsyncMemory:
         """See ``Memory.forget``."""
         return await self._run(self._memory.forget, description, ids=ids, hard=hard, dry_run=dry_run, reason=reason)
 
-    async def erase_user(self) -> Erasure:
-        """See ``Memory.erase_user``."""
-        return await self._run(self._memory.erase_user)
-
     async def restore(self, *ids: str) -> Receipts:
         """See ``Memory.restore``."""
         return await self._run(self._memory.restore, *ids)
@@ -260,44 +399,6 @@ class AsyncMemory:
     def preferences(self) -> Preferences:
         """See ``Memory.preferences``; reads and writes run on the calling thread."""
         return self._memory.preferences
-
-    async def retire(self) -> int:
-        """See ``Memory.retire``."""
-        return await self._run(self._memory.retire)
-
-    @property
-    def session(self) -> SessionView:
-        """See ``Memory.session``; it reads on the calling thread."""
-        return self._memory.session
-
-    async def end_session(self) -> Receipt | None:
-        """See ``Memory.end_session``."""
-        return await self._run(self._memory.end_session)
-
-    async def quarantine(
-        self,
-        ids: Iterable[str] | None = None,
-        *,
-        source: str | None = None,
-        session: str | None = None,
-        reason: str = "",
-    ) -> Receipts:
-        """See ``Memory.quarantine``."""
-        return await self._run(self._memory.quarantine, ids, source=source, session=session, reason=reason)
-
-    async def release(self, ids: Iterable[str]) -> Receipts:
-        """See ``Memory.release``."""
-        return await self._run(self._memory.release, ids)
-
-    async def link(
-        self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = ""
-    ) -> Receipt:
-        """See ``Memory.link``."""
-        return await self._run(self._memory.link, source, target, type, strength=strength, reason=reason)
-
-    async def unlink(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
-        """See ``Memory.unlink``."""
-        return await self._run(self._memory.unlink, source, target, type)
 
     async def process(
         self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
@@ -327,65 +428,26 @@ class AsyncMemory:
         """See ``Memory.undo``."""
         return await self._run(self._memory.undo, consolidation_id)
 
-    async def episodes(
-        self,
-        *,
-        session: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        reach: Reach = "project+global",
-        limit: int | None = None,
-    ) -> builtins.list[Episode]:
-        """See ``Memory.episodes``."""
-        return await self._run(
-            self._memory.episodes, session=session, since=since, until=until, reach=reach, limit=limit,
-        )  # fmt: skip
-
-    async def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
-        """See ``Memory.graph``."""
-        return await self._run(self._memory.graph, id, depth=depth, types=types)
-
     async def search(
         self,
         query: str,
         *,
         k: int = 10,
-        reach: Reach = "project+global",
-        kinds: Sequence[Kind] = ("message", "memory"),
-        types: Sequence[MemoryType] | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        status: Sequence[Status] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        known_at: datetime | None = None,
-        include_expired: bool = False,
-        session: str | None = None,
-        role: str | None = None,
-        exclude: Sequence[str] = (),
-        now: datetime | None = None,
         recipe: str | Recipe = "conversation",
-        quality: bool = True,
-        expand_links: int = 0,
-        expand_query: bool = False,
         recent: Sequence[str] = (),
+        now: datetime | None = None,
         mood: Mood = None,
         emotion_weight: float = 0.3,
-        min_similarity: float | None = None,
         min_evidence: Evidence = "none",
-        min_trust: float | None = None,
-        untrusted_share: float = 0.3,
+        expand_links: int = 0,
+        expand_query: bool = False,
+        **filters: Unpack[SearchFilters],
     ) -> SearchResult:
         """See ``Memory.search``."""
         return await self._run(
-            self._memory.search, query, k=k, reach=reach, kinds=kinds, types=types, tags=tags, metadata=metadata,
-            status=status, since=since, until=until, at=at, known_at=known_at, include_expired=include_expired,
-            session=session, role=role, exclude=exclude, now=now, recipe=recipe, quality=quality,
-            expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood,
-            emotion_weight=emotion_weight,
-            min_similarity=min_similarity, min_evidence=min_evidence,
-            min_trust=min_trust, untrusted_share=untrusted_share,
+            self._memory.search, query, k=k, recipe=recipe, recent=recent, now=now, mood=mood,
+            emotion_weight=emotion_weight, min_evidence=min_evidence, expand_links=expand_links,
+            expand_query=expand_query, **filters,
         )  # fmt: skip
 
     async def get_memory_context(
@@ -393,31 +455,18 @@ class AsyncMemory:
         query: str | None = None,
         *,
         max_tokens: int = 2000,
-        reach: Reach = "project+global",
-        kinds: Sequence[Kind] = ("message", "memory"),
-        types: Sequence[MemoryType] | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        known_at: datetime | None = None,
-        session: str | None = None,
-        exclude: Sequence[str] = (),
-        min_trust: float | None = None,
-        now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         recent: Sequence[str] = (),
+        now: datetime | None = None,
         mood: Mood = None,
         emotion_weight: float = 0.3,
         min_evidence: Evidence = "none",
+        **filters: Unpack[SearchFilters],
     ) -> MemoryContext:
         """See ``Memory.get_memory_context``."""
         return await self._run(
-            self._memory.get_memory_context, query, max_tokens=max_tokens, reach=reach, kinds=kinds, types=types,
-            tags=tags, metadata=metadata, since=since, until=until, at=at, known_at=known_at, session=session,
-            exclude=exclude, min_trust=min_trust, now=now, recipe=recipe, recent=recent, mood=mood,
-            emotion_weight=emotion_weight, min_evidence=min_evidence,
+            self._memory.get_memory_context, query, max_tokens=max_tokens, recipe=recipe, recent=recent, now=now,
+            mood=mood, emotion_weight=emotion_weight, min_evidence=min_evidence, **filters,
         )  # fmt: skip
 
     async def list(
@@ -426,39 +475,18 @@ class AsyncMemory:
         order: Literal["newest", "oldest", "importance"] = "newest",
         limit: int | None = 100,
         offset: int = 0,
-        reach: Reach = "project+global",
-        types: Sequence[MemoryType] | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        status: Sequence[Status] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        known_at: datetime | None = None,
-        include_expired: bool = False,
-        min_trust: float | None = None,
+        **filters: Unpack[Filters],
     ) -> builtins.list[MemoryRecord]:
         """See ``Memory.list``."""
-        return await self._run(
-            self._memory.list, order=order, limit=limit, offset=offset, reach=reach, types=types, tags=tags,
-            metadata=metadata, status=status, since=since, until=until, at=at, known_at=known_at,
-            include_expired=include_expired, min_trust=min_trust,
-        )  # fmt: skip
+        return await self._run(self._memory.list, order=order, limit=limit, offset=offset, **filters)
 
-    async def messages(
-        self,
-        *,
-        session: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        role: str | None = None,
-        reach: Reach = "project+global",
-        limit: int | None = None,
-    ) -> builtins.list[Message]:
+    async def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
         """See ``Memory.messages``."""
-        return await self._run(
-            self._memory.messages, session=session, since=since, until=until, role=role, reach=reach, limit=limit,
-        )  # fmt: skip
+        return await self._run(self._memory.messages, limit=limit, **filters)
+
+    async def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
+        """See ``Memory.episodes``."""
+        return await self._run(self._memory.episodes, limit=limit, **filters)
 
     async def get(self, id: str) -> Message | Episode | MemoryRecord:
         """See ``Memory.get``."""
@@ -468,20 +496,6 @@ class AsyncMemory:
         """See ``Memory.history``."""
         return await self._run(self._memory.history, id)
 
-    async def log(
-        self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
-    ) -> builtins.list[Event]:
-        """See ``Memory.log``."""
-        return await self._run(self._memory.log, kinds=kinds, limit=limit)
-
-    def redacted(self, text: str) -> str:
-        """See ``Memory.redacted``; it does no I/O."""
-        return self._memory.redacted(text)
-
-    def without_recalled(self, text: str) -> str:
-        """See ``Memory.without_recalled``; it does no I/O."""
-        return self._memory.without_recalled(text)
-
     async def emotion(self, text: str) -> Emotion:
         """See ``Memory.emotion``."""
         return await self._run(self._memory.emotion, text)
@@ -489,34 +503,6 @@ class AsyncMemory:
     async def stats(self) -> Stats:
         """See ``Memory.stats``."""
         return await self._run(self._memory.stats)
-
-    async def verify(self, *, deep: bool = True) -> VerifyReport:
-        """See ``Memory.verify``."""
-        return await self._run(self._memory.verify, deep=deep)
-
-    async def reembed(
-        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
-    ) -> int:
-        """See ``Memory.reembed``."""
-        return await self._run(self._memory.reembed, embedder, progress=progress)
-
-    async def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
-        """See ``Memory.backup``."""
-        return await self._run(self._memory.backup, folder, progress=progress)
-
-    async def flush(self, *, process: bool = True) -> int:
-        """See ``Memory.flush``."""
-        return await self._run(self._memory.flush, process=process)
-
-    async def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
-        """See ``Memory.export``."""
-        return await self._run(self._memory.export, file, vectors=vectors)
-
-    async def import_from(
-        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
-    ) -> dict[str, int]:
-        """See ``Memory.import_from``; ``progress`` is called on a worker thread."""
-        return await self._run(self._memory.import_from, file, progress=progress)
 
     async def close(self) -> None:
         """See ``Memory.close``."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overload
 
-from mnemic.errors import InvalidInput
-from mnemic.handle import Handle
+from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.ingest import add, fields
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.recall import search, validation
@@ -19,6 +19,7 @@ from mnemic.recall.context import assembly
 from mnemic.runtime import factory, scopes
 from mnemic.runtime.projects import Project, project_id
 from mnemic.runtime.redaction import policy_from, redact_errors, redact_scope
+from mnemic.services.call_hints import check_filters, method_hint
 from mnemic.text.display import shown
 from mnemic.types import (
     UNSET,
@@ -29,27 +30,35 @@ from mnemic.types import (
     Erasure,
     Event,
     Evidence,
-    Graph,
+    Filters,
     Kind,
-    LinkType,
     MemoryContext,
     MemoryRecord,
     MemoryType,
     Message,
     Mood,
-    Reach,
+    ProcessReport,
     Receipt,
     Receipts,
+    RecordFilter,
+    Scope,
+    SearchFilters,
     SearchResult,
     Source,
-    Status,
+    Stats,
     Unset,
 )
 
 if TYPE_CHECKING:
     from pydantic_ai.models import Model
 
+    from mnemic.admin import Admin
     from mnemic.indexes.vector.chroma import Chroma
+    from mnemic.lifecycle.idle import IdleTrigger
+    from mnemic.lifecycle.links import Links
+    from mnemic.lifecycle.preferences import Preferences
+    from mnemic.lifecycle.sessions import Sessions
+    from mnemic.lifecycle.trust import Trust
     from mnemic.llm import LanguageModel
     from mnemic.recall import Recipe
     from mnemic.runtime.runtime import Runtime
@@ -61,7 +70,7 @@ __all__ = ["Memory"]
 
 
 @redact_errors
-class Memory(Handle):
+class Memory:
     """Long-term memory in one folder.
 
     A handle is bound to one user, strictly isolated from others, and optionally to a project and a session. It is
@@ -108,6 +117,10 @@ class Memory(Handle):
         'I moved to Lisbon.'
     """
 
+    _runtime: Runtime
+    _scope: Scope
+    _zone: tzinfo
+
     def __init__(
         self,
         location: str | Path = "./memory",
@@ -131,7 +144,7 @@ class Memory(Handle):
         policy = policy_from(secrets)
         self._scope = redact_scope(policy, scopes.scope(user, project_id(project), session))
         self._zone = factory.time_zone(timezone)
-        self._runtime: Runtime = factory.open_runtime(
+        self._runtime = factory.open_runtime(
             location, embedder=embedder, tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing,
             consolidator=consolidator, idle=idle, retention=retention, secrets=policy,
             vectors=vectors, durability=durability,
@@ -158,19 +171,115 @@ class Memory(Handle):
         other._scope = redact_scope(self._runtime.secrets, scope)  # noqa: SLF001 - our own class
         return other
 
-    def _named(self, session: str | None) -> str | None:
-        """The stored name of a session."""
-        return self._runtime.secrets.name(session) if isinstance(session, str) else session
+    if not TYPE_CHECKING:  # a type checker is to find a wrong name by itself
+
+        def __getattr__(self, name: str) -> Never:
+            raise AttributeError(
+                f"{type(self).__name__} has no attribute {name!r}.{method_hint(type(self), name)}", name=name, obj=self
+            )
+
+    @property
+    def scope(self) -> Scope:
+        """The user, project and session this handle is bound to."""
+        return self._scope
+
+    @property
+    def location(self) -> str:
+        """The first constructor argument that opens the same record again.
+
+        The absolute path of its folder; ``":memory:"``, which opens an empty one; or the address of its database with
+        the schema, without a password: that comes from PGPASSWORD, ``~/.pgpass`` or the caller.
+        """
+        place = self._runtime.store.location
+        return place if place == factory.IN_MEMORY or factory.is_address(place) else str(Path(place).parent)
+
+    @property
+    def idle(self) -> IdleTrigger:
+        """The trigger that runs ``process`` and ``consolidate`` for this user when idle, once it is armed."""
+        from mnemic.lifecycle.idle import IdleTrigger
+
+        runtime, zone = self._runtime, self._zone
+        owner = Scope(user=self._scope.user)
+        return runtime.triggers.of(owner.user, lambda: IdleTrigger(runtime, owner, zone, runtime.settings.idle))
+
+    @property
+    def preferences(self) -> Preferences:
+        """Exact keys and values: ``memory.preferences["theme"] = "dark"``; earlier values are kept as history."""
+        from mnemic.lifecycle.preferences import Preferences
+
+        return Preferences(self._runtime, self._scope, self._zone)
+
+    @property
+    def links(self) -> Links:
+        """Links between memories: ``add``, ``remove``, ``graph``."""
+        from mnemic.lifecycle.links import Links
+
+        return Links(self._runtime, self._scope)
+
+    @property
+    def sessions(self) -> Sessions:
+        """The conversation of this handle: ``current`` and ``end``."""
+        from mnemic.lifecycle.sessions import Sessions
+
+        return Sessions(self._runtime, self._scope, self._zone)
+
+    @property
+    def trust(self) -> Trust:
+        """Doubtful records and texts: ``quarantine``, ``release``, ``redacted``, ``without_recalled``."""
+        from mnemic.lifecycle.trust import Trust
+
+        return Trust(self._runtime, self._scope)
+
+    @property
+    def admin(self) -> Admin:
+        """Administration: ``verify``, ``flush``, ``log``, ``reembed``, ``backup``, ``export``, ``import_from``, ``retire``,
+        ``erase_user``.
+        """
+        from mnemic.admin import Admin
+
+        return Admin(self._runtime, self._scope, self._zone)
+
+    def _filters(self, method: str, given: Filters | SearchFilters, names: Collection[str]) -> Mapping[str, Any]:
+        """Filters with the session as it is stored.
+
+        Raises:
+            UnknownArgument: a name is no filter of the method.
+        """
+        check_filters(getattr(type(self), method), given, names)
+        session = given.get("session")
+        return {**given, "session": self._runtime.secrets.name(session)} if isinstance(session, str) else given
+
+    def _filtered(self, method: str, given: Filters, kind: Kind) -> RecordFilter:
+        """The checked filters of a listing."""
+        return validation.filters_of(
+            self._scope, self._zone, self._filters(method, given, Filters.__annotations__), kinds=(kind,)
+        )
 
     # Writing
 
-    def add(self, messages: Iterable[Message | Mapping[str, Any]], *, session: str | None = None) -> Receipts:
+    def add(
+        self,
+        messages: str | Message | Mapping[str, Any] | Iterable[Message | Mapping[str, Any]],
+        *,
+        session: str | None = None,
+        role: str = "user",
+        name: str | None = None,
+        sent_at: datetime | None = None,
+        id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Receipts:
         """Store messages verbatim. When this returns, they are on disk and searchable.
 
         Args:
-            messages: ``Message`` values or mappings with the same fields (at least ``role`` and ``content``). Content
-                may be a list of parts as in chat APIs: texts are joined, an image or a file is stored as its reference.
+            messages: ``Message`` values or mappings with the same fields (at least ``role`` and ``content``), or one of
+                them, or the text of one. Content may be a list of parts as in chat APIs: texts are joined, an image or a
+                file is stored as its reference.
             session: the conversation of messages without one.
+            role: of a text, as are the following: the role of its ``Message``.
+            name: the speaker.
+            sent_at: when it was said; default now.
+            id: an id of your choice; generated by default.
+            metadata: any JSON object.
 
         Returns:
             One receipt per message, in order: ``stored``; ``duplicate`` (same id, same content); ``rejected`` (same id,
@@ -179,28 +288,27 @@ class Memory(Handle):
         Raises:
             InvalidInput: a message is not valid; none was stored.
             StoreError: the record cannot be written; batches of 256 before the failing one are stored.
+
+        Example:
+            >>> from mnemic import Memory
+            >>> memory = Memory(":memory:", embedder="hashing")
+            >>> memory.add("I moved to Lisbon.", name="Ana")[0].outcome
+            'stored'
         """
-        receipts = add.add(self._runtime, self._scope, messages, session, self._zone)
+        fields = {"name": name, "sent_at": sent_at, "id": id, "metadata": metadata}
+        given: dict[str, Any] = {key: value for key, value in fields.items() if value is not None}
+        if isinstance(messages, str):
+            messages = Message(role=role, content=messages, **given)
+        elif given or role != "user":
+            raise InvalidInput(
+                f"{', '.join([*given] or ['role'])} can be given for one text; messages have their own. Nothing was stored."
+            )
+        several = cast("Iterable[Message]", [messages] if isinstance(messages, (Message, Mapping)) else messages)
+        receipts = add.add(self._runtime, self._scope, several, session, self._zone)
         threshold = self._runtime.settings.processing.batch_threshold
         if threshold is not None:
             self.idle.stored(self._scope, len(receipts), threshold)
         return receipts
-
-    def add_message(
-        self,
-        content: str,
-        *,
-        role: str = "user",
-        name: str | None = None,
-        sent_at: datetime | None = None,
-        id: str | None = None,
-        session: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-    ) -> Receipt:
-        """Store one message; see ``add``."""
-        given: Mapping[str, Any] = {} if metadata is None else metadata
-        message = Message(role=role, content=content, name=name, sent_at=sent_at, id=id, metadata=given)
-        return self.add([message], session=session)[0]
 
     def add_exchange(
         self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
@@ -355,7 +463,7 @@ class Memory(Handle):
         from mnemic.lifecycle import edits, forgetting
 
         if dry_run:
-            return forgetting.previewed(self._runtime, self._scope, description, self._zone, archived=hard)
+            return forgetting.previewed(self._runtime, self._scope, description, archived=hard)
         if hard:
             return self._erase(description, ids)
         if ids is not None:
@@ -367,19 +475,9 @@ class Memory(Handle):
 
         if ids is not None:
             return erasure.erase(self._runtime, self._scope, fields.words("ids", ids), self._zone)
-        meant = forgetting.to_erase(self._runtime, self._scope, description, self._zone)
+        meant = forgetting.to_erase(self._runtime, self._scope, description)
         named = [receipt.id for receipt in meant.clear]
         return erasure.erase(self._runtime, self._scope, named, self._zone, spared=meant.spared)
-
-    def erase_user(self) -> Erasure:
-        """Erase all records of the handle's user, at every level, and the user's name, for good.
-
-        No byte is left in the files of the memory; backups and exports are not touched. Handles of this user stay
-        usable and start with an empty memory.
-        """
-        from mnemic.lifecycle import erasure
-
-        return erasure.erase_user(self._runtime, self._scope)
 
     def restore(self, *ids: str) -> Receipts:
         """Bring forgotten records back."""
@@ -387,81 +485,26 @@ class Memory(Handle):
 
         return edits.restore(self._runtime, self._scope, ids, self._zone)
 
-    def quarantine(
-        self,
-        ids: Iterable[str] | None = None,
-        *,
-        source: str | None = None,
-        session: str | None = None,
-        reason: str = "",
-    ) -> Receipts:
-        """Exclude records, and everything derived from them, from searches, contexts and consolidation.
-
-        Quarantined records stay reachable by id and in ``list(status=["quarantined"])``; nothing is derived from them,
-        and only ``release`` brings them back.
-
-        Args:
-            ids: the records.
-            source: instead, all records of a source such as ``"tool_external"``, or of a tool by its name.
-            session: instead, all records of a conversation; with ``source``, those of both.
-            reason: kept in their history.
-
-        Returns:
-            A receipt for each quarantined record.
-
-        Raises:
-            InvalidInput: no argument is given, or ids with another one.
-            NotFound: there is no such record.
-        """
-        from mnemic.lifecycle import quarantine
-
-        return quarantine.quarantine(self._runtime, self._scope, ids, source, self._named(session), reason)
-
-    def release(self, ids: Iterable[str]) -> Receipts:
-        """Release quarantined records and those derived from them, unless another source of these is still in
-        quarantine.
-
-        Returns:
-            A receipt for each released record.
-
-        Raises:
-            NotFound: there is no such record.
-        """
-        from mnemic.lifecycle import quarantine
-
-        return quarantine.release(self._runtime, self._scope, ids)
-
-    def link(self, source: str, target: str, type: LinkType, *, strength: float = 1.0, reason: str = "") -> Receipt:
-        """Link one memory to another; repeating a link updates its strength and reason.
-
-        ``supersedes`` also expires the target: it is no longer believed.
-
-        Args:
-            source: id of the memory the link starts from.
-            target: id of the memory it points to.
-            type: ``extends``, ``contradicts``, ``implements``, ``references`` or ``supersedes``.
-            strength: 0 to 1.
-            reason: why, in a few words.
-
-        Raises:
-            NotFound: one of them does not exist.
-            InvalidInput: one of them is not a memory, both are the same, or a value is not valid.
-        """
-        from mnemic.lifecycle import links
-
-        return links.link(self._runtime, self._scope, source, target, type, strength, reason)
-
-    def unlink(self, source: str, target: str, type: LinkType | None = None) -> Receipt:
-        """Remove the links from one memory to another, of one type or all.
-
-        Raises:
-            NotFound: one of the memories does not exist.
-        """
-        from mnemic.lifecycle import links
-
-        return links.unlink(self._runtime, self._scope, source, target, type)
-
     # Knowledge
+
+    def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
+        """Process waiting messages into episodes, and into memories of what was not known before.
+
+        Safe to interrupt and to call again: conversations are processed in steps, each stored whole or not at all. An
+        interrupted call leaves the rest waiting for the next.
+
+        Args:
+            limit: about the most messages to process, whole episodes at a time, and the most remembered statements to
+                enrich; ``None`` for all that wait when the call begins.
+            progress: called with (messages done, total messages).
+
+        Raises:
+            StoreError: the record cannot be written; earlier steps are stored.
+        """
+        from mnemic.knowledge import pipeline
+
+        most = None if limit is None else validation.whole("limit", limit, 1, 2**53)
+        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=progress)
 
     def should_consolidate(self) -> ConsolidationAdvice:
         """Whether consolidation is due: there are enough short-term memories, and some are old and important enough."""
@@ -514,44 +557,6 @@ class Memory(Handle):
 
         return consolidation.undo(self._runtime, self._scope, validation.identifier(consolidation_id))
 
-    def episodes(
-        self,
-        *,
-        session: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        reach: Reach = "project+global",
-        limit: int | None = None,
-    ) -> builtins.list[Episode]:
-        """The episodes in order of their start; ``limit`` keeps the latest."""
-        filters = validation.filters(
-            self._scope,
-            self._zone,
-            kinds=("episode",),
-            reach=reach,
-            since=since,
-            until=until,
-            in_session=self._named(session),
-        )
-        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
-        knowledge = self._runtime.store.knowledge
-        return knowledge.episodes(self._scope.user, filters, limit=most, newest=most is not None)
-
-    def graph(self, id: str, *, depth: int = 2, types: Sequence[LinkType] | None = None) -> Graph:
-        """The memories within ``depth`` links of one, at most 500, and the links among them.
-
-        Args:
-            id: the memory to start from.
-            depth: links to follow, 0 to 10, in either direction.
-            types: only links of these types.
-
-        Raises:
-            NotFound: no such memory.
-        """
-        from mnemic.lifecycle import links
-
-        return links.graph(self._runtime, self._scope, validation.identifier(id), depth, types)
-
     # Reading
 
     def search(
@@ -559,34 +564,17 @@ class Memory(Handle):
         query: str,
         *,
         k: int = 10,
-        reach: Reach = "project+global",
-        kinds: Sequence[Kind] = ("message", "memory"),
-        types: Sequence[MemoryType] | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        status: Sequence[Status] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        known_at: datetime | None = None,
-        include_expired: bool = False,
-        session: str | None = None,
-        role: str | None = None,
-        exclude: Sequence[str] = (),
-        now: datetime | None = None,
         recipe: str | Recipe = "conversation",
-        quality: bool = True,
-        expand_links: int = 0,
-        expand_query: bool = False,
         recent: Sequence[str] = (),
+        now: datetime | None = None,
         mood: Mood = None,
         emotion_weight: float = 0.3,
-        min_similarity: float | None = None,
         min_evidence: Evidence = "none",
-        min_trust: float | None = None,
-        untrusted_share: float = 0.3,
+        expand_links: int = 0,
+        expand_query: bool = False,
+        **filters: Unpack[SearchFilters],
     ) -> SearchResult:
-        """Find records relevant to a query. Filters apply before any ranking or limit.
+        """Find records relevant to a query.
 
         Evidence comes first: a memory derived from a message is listed in the ``via`` of that hit, and is a hit itself
         only where its messages are excluded, as with ``kinds=["memory"]``. Current memories rank before those they
@@ -595,52 +583,28 @@ class Memory(Handle):
         Args:
             query: text in any language the embedder knows, without operators.
             k: most hits, 1 to 10,000; the order does not depend on it.
-            reach: levels to search: ``session``, ``project``, ``project+global``, ``user``, or ``auto`` (narrow first,
-                wider until there are k).
-            kinds: of ``message``, ``memory`` and ``episode``, those that may be hits.
-            types: types of memory; excludes messages.
-            tags: at least one of these; excludes messages.
-            metadata: every key must equal its value.
-            status: default: all but archived records.
-            since: said at this time or later.
-            until: said before this time.
-            at: what was true then, by what was said until then; default: what is true now.
-            known_at: what was believed then, whatever became known later.
-            include_expired: also memories that are no longer true or no longer believed.
-            session: messages of this conversation only.
-            role: messages of this role only.
-            exclude: ids to leave out, such as those of messages already in the prompt.
-            now: time of the question; default the present.
             recipe: ``conversation``, ``facts``, ``coding``, ``rrf``, ``vector``, or a ``Recipe``.
-            quality: whether importance, recency, tier and level break ties.
-            expand_links: links to follow from the first hits, 0 to 10; linked records are ranked with the rest.
-            expand_query: also search for other wordings of the query from the handle's ``llm``, if it answers.
             recent: the last turns before the query, oldest first. They give context to a short query, such as "and the
                 second step?", and count less for a longer one.
-            mood: rank records of a similar mood first: an ``Emotion`` (see ``emotion``), a function that returns one at each
-                call, or ``"session"`` for that of the user's last turns, at a low weight. Without it, the mood of the query
-                breaks ties.
+            now: time of the question; default the present.
+            mood: rank records of a similar mood first: an ``Emotion`` (see ``emotion``), a function that returns one at
+                each call, or ``"session"`` for that of the user's last turns, at a low weight. Without it, the mood of the
+                query breaks ties.
             emotion_weight: weight of the mood relative to the cosine, 0 to 1; 0 turns it off.
-            min_similarity: lowest cosine with the query, -1 to 1.
             min_evidence: a result graded lower than this is empty; it still carries its grade.
-            min_trust: lowest trust of a hit, 0 to 1; 0.5 excludes untrusted sources.
-            untrusted_share: largest share of the hits from one untrusted source, such as a tool or a document, 0 to 1;
-                the default allows three of ten.
+            expand_links: links to follow from the first hits, 0 to 10; linked records are ranked with the rest.
+            expand_query: also search for other wordings of the query from the handle's ``llm``, if it answers.
+            filters: see ``SearchFilters``: ``kinds``, ``reach``, ``session``, ``since``, ``tags`` and others. They apply
+                before any ranking or limit.
 
         Raises:
             InvalidInput: an argument is not valid.
             EmbeddingMismatch: the record holds vectors of another model.
         """
-        filters = validation.filters(
-            self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, status=status,
-            since=since, until=until, in_session=self._named(session), role=role, at=at, known_at=known_at,
-            expired=include_expired, exclude=exclude, min_trust=min_trust,
-        )  # fmt: skip
         checked = validation.query(
-            query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, quality=quality,
-            min_similarity=min_similarity, min_evidence=min_evidence, expand_links=expand_links,
-            expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
-            untrusted_share=untrusted_share,
+            query, k=k, scope=self._scope, zone=self._zone, recipe=recipe, now=now, min_evidence=min_evidence,
+            expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
+            filters=self._filters("search", filters, SearchFilters.__annotations__),
         )  # fmt: skip
         return search.search(self._runtime, self._scope, checked)
 
@@ -649,24 +613,13 @@ class Memory(Handle):
         query: str | None = None,
         *,
         max_tokens: int = 2000,
-        reach: Reach = "project+global",
-        kinds: Sequence[Kind] = ("message", "memory"),
-        types: Sequence[MemoryType] | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        known_at: datetime | None = None,
-        session: str | None = None,
-        exclude: Sequence[str] = (),
-        min_trust: float | None = None,
-        now: datetime | None = None,
         recipe: str | Recipe = "conversation",
         recent: Sequence[str] = (),
+        now: datetime | None = None,
         mood: Mood = None,
         emotion_weight: float = 0.3,
         min_evidence: Evidence = "none",
+        **filters: Unpack[SearchFilters],
     ) -> MemoryContext:
         """Search results as text for a prompt, within a token budget.
 
@@ -679,20 +632,14 @@ class Memory(Handle):
         Raises:
             InvalidInput: an argument is not valid.
         """
-        filters = validation.filters(
-            self._scope, self._zone, kinds=kinds, reach=reach, types=types, tags=tags, metadata=metadata, since=since,
-            until=until, at=at, known_at=known_at, in_session=self._named(session), exclude=exclude,
-            min_trust=min_trust,
-        )  # fmt: skip
+        given = self._filters("get_memory_context", filters, SearchFilters.__annotations__)
+        wanted = validation.filters_of(self._scope, self._zone, given, kinds=("message", "memory"))
         budget = validation.whole("max_tokens", max_tokens, 1, validation.MAX_TOKENS)
-        checked = None
-        if query is not None:
-            k = assembly.hits_for(budget)
-            checked = validation.query(
-                query, k=k, filters=filters, zone=self._zone, recipe=recipe, now=now, recent=recent,
-                min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
-            )  # fmt: skip
-        return assembly.build_context(self._runtime, self._scope, checked, filters=filters, max_tokens=budget)
+        checked = None if query is None else validation.query(
+            query, k=assembly.hits_for(budget), scope=self._scope, zone=self._zone, filters=given, recipe=recipe, now=now,
+            recent=recent, min_evidence=min_evidence, mood=mood, emotion_weight=emotion_weight,
+        )  # fmt: skip
+        return assembly.build_context(self._runtime, self._scope, checked, filters=wanted, max_tokens=budget)
 
     def list(
         self,
@@ -700,55 +647,25 @@ class Memory(Handle):
         order: Literal["newest", "oldest", "importance"] = "newest",
         limit: int | None = 100,
         offset: int = 0,
-        reach: Reach = "project+global",
-        types: Sequence[MemoryType] | None = None,
-        tags: Sequence[str] | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        status: Sequence[Status] | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        at: datetime | None = None,
-        known_at: datetime | None = None,
-        include_expired: bool = False,
-        min_trust: float | None = None,
+        **filters: Unpack[Filters],
     ) -> builtins.list[MemoryRecord]:
-        """Memories in order, not ranked. ``since`` and ``until`` refer to their creation; see ``search`` for the
-        rest.
-        """
-        filters = validation.filters(
-            self._scope, self._zone, kinds=("memory",), reach=reach, types=types, tags=tags, metadata=metadata,
-            status=status, since=since, until=until, at=at, known_at=known_at, expired=include_expired,
-            min_trust=min_trust, searched=False,
-        )  # fmt: skip
+        """Memories in order, not ranked; see ``Filters``."""
+        wanted = self._filtered("list", filters, "memory")
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
-        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
         skip = validation.whole("offset", offset, 0, 2**53)
-        return [*self._runtime.store.list_memories(self._scope.user, filters, order=order, limit=most, offset=skip)]
+        most = validation.most(limit)
+        return [*self._runtime.store.list_memories(self._scope.user, wanted, order=order, limit=most, offset=skip)]
 
-    def messages(
-        self,
-        *,
-        session: str | None = None,
-        since: datetime | None = None,
-        until: datetime | None = None,
-        role: str | None = None,
-        reach: Reach = "project+global",
-        limit: int | None = None,
-    ) -> builtins.list[Message]:
-        """The verbatim messages in order of time; ``limit`` keeps the latest."""
-        filters = validation.filters(
-            self._scope,
-            self._zone,
-            kinds=("message",),
-            reach=reach,
-            since=since,
-            until=until,
-            in_session=self._named(session),
-            role=role,
-        )
-        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
-        return [*self._runtime.store.list_messages(self._scope.user, filters, limit=most, newest=most is not None)]
+    def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
+        """The verbatim messages in order of time; ``limit`` keeps the latest. See ``Filters``."""
+        wanted, most = self._filtered("messages", filters, "message"), validation.most(limit)
+        return [*self._runtime.store.list_messages(self._scope.user, wanted, limit=most, newest=most is not None)]
+
+    def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
+        """The episodes in order of their start; ``limit`` keeps the latest. See ``Filters``."""
+        wanted, most = self._filtered("episodes", filters, "episode"), validation.most(limit)
+        return self._runtime.store.knowledge.episodes(self._scope.user, wanted, limit=most, newest=most is not None)
 
     def get(self, id: str) -> Message | Episode | MemoryRecord:
         """One record by id, forgotten or not.
@@ -766,32 +683,6 @@ class Memory(Handle):
         """
         return [*self._runtime.store.history(self._scope.user, validation.identifier(id))]
 
-    def log(
-        self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
-    ) -> builtins.list[Event]:
-        """The events of all of the user's records of some kinds, at every level, newest first.
-
-        Args:
-            kinds: of ``message``, ``episode`` and ``memory``.
-            limit: most events; None for all.
-
-        Raises:
-            InvalidInput: an argument is not valid.
-        """
-        most = None if limit is None else validation.whole("limit", limit, 0, 2**53)
-        log = self._runtime.store.lifecycle.log
-        return [*log(self._scope.user, kinds=validation.kinds(kinds), limit=most)]
-
-    def redacted(self, text: str) -> str:
-        """A text as it would be stored, with every secret replaced by a mark, if the policy redacts them.
-
-        Compare this with stored texts, and derive names from it: a digest of a short secret would reveal it.
-
-        Raises:
-            InvalidInput: the text is not a string.
-        """
-        return self._runtime.secrets.redacted(validation.identifier(text))[0]
-
     def emotion(self, text: str) -> Emotion:
         """The mood of a text: valence, arousal and confidence.
 
@@ -805,3 +696,41 @@ class Memory(Handle):
         embedder = self._runtime.indexer.embedder
         said = validation.identifier(text)
         return mood.emotions_of([said], self._runtime.indexer.documents([said], embedder), embedder.id)[0]
+
+    def stats(self) -> Stats:
+        """Counts of this user's records, pending work, and the size of the store."""
+        found, llm = self._runtime.store.stats(self._scope.user), self._runtime.llm
+        return found if llm is None else replace(found, llm=llm.stats())
+
+    def close(self) -> None:
+        """Close the record for this handle and all handles made from it. May be called twice."""
+        self._runtime.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __copy__(self) -> Self:
+        other = type(self).__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def __deepcopy__(self, memo: object) -> Self:  # frameworks copy what they are given: the record stays one
+        return self.__copy__()
+
+    def __reduce__(self) -> Never:
+        raise ConfigurationError(
+            f"A {type(self).__name__} cannot be pickled: it holds open files and threads of this process. Open the record "
+            f"where it is needed: {type(self).__name__}({self.location!r}, user={self._scope.user!r})."
+        )
+
+    def __repr__(self) -> str:
+        s = self._scope
+        place = "".join(
+            f", {name}={value!r}" for name, value in (("project", s.project), ("session", s.session)) if value
+        )
+        return f"{type(self).__name__}({self.location!r}, user={s.user!r}{place})"

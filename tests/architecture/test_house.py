@@ -3,6 +3,7 @@
 import ast
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
 import subprocess
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 
 import mnemic
-from mnemic import AsyncMemory, Memory
+from mnemic import Admin, AsyncMemory, Links, Memory, Sessions, Trust
+from mnemic.aio import AsyncAdmin, AsyncLinks, AsyncSessions, AsyncTrust
 
 ROOT = Path(__file__).parents[2]
 SOURCES = sorted(
@@ -134,21 +136,38 @@ def public_methods(cls: type) -> dict[str, inspect.Signature]:
     return {name: inspect.signature(method) for name, method in found.items()}
 
 
+PAIRS = (
+    (Memory, AsyncMemory),
+    (Links, AsyncLinks),
+    (Sessions, AsyncSessions),
+    (Trust, AsyncTrust),
+    (Admin, AsyncAdmin),
+)
+
+
 def test_both_faces_have_the_same_signatures():
-    sync, asynchronous = public_methods(Memory), public_methods(AsyncMemory)
-    assert set(sync) == set(asynchronous)
-    for name, signature in sync.items():
-        other = asynchronous[name]
-        assert list(signature.parameters.values()) == list(other.parameters.values()), name
-        if name != "scoped":
-            assert signature.return_annotation == other.return_annotation, name
-        if name not in ("scoped", "redacted", "without_recalled"):  # nothing to wait for
-            assert inspect.iscoroutinefunction(getattr(AsyncMemory, name)), name
+    for face, its_asynchronous in PAIRS:
+        sync, asynchronous = public_methods(face), public_methods(its_asynchronous)
+        assert set(sync) == set(asynchronous)
+        for name, signature in sync.items():
+            other = asynchronous[name]
+            assert list(signature.parameters.values()) == list(other.parameters.values()), name
+            if name != "scoped":
+                assert signature.return_annotation.removeprefix("builtins.") == other.return_annotation.removeprefix(
+                    "builtins."
+                ), name
+            if name not in ("scoped", "redacted", "without_recalled"):  # nothing to wait for
+                assert inspect.iscoroutinefunction(getattr(its_asynchronous, name)), name
     assert inspect.signature(Memory) == inspect.signature(AsyncMemory)
 
 
+def test_the_face_stays_small():
+    assert len([name for name in dir(Memory) if not name.startswith("_")]) <= 29
+    assert len(inspect.signature(Memory.search).parameters) <= 12  # self and the filters among them
+
+
 def test_every_public_method_is_documented():
-    for cls in (Memory, AsyncMemory):
+    for cls in itertools.chain(*PAIRS):
         for name in public_methods(cls):
             assert (getattr(cls, name).__doc__ or "").strip(), name
 
@@ -178,7 +197,7 @@ def test_opening_a_memory_and_searching_loads_nothing_that_makes_knowledge(tmp_p
     """A hook of an agent would pay for it on every turn."""
     script = (
         "import sys, warnings; warnings.simplefilter('ignore'); from mnemic import Memory; "
-        f"m = Memory({str(tmp_path / 'memory')!r}, user='ana', embedder='hashing'); m.add_message('I was in Lisbon'); "
+        f"m = Memory({str(tmp_path / 'memory')!r}, user='ana', embedder='hashing'); m.add('I was in Lisbon'); "
         "m.search('When was I in Lisbon?'); m.get_memory_context('When was I in Lisbon?'); m.close(); "
         "found = [name for name in sys.modules if name.startswith('mnemic.knowledge.')]; "
         "sys.exit(', '.join(found) or 0)"

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+from typing import Any
 
 import pytest
 
@@ -9,15 +10,17 @@ from mnemic import AsyncMemory, Memory
 
 
 class Blocking:
-    """AsyncMemory driven from synchronous code, each call in an event loop of its own."""
+    """AsyncMemory, or a part of it, driven from synchronous code, each call in an event loop of its own."""
 
-    def __init__(self, memory: AsyncMemory) -> None:
+    def __init__(self, memory: Any) -> None:
         self._memory = memory
 
     def __getattr__(self, name):
         value = getattr(self._memory, name)
         if name == "scoped":
             return lambda **scope: Blocking(value(**scope))
+        if name in ("admin", "links", "sessions", "trust"):
+            return Blocking(value)
         if not inspect.iscoroutinefunction(value):
             return value
 

@@ -31,7 +31,7 @@ def test_none_clears_a_field_and_what_is_not_given_stays(memory):
     assert (now.delete_after, now.invalid_at, now.valid_at, now.category) == (None, None, None, None)
     assert (now.tags, dict(now.metadata), now.pinned) == ((), {}, False)
     assert now.content == "Ana drinks green tea"
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("field", ["content", "type", "source"])

@@ -51,7 +51,7 @@ def fill(memory):
 
 def state(memory):
     records = memory.list(order="oldest", limit=None, include_expired=True, reach="user")
-    links = [link for r in records for link in memory.graph(r.id, depth=1).links]
+    links = [link for r in records for link in memory.links.graph(r.id, depth=1).links]
     return {
         "memories": sorted((r.id, r.content, r.source_ids, r.project, r.expired_at is None, str(r.invalid_at)) for r in records),
         "episodes": sorted((e.id, e.message_ids, e.title, e.content, e.version) for e in memory.episodes(reach="user")),
@@ -61,7 +61,7 @@ def state(memory):
 
 def sound(memory):
     """What must be true whatever happened."""
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.findings
     told = [id_ for episode in memory.episodes(reach="user") for id_ in episode.message_ids]
     assert len(told) == len(set(told))

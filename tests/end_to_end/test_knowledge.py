@@ -34,7 +34,7 @@ def said(lines, start=DAY, prefix="m", **fields):
 def state(memory):
     """Everything processing makes, without the moments at which it was made."""
     records = memory.list(order="oldest", limit=None, include_expired=True, reach="user")
-    links = {id_: memory.graph(id_, depth=1).links for id_ in (r.id for r in records)}
+    links = {id_: memory.links.graph(id_, depth=1).links for id_ in (r.id for r in records)}
     return (
         sorted((r.id, r.content, r.source_ids, r.valid_at, r.invalid_at, r.expired_at is None, r.importance) for r in records),
         sorted((e.id, e.message_ids, e.title, e.content, e.source_ids, e.version) for e in memory.episodes(reach="user")),
@@ -43,7 +43,7 @@ def state(memory):
 
 
 def clean(memory):
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.findings
     return report
 
@@ -192,7 +192,7 @@ class TestProcessing:
         for handle, foreign in ((memory, his), (other, hers)):
             if foreign.id not in {r.id for r in handle.list(limit=None)}:
                 with pytest.raises(NotFound):
-                    handle.graph(foreign.id)
+                    handle.links.graph(foreign.id)
         clean(memory)
 
     def test_what_nobody_said_to_anybody_is_settled_without_an_episode(self, memory):
@@ -227,9 +227,9 @@ class TestProcessing:
 
     def test_flush_processes_unless_told_not_to(self, memory):
         memory.add(said(TALK), session="s")
-        memory.flush(process=False)
+        memory.admin.flush(process=False)
         assert memory.episodes() == []
-        memory.flush()
+        memory.admin.flush()
         assert covered(memory) == sorted(m.id for m in said(TALK))
 
     def test_a_statement_of_two_matters_stays_when_one_changes(self, memory):
@@ -287,7 +287,7 @@ class TestWithoutAnEmbedder:
             assert memory.process().memories == 0
             clean(memory)
         embedder.down = False
-        memory.flush()
+        memory.admin.flush()
         assert memory.stats().pending == {}
         clean(memory)
 
@@ -344,7 +344,7 @@ class TestRemembering:
         receipt = memory.remember("I live in Porto.", source="tool_external")
         assert memory.get("home").expired_at is None
         assert receipt.outcome == "stored"
-        assert [link.type for link in memory.graph("home").links] == ["contradicts"]
+        assert [link.type for link in memory.links.graph("home").links] == ["contradicts"]
 
     def test_what_else_a_replaced_statement_says_stays_known(self, memory):
         memory.remember("I live in Lisbon. My cat is called Miso.")
@@ -543,8 +543,8 @@ class TestHits:
         third = memory.remember("Zebras drink at dawn.")
         for n in range(30):
             memory.remember(f"A {'greenhouse' if n % 2 else 'lorry'} of kind {n} was built somewhere.")
-        memory.link(first.id, second.id, "references", reason="who repairs it")
-        memory.link(second.id, third.id, "extends")
+        memory.links.add(first.id, second.id, "references", reason="who repairs it")
+        memory.links.add(second.id, third.id, "extends")
         query = "greenhouse roof"
 
         def found(depth):
@@ -616,16 +616,16 @@ class TestPrompts:
 class TestLinks:
     def test_linking_and_the_graph(self, memory):
         a, b, c = (memory.remember(text).id for text in ("The roof leaks.", "Carla repairs glass.", "Zebras drink."))
-        assert memory.link(a, b, "extends", strength=0.5, reason="x").outcome == "stored"
-        assert memory.link(a, b, "extends", strength=0.5, reason="x").outcome == "duplicate"
-        memory.link(b, c, "implements")
-        memory.link(c, a, "references")
-        assert memory.graph(a, depth=1).depths == {a: 0, b: 1, c: 1}
-        assert memory.graph(a, types=["implements"]).depths == {a: 0}
-        assert len(memory.graph(a, depth=10).links) == 3
-        assert memory.unlink(a, b).outcome == "stored"
-        assert memory.unlink(a, b).outcome == "duplicate"
-        assert memory.graph(a, depth=1).depths == {a: 0, c: 1}
+        assert memory.links.add(a, b, "extends", strength=0.5, reason="x").outcome == "stored"
+        assert memory.links.add(a, b, "extends", strength=0.5, reason="x").outcome == "duplicate"
+        memory.links.add(b, c, "implements")
+        memory.links.add(c, a, "references")
+        assert memory.links.graph(a, depth=1).depths == {a: 0, b: 1, c: 1}
+        assert memory.links.graph(a, types=["implements"]).depths == {a: 0}
+        assert len(memory.links.graph(a, depth=10).links) == 3
+        assert memory.links.remove(a, b).outcome == "stored"
+        assert memory.links.remove(a, b).outcome == "duplicate"
+        assert memory.links.graph(a, depth=1).depths == {a: 0, c: 1}
         clean(memory)
 
     def test_what_begins_later_holds_from_then_on(self, memory):
@@ -641,26 +641,26 @@ class TestLinks:
         text = memory.get_memory_context("Where does Ana live?").text
         assert "Oslo" in text
         assert "Berlin" not in text
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_two_memories_do_not_take_each_others_place(self, memory):
         a, b, c = (memory.remember(text).id for text in ("Lunch is pizza.", "Snack is fruit.", "Dogs bark."))
-        memory.link(a, b, "supersedes")
-        assert memory.link(b, a, "supersedes").outcome == "rejected"
-        memory.link(c, a, "supersedes")
-        assert memory.link(b, c, "supersedes").outcome == "rejected"
-        assert memory.unlink(a, b, "supersedes").outcome == "stored"
+        memory.links.add(a, b, "supersedes")
+        assert memory.links.add(b, a, "supersedes").outcome == "rejected"
+        memory.links.add(c, a, "supersedes")
+        assert memory.links.add(b, c, "supersedes").outcome == "rejected"
+        assert memory.links.remove(a, b, "supersedes").outcome == "stored"
         assert memory.restore(b)[0].outcome == "restored"
         assert {r.content for r in memory.list()} == {"Snack is fruit.", "Dogs bark."}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_a_link_that_supersedes_keeps_its_strength_and_is_the_same_twice(self, memory):
         a, b = memory.remember("The roof leaks.").id, memory.remember("The roof is sound.").id
-        memory.link(b, a, "supersedes", strength=0.5, reason="repaired")
+        memory.links.add(b, a, "supersedes", strength=0.5, reason="repaired")
         events = len(memory.history(a))
-        assert memory.link(b, a, "supersedes", strength=0.5, reason="repaired").outcome == "duplicate"
+        assert memory.links.add(b, a, "supersedes", strength=0.5, reason="repaired").outcome == "duplicate"
         assert len(memory.history(a)) == events
-        assert memory.graph(a).links[0].strength == 0.5
+        assert memory.links.graph(a).links[0].strength == 0.5
         assert a not in {r.id for r in memory.list()}
 
     def test_what_cannot_be_linked(self, memory):
@@ -674,10 +674,10 @@ class TestLinks:
         ]  # fmt: skip
         for error, arguments in refused:
             with pytest.raises(error):
-                memory.link(*arguments)
+                memory.links.add(*arguments)
         for strength in (-0.1, 1.1, float("nan"), True, "1"):
             with pytest.raises(InvalidInput):
-                memory.link(a, b, "extends", strength=strength)
+                memory.links.add(a, b, "extends", strength=strength)
         assert memory.stats().links == 0
 
 

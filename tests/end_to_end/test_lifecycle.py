@@ -70,7 +70,7 @@ class TestTiers:
         assert [memory.get(id_).content for id_ in others] == list(BIKES[1:])
         assert [hit.id for hit in memory.search("bicycle", kinds=["memory"])] == [best]
         assert "absorb" in [event.operation for event in memory.history(others[0])]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_what_is_important_alone_is_kept_alone_and_what_is_not_waits(self, memory):
         (tea,) = told(memory, [TEA])
@@ -166,7 +166,7 @@ class TestWalls:
         report = memory.consolidate()
         assert (report.contradictions, report.memories_archived) == (0, 0)
         assert "archived" not in statuses(memory, ids)
-        assert memory.graph(ids[0]).links == ()
+        assert memory.links.graph(ids[0]).links == ()
 
     def test_two_numbers_of_one_amount_are_linked_and_kept(self, memory):
         ids = [
@@ -174,7 +174,7 @@ class TestWalls:
             for text in ("The width of the bicycle path is 2 metres.", "The width of the bicycle path is 3 metres.")
         ]
         memory.consolidate()
-        links = {link.type for link in memory.graph(ids[0]).links}
+        links = {link.type for link in memory.links.graph(ids[0]).links}
         assert links <= {"contradicts", "supersedes"}
         assert links
 
@@ -186,16 +186,16 @@ class TestWalls:
         ids = [memory.remember(text, importance=0.9).id for text in (one, other)]
         memory.consolidate(min_age_hours=0, similarity_threshold=0.3)
         assert {record.content for record in memory.list()} == {one, other}
-        assert not memory.graph(ids[0]).links
+        assert not memory.links.graph(ids[0]).links
 
     def test_a_link_of_the_user_is_not_overwritten(self, memory):
         a, b = told(memory, (BIKE, OTHER))
-        memory.link(a, b, "contradicts", strength=0.5, reason="I say so")
+        memory.links.add(a, b, "contradicts", strength=0.5, reason="I say so")
         id_ = memory.consolidate().id
-        (link,) = memory.graph(a).links
+        (link,) = memory.links.graph(a).links
         assert (link.reason, link.strength) == ("I say so", 0.5)
         memory.undo(id_)
-        assert len(memory.graph(a).links) == 1
+        assert len(memory.links.graph(a).links) == 1
 
     def test_levels_and_users_and_trust_are_not_crossed(self, memory):
         told(memory, BIKES[:1])
@@ -208,7 +208,7 @@ class TestWalls:
         assert (report.memories_promoted, report.memories_archived) == (4, 0)
         assert statuses(memory, [inferred, document]) == ["long_term", "short_term"]
         assert memory.scoped(user="bob").stats().memories == {"short_term": 1}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_equals_of_little_trust_do_not_rise_alone(self, memory):
         ids = told(memory, source="tool_external")
@@ -218,12 +218,12 @@ class TestWalls:
     def test_links_move_to_the_representative(self, memory):
         best, member, third = told(memory)
         (tea,) = told(memory, [TEA])
-        memory.link(member, tea, "references", reason="both at home")
-        memory.link(tea, third, "extends")
-        memory.link(best, member, "extends")
+        memory.links.add(member, tea, "references", reason="both at home")
+        memory.links.add(tea, third, "extends")
+        memory.links.add(best, member, "extends")
         before = rows(memory)
         id_ = memory.consolidate().id
-        links = {(link.source, link.target, link.type) for link in memory.graph(best).links}
+        links = {(link.source, link.target, link.type) for link in memory.links.graph(best).links}
         assert links == {(best, tea, "references"), (tea, best, "extends")}
         memory.undo(id_)
         assert rows(memory) == before
@@ -237,7 +237,7 @@ class TestWalls:
     def test_what_has_a_lifetime_takes_nothing_with_it(self, memory):
         here = memory.scoped(session="s")
         here.add_exchange("Hello there.", "Hello.")
-        summary = here.end_session().id
+        summary = here.sessions.end().id
         memory.update(summary, importance=1.0)
         memory.consolidate(similarity_threshold=0.0, importance_threshold=0.1)
         assert memory.get(summary).status == "short_term"
@@ -246,19 +246,19 @@ class TestWalls:
 class TestContradicting:
     def test_what_the_user_links_as_contradicting_is_never_merged(self, memory):
         a, b, c = told(memory)
-        memory.link(b, a, "contradicts", reason="said by two people")
+        memory.links.add(b, a, "contradicts", reason="said by two people")
         report = memory.consolidate()
         assert report.memories_archived == 1
         assert sorted(statuses(memory, (a, b, c))) == ["archived", "long_term", "long_term"]
-        links = [(x.source, x.target, x.reason) for x in memory.graph(a).links if x.type == "contradicts"]
+        links = [(x.source, x.target, x.reason) for x in memory.links.graph(a).links if x.type == "contradicts"]
         assert links == [(b, a, "said by two people")]
         memory.undo(report.id)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_an_older_link_counts_less_and_nothing_is_lost(self, memory, monkeypatch):
         first = memory.remember("The garden gate is painted green.").id
         near = memory.remember("Rust forms where the hinges meet.").id
-        memory.link(first, near, "references")
+        memory.links.add(first, near, "references")
 
         def worth(days):
             hits = memory.search(
@@ -282,7 +282,7 @@ class TestUndo:
         assert rows(memory) != before
         assert memory.undo(report.id).outcome == "stored"
         assert rows(memory) == before
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         again = memory.undo(report.id)
         assert (again.outcome, rows(memory)) == ("duplicate", before)
         with pytest.raises(NotFound):
@@ -325,16 +325,16 @@ class TestUndo:
         memory.undo(report.id)
         assert statuses(memory, ids) == ["short_term", "archived", "short_term"]
         assert memory.restore(ids[1])[0].outcome == "restored"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_what_was_replaced_since_does_not_come_back_as_true(self, memory):
         ids = told(memory)
         id_ = memory.consolidate().id
         new = memory.remember("The bicycle was sold to Ines.").id
-        memory.link(new, ids[0], "supersedes")
+        memory.links.add(new, ids[0], "supersedes")
         memory.undo(id_)
         assert [record.id for record in memory.list()] == [new]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_what_was_updated_since_keeps_its_text(self, memory):
         ids = told(memory)
@@ -343,7 +343,7 @@ class TestUndo:
         memory.undo(id_)
         assert statuses(memory, ids) == ["short_term"] * 3
         assert (memory.get(ids[0]).content, memory.get(ids[0]).importance) == ("The bicycle is red.", 0.4)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_what_was_told_again_since_is_not_doubled(self, memory):
         ids = told(memory)
@@ -361,12 +361,12 @@ class TestUndo:
         before = rows(memory)
         report = memory.consolidate()
         assert report.cluster_summaries[0].promoted_id == member
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert memory.get(member).source_ids == (best,)
         memory.undo(report.id)
         assert rows(memory) == before
         memory.undo(first)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 async def no_sleep(seconds):
@@ -394,7 +394,7 @@ class TestLanguageModel:
         assert statuses(memory, (best, member)) == ["short_term"] * 2
         assert [e.content for e in memory.history(best) if e.operation in ("remember", "update")] == [BIKE, text, BIKE]
         assert memory.search("bicycle", kinds=["memory"])[0].id in (best, member)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_a_merge_that_loses_a_value_is_refused(self, consulted):
         memory = consulted({"decision": "merge", "into": 1, "content": "It stands there."})
@@ -414,7 +414,7 @@ class TestLanguageModel:
         assert [record.id for record in memory.list()] == [new]
         assert memory.get(old).expired_at is not None
         assert memory.get(new).status == "long_term"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         memory.undo(report.id)
         assert rows(memory) == before
 
@@ -466,7 +466,7 @@ class TestPreferences:
             del memory.preferences["theme"]
         memory.preferences["theme"] = "dark"
         assert memory.preferences["theme"] == "dark"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     @pytest.mark.parametrize(
         ("first", "second"), [(1, "1"), (1, True), (0, False), ("a b", "a  b"), (1, 1.0), (None, "null")]
@@ -526,19 +526,19 @@ class TestSessions:
         here = talk(memory)
         tools = [("search", "1"), ("search", "2"), ("clock", "3")]
         here.add([Message(role="tool", name=name, content=f"Result {text}.") for name, text in tools])
-        view = here.session
+        view = here.sessions.current()
         assert (view.id, len(view.messages), dict(view.tools)) == ("s", 5, {"search": 2, "clock": 1})
-        assert memory.session.messages == ()
-        assert memory.end_session() is None
+        assert memory.sessions.current().messages == ()
+        assert memory.sessions.end() is None
 
     def test_a_summary_and_its_next_version(self, memory):
         here = talk(memory)
-        receipt = here.end_session()
+        receipt = here.sessions.end()
         summary = memory.get(receipt.id)
         assert (summary.metadata["message_count"], summary.category) == (2, "session_summary")
-        assert here.end_session().outcome == "duplicate"
+        assert here.sessions.end().outcome == "duplicate"
         here.add([Message(role="tool", name="search", content="Seeds cost 3 euros.")])
-        assert here.end_session().outcome == "stored"
+        assert here.sessions.end().outcome == "stored"
         again = memory.get(receipt.id)
         assert (again.version, again.metadata["message_count"], again.metadata["tools"]) == (2, 3, {"search": 1})
         assert "search (1)" in again.content
@@ -546,25 +546,28 @@ class TestSessions:
 
     def test_a_later_version_cites_what_was_said_since(self, memory):
         here = talk(memory)
-        id_ = here.end_session().id
+        id_ = here.sessions.end().id
         before = memory.get(id_).source_ids
-        said = [here.add_message("The seeds are for the balcony.").id, here.add_message("Noted.", role="assistant").id]
-        here.end_session()
+        said = [
+            here.add("The seeds are for the balcony.")[0].id,
+            here.add("Noted.", role="assistant")[0].id,
+        ]
+        here.sessions.end()
         assert set(memory.get(id_).source_ids) == {*before, *said}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_what_a_context_gave_and_what_is_preferred_are_at_hand(self, memory):
         memory.preferences["theme"] = "dark"
         kept = memory.remember(TEA, importance=0.9).id
         here = talk(memory)
-        assert here.session.given == ()
+        assert here.sessions.current().given == ()
         here.get_memory_context("what does Ana drink?")
-        assert kept in here.session.given
-        assert dict(here.session.preferences) == {"theme": "dark"}
-        assert TEA not in here.get_memory_context("what does Ana drink?", exclude=here.session.given).text
-        assert memory.session.given == memory.scoped(session="other").session.given == ()
-        here.end_session()
-        assert here.session.given == ()
+        assert kept in here.sessions.current().given
+        assert dict(here.sessions.current().preferences) == {"theme": "dark"}
+        assert TEA not in here.get_memory_context("what does Ana drink?", exclude=here.sessions.current().given).text
+        assert memory.sessions.current().given == memory.scoped(session="other").sessions.current().given == ()
+        here.sessions.end()
+        assert here.sessions.current().given == ()
 
     def test_the_start_marks_what_no_longer_holds(self, memory):
         memory.add_exchange("I live in Porto.", "Nice.", session="s", sent_at=DAY)
@@ -581,26 +584,26 @@ class TestSessions:
         assert "[no longer current]" in line
 
     def test_two_short_sessions_of_one_day_have_one_each(self, memory):
-        first, second = (talk(memory, session).end_session() for session in "st")
+        first, second = (talk(memory, session).sessions.end() for session in "st")
         assert (second.outcome, first.id != second.id) == ("stored", True)
 
     def test_after_a_week_it_is_gone_and_comes_back_when_the_talk_goes_on(self, opened, monkeypatch):
         memory = opened(user="ana", retention=RetentionPolicy(session_summary_days=1e-9))
         here = talk(memory)
-        id_ = here.end_session().id
+        id_ = here.sessions.end().id
         assert memory.get(id_).content not in memory.get_memory_context().text
         assert id_ not in {r.id for r in memory.list()}
-        assert memory.retire() == 1
+        assert memory.admin.retire() == 1
         here.add_exchange("One more thing.", "Yes?")
-        assert here.end_session().outcome == "stored"
+        assert here.sessions.end().outcome == "stored"
         assert memory.get(id_).version == 2
 
     def test_a_forgotten_summary_stays_forgotten(self, memory):
         here = talk(memory)
-        id_ = here.end_session().id
+        id_ = here.sessions.end().id
         memory.forget(ids=[id_])
         here.add_exchange("One more thing.", "Yes?")
-        assert here.end_session().outcome == "rejected"
+        assert here.sessions.end().outcome == "rejected"
         assert memory.get(id_).status == "archived"
 
 
@@ -648,7 +651,7 @@ class TestForgetting:
         ],
     )
     def test_what_says_something_else_as_well_stays_and_is_told(self, memory, more):
-        memory.add_message(more)
+        memory.add(more)
         held = memory.remember(more).id
         memory.remember("My dentist is Dr. Costa. She is great.", id="only")
         receipts = memory.forget("my dentist")
@@ -696,7 +699,7 @@ class TestForgetting:
         (hit,) = memory.search("which port does the API run on?", kinds=["memory"])
         assert (hit.id, hit.superseded_by) == (old, ())
         assert memory.restore(old)[0].outcome == "duplicate"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_nothing_matches(self, memory):
         told(memory)
@@ -713,9 +716,9 @@ class TestRetention:
         id_ = memory.remember(TEA, source_ids=["m2"]).id
         memory.consolidate(importance_threshold=0.7)
         memory.forget(ids=[id_])
-        assert memory.retire() == 2
+        assert memory.admin.retire() == 2
         assert [m.id for m in memory.messages()] == ["m0", "m1", "new"]
-        assert memory.retire() == 0
+        assert memory.admin.retire() == 0
         memory.restore("m3")
         assert len(memory.messages()) == 4
 
@@ -724,11 +727,11 @@ class TestRetention:
         brief = memory.remember("The guest code of the door is 1234.", delete_after=soon).id
         kept = memory.remember("The door of the house is green.").id
         assert {record.id for record in memory.list()} == {brief, kept}
-        assert memory.retire() == 0
+        assert memory.admin.retire() == 0
         memory.update(brief, delete_after=datetime.now(UTC) - timedelta(seconds=1))
         assert [record.id for record in memory.list()] == [kept]
         assert brief not in {hit.id for hit in memory.search("guest code of the door", kinds=["memory"])}
-        assert memory.retire() == 1
+        assert memory.admin.retire() == 1
         assert memory.get(brief).status == "archived"
         with pytest.raises(InvalidInput):
             memory.remember("A", delete_after="tomorrow")
@@ -738,10 +741,10 @@ class TestRetention:
         ids = [memory.remember(f"Fact {n} of the house number {n}.").id for n in range(5)]
         memory.update(ids[0], importance=0.05)  # pinned
         memory.remember("Made of the second.", source_ids=[ids[1]])
-        assert memory.retire() == 3
+        assert memory.admin.retire() == 3
         left = {r.id for r in memory.list()}
         assert {ids[0], ids[1]} < left
-        assert memory.scoped(user="bob").retire() == 0
+        assert memory.scoped(user="bob").admin.retire() == 0
 
     def test_what_was_replaced_or_is_over_takes_no_room(self, opened):
         memory = opened(user="ana", retention=RetentionPolicy(memory_limit=3))
@@ -751,10 +754,10 @@ class TestRetention:
             memory.remember(f"The API runs on port {port}.")
         memory.remember("The office is closed today.", importance=0.1, delete_after=datetime.now(UTC))
         memory.remember("The deadline is on 3 May.", importance=0.1)
-        assert memory.retire() == 1, "what is over"
+        assert memory.admin.retire() == 1, "what is over"
         assert len(memory.list()) == 3
         memory.remember("The door code is green.")
-        assert memory.retire() == 1
+        assert memory.admin.retire() == 1
         assert len(memory.list()) == 3
         assert memory.preferences["theme"] == "dark"
         assert len(memory.list(include_expired=True)) == 7

@@ -34,7 +34,7 @@ def test_the_model_says_how_two_memories_are_related():
     model = ScriptedModel({"enrich": DESCRIBED, "link": linked("references")})
     memory, first, second = remembered(model)
     with memory:
-        (link,) = memory.graph(second).links
+        (link,) = memory.links.graph(second).links
         assert (link.source, link.target, link.type, link.strength) == (second, first, "references", 0.75)
         assert link.reason == "the same bicycle"
         assert memory.stats().llm.stages["link"].calls == 1  # the first one has nothing before it
@@ -54,7 +54,7 @@ def test_an_invented_candidate_is_no_link():
     model = ScriptedModel({"enrich": DESCRIBED, "link": linked("references", candidate=107)})
     memory, _, second = remembered(model)
     with memory:
-        assert memory.graph(second).links == ()
+        assert memory.links.graph(second).links == ()
 
 
 def test_without_an_answer_the_rules_decide():
@@ -68,6 +68,6 @@ def test_without_an_answer_the_rules_decide():
             memory.remember(plan)
             second = memory.remember(done)
             memory.process()
-            (link,) = memory.graph(second.id).links
+            (link,) = memory.links.graph(second.id).links
             assert link.type == "implements"
             assert link.reason != "the same bicycle"

@@ -63,7 +63,7 @@ def test_the_same_hits_in_the_same_order_as_sqlite(postgres_url, tmp_path):
 
 def test_what_another_process_writes_is_found(postgres_url, tmp_path):
     with opened(postgres_url) as memory:
-        memory.add_message("hello", id="first")
+        memory.add("hello", id="first")
         assert [hit.id for hit in memory.search("turn of child", k=50)] == ["first"]
         command = [sys.executable, str(WRITER), postgres_url, str(tmp_path / "side"), "child", "60"]
         with subprocess.Popen(command) as child:
@@ -73,7 +73,7 @@ def test_what_another_process_writes_is_found(postgres_url, tmp_path):
         said = {hit.id for hit in memory.search("turn of child", k=100, kinds=["message"])}
         assert said >= {f"child-{n}" for n in range(60) if n % 3}
         assert len(memory.list(limit=100)) == 20
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_killed_writers_lose_nothing_acknowledged(postgres_url, tmp_path):
@@ -91,7 +91,7 @@ def test_killed_writers_lose_nothing_acknowledged(postgres_url, tmp_path):
     with opened(postgres_url) as memory:
         for id_ in acknowledged:
             assert memory.get(id_)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 class TestConsolidation:
@@ -123,7 +123,7 @@ class TestConsolidation:
                 assert sorted(tiers[f"b{n}-{place}"] for place in range(3)) == ["archived", "archived", "long_term"]
                 events = [e.operation for place in range(3) for e in memory.history(f"b{n}-{place}")]
                 assert (events.count("promote"), events.count("absorb")) == (1, 2)
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
 
     def test_the_lock_of_a_killed_process_is_taken_over(self, postgres_url):
         with opened(postgres_url, consolidator=SETTINGS) as memory:
@@ -153,7 +153,7 @@ class TestConsolidation:
                 assert memory.consolidate().id
             assert "consolidating" not in memory.stats().memories
             assert sorted(self._tiers(memory).values()).count("long_term") == 6
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
 
 
 def test_without_the_driver_the_extra_is_named(monkeypatch):
@@ -185,7 +185,7 @@ def test_a_chat_memory_finds_its_record_again(postgres_url, tmp_path, monkeypatc
     chat = mnemic_llama.MnemicChatMemory(
         memory=secret, user="ana", session_id="now", options={"embedder": "hashing"}, idle=False
     )
-    chat.memory.add_message("Ana likes tea.", session="now")
+    chat.memory.add("Ana likes tea.", session="now")
     data, frozen = chat.to_json(), pickle.dumps(chat)
     assert "s3cret" not in data + repr(frozen)
     chat.memory.close()

@@ -20,7 +20,7 @@ def handle(opened):
     for port, (place, scope) in enumerate(PLACES.items(), start=8001):
         here = root.scoped(**scope)
         here.remember(f"The {place} proxy listens on port {port}.", level="session" if "session" in scope else None)
-        here.add_message(f"Somebody of the {place} asked which port the proxy listens on.")
+        here.add(f"Somebody of the {place} asked which port the proxy listens on.")
     root.scoped(user="ben").remember("The proxy of somebody else listens on port 9999.")
     return root.scoped(**PLACES["session"])
 

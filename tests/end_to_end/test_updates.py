@@ -1,5 +1,6 @@
 """What was said last comes first, also where no rule reads that it replaces what was said before."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -7,6 +8,11 @@ import pytest
 
 from mnemic import Memory, Message
 from mnemic.embedders import HashingEmbedder
+from mnemic.recall.recipes import CONVERSATION
+
+PLAIN = replace(CONVERSATION, quality={})
+"""The default recipe, ranked by nothing but the query."""
+
 
 START = datetime(2026, 1, 5, 9, tzinfo=UTC)
 TOLD = (
@@ -59,7 +65,7 @@ def test_the_value_of_a_past_date_is_first_at_that_date(memory):
 
 def test_what_is_in_the_first_ten_does_not_change(memory):
     first = {hit.id for hit in memory.search(QUESTION, k=8)}
-    assert first == {hit.id for hit in memory.search(QUESTION, k=8, quality=False)}
+    assert first == {hit.id for hit in memory.search(QUESTION, k=8, recipe=PLAIN)}
 
 
 def test_statements_of_different_matters_do_not_replace_each_other(memory):

@@ -112,7 +112,7 @@ def covered(memory):
 
 def sound(memory, count=6):
     """Nothing was lost, and nothing is half done."""
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.findings
     assert covered(memory) == sorted(f"m{n}" for n in range(count))
     assert len(memory.messages()) == count
@@ -186,7 +186,7 @@ class TestHealthy:
             memory.process()
         assert stage in model.undeclared
         assert len(memory.messages()) == len(TALK)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_an_update_the_model_sees_ends_what_it_names(self, opened):
         def changes(request):
@@ -214,7 +214,7 @@ class TestHealthy:
             True,
             False,
         )
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_what_is_known_is_told_and_what_was_predicted_is_not_stored(self, opened):
         model = ScriptedModel(
@@ -304,7 +304,7 @@ def test_a_model_that_is_away_is_not_asked_for_every_episode(opened):
     model.recover()
     memory.process()
     assert memory.stats().pending == {}
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize(
@@ -366,7 +366,7 @@ def test_what_is_merged_while_the_model_is_away_is_told_when_it_is_back(opened):
     assert (episode.title, episode.content) == (TITLE, STORY)
     assert FACT in {record.content for record in memory.list()}
     assert memory.stats().pending == {}
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_what_was_forgotten_is_told_to_no_model(opened):
@@ -400,7 +400,7 @@ def test_the_episode_goes_away_while_the_model_thinks(opened, monkeypatch):
     monkeypatch.setitem(model._always, "narrate", narrate)
     report = memory.process()
     assert report.waiting == 0
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
     assert memory.get(episode.id).status == "archived"
 
 

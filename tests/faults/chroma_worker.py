@@ -21,14 +21,14 @@ def opened(folder):
 
 
 def write(memory, name):
-    print(memory.add_message(f"Message {name} is the first").id, flush=True)
+    print(memory.add(f"Message {name} is the first")[0].id, flush=True)
     memory._runtime.index.drain(
         60
     )  # whoever owns the index has loaded it: what follows is taken in while it is written
     for n in range(100_000):
         if n % 3:
             text = f"Message {name}x{n} tells of {'garden river cellar'.split()[n % 3]} {name}y{n}"
-            id_ = memory.add_message(text).id
+            id_ = memory.add(text)[0].id
         else:
             text = f"The box {name}z{n} stands in the cellar of house {n}"
             id_ = memory.remember(text, importance=0.9).id
@@ -51,12 +51,12 @@ def check(memory, _):
     exact.FETCHED, exact.COSTS, exact.ENOUGH = 1, 0, 10
     stored = dict(line.rstrip("\n").split("\t") for line in sys.stdin)
     lost = missing(memory, stored)
-    memory.flush(process=False)
-    report = memory.verify()
+    memory.admin.flush(process=False)
+    report = memory.admin.verify()
     first = report.findings
     if first:  # told once, and made anew
-        memory.flush(process=False)
-        report = memory.verify()
+        memory.admin.flush(process=False)
+        report = memory.admin.verify()
     index = memory._runtime.index
     ready = index.serves(memory._runtime.store.embedding.model())
     lost += missing(memory, stored)
@@ -84,9 +84,9 @@ def hold(memory, _):
     end = time.monotonic() + 30
     while not index._outbox().owner and time.monotonic() < end:
         time.sleep(0.1)
-    memory.flush(process=False)
+    memory.admin.flush(process=False)
     print("owner" if index._outbox().owner else "reader", flush=True)
-    return 0 if memory.verify().ok else 1
+    return 0 if memory.admin.verify().ok else 1
 
 
 if __name__ == "__main__":

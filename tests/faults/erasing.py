@@ -119,9 +119,9 @@ def fill(memory, embedder, count):
     for item in items:
         if item.state == "processed":
             _tell(memory.scoped(session="talk"), item)
-            memory.scoped(session="talk").add_message(f"And then? {item.id[-6:]}", role="assistant")
+            memory.scoped(session="talk").add(f"And then? {item.id[-6:]}", role="assistant")
     memory.process()
-    memory.scoped(session="talk").end_session()
+    memory.scoped(session="talk").sessions.end()
     for n, item in enumerate(items):
         if item.state in ("member", "successor"):
             _group(memory, item, n)
@@ -154,10 +154,10 @@ def _remember(memory, item, **more):
         memory.forget(ids=[item.id], reason=f"because of {item.canaries[0]}")
     elif item.state == "ended":
         after = memory.remember(f"Something took the place of {item.id}", source_ids=[item.id]).id
-        memory.link(after, item.id, "supersedes", reason=f"not {item.canaries[0]}")
+        memory.links.add(after, item.id, "supersedes", reason=f"not {item.canaries[0]}")
     elif item.state == "linked":
         beside = memory.remember(f"Something that stays, number {secrets.token_hex(8)}").id
-        memory.link(beside, item.id, "references", reason=f"says {item.canaries[0]}")
+        memory.links.add(beside, item.id, "references", reason=f"says {item.canaries[0]}")
 
 
 def _group(memory, item, n):

@@ -101,7 +101,7 @@ def written(value: object) -> str:
 def exported(memory: Memory) -> str:
     """All that the user of a handle has."""
     file = io.StringIO()
-    memory.export(file)
+    memory.admin.export(file)
     return file.getvalue()
 
 
@@ -425,8 +425,8 @@ def looked(location: str, dimension: int, users: Iterable[str], text: str) -> di
         stored = ""
         if text:
             first = next(iter(handles.values()))
-            stored = first.add_message(text, sent_at=LONG_AGO + timedelta(days=1)).id
-        report = memory.verify()
+            stored = first.add(text, sent_at=LONG_AGO + timedelta(days=1))[0].id
+        report = memory.admin.verify()
         exports = {user: exported(handle) for user, handle in handles.items()}
         return {"findings": report.findings, "stored": stored, "exports": exports}
 

@@ -4,6 +4,7 @@ import asyncio
 import io
 import itertools
 import json
+import operator
 import shutil
 import time
 from pathlib import Path
@@ -131,7 +132,9 @@ def test_preferences_links_and_sessions(trial):
         if key is None and isinstance(case.value, str) and case.value.strip():
             assert memory.preferences[case.value] == "x", case
         trial.attempt(case, lambda v=case.value: memory.preferences.__setitem__("theme", v), InvalidInput)
-        trial.attempt(case, lambda v=case.value: memory.link("canary", other, "references", reason=v), InvalidInput)
+        trial.attempt(
+            case, lambda v=case.value: memory.links.add("canary", other, "references", reason=v), InvalidInput
+        )
         trial.attempt(case, lambda v=case.value: memory.emotion(v), InvalidInput)
 
 
@@ -143,9 +146,9 @@ def test_processing_what_was_said(tmp_path):
         report = memory.process()
         assert report.messages == len(ids)
         assert [memory.get(id_).content for id_ in ids] == [kept(text) for text in said]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         memory.consolidate()
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_processing_what_strange_people_said(tmp_path):
@@ -162,7 +165,7 @@ def test_processing_what_strange_people_said(tmp_path):
         receipts = memory.add(said)
         assert not receipts.rejected, receipts.rejected[:3]
         assert memory.process().messages == len(said)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert any(record.speaker == "\\g<9>" for record in memory.list(limit=None))
 
 
@@ -175,7 +178,7 @@ def test_importing_files(tmp_path, capsys):
         assert code in (0, 1, 2), (case, printed)
         assert "Traceback" not in printed.err, (case, printed.err)
     with Memory(tmp_path / "m", embedder="hashing") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_importing_texts(tmp_path, capsys):
@@ -193,7 +196,7 @@ def test_importing_texts(tmp_path, capsys):
     with Memory(tmp_path / "m", embedder="hashing") as memory:
         held = {message.content for message in memory.messages(limit=None)}
         assert {kept(text) for text in said} <= held
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 # Entrances that take one value, and what of them is given.
@@ -203,32 +206,30 @@ ARGUMENTS = {
     "list": ["order", "limit", "offset", "types", "tags", "metadata", "status", "since", "known_at", "min_trust"],
     "episodes": ["session", "since", "reach", "limit"],
     "history": ["id"],
-    "graph": ["id", "depth", "types"],
-    "log": ["kinds", "limit"],
+    "links.graph": ["id", "depth", "types"],
+    "admin.log": ["kinds", "limit"],
     "undo": ["consolidation_id"],
-    "release": ["ids"],
-    "unlink": ["source", "target", "type"],
-    "link": ["source", "target", "type", "strength"],
-    "quarantine": ["ids", "source", "session"],
+    "trust.release": ["ids"],
+    "links.remove": ["source", "target", "type"],
+    "links.add": ["source", "target", "type", "strength"],
+    "trust.quarantine": ["ids", "source", "session"],
     "consolidate": ["importance_threshold", "similarity_threshold", "min_age_hours"],
     "process": ["limit"],
     "get_memory_context": ["max_tokens", "kinds", "exclude", "tags", "metadata", "since", "now", "min_trust", "recipe", "min_evidence"],
     "remember": ["type", "category", "tags", "metadata", "importance", "source_ids", "valid_at", "delete_after", "source", "level", "id"],
     "update": ["id", "type", "category", "tags", "metadata", "importance", "valid_at", "invalid_at", "delete_after", "source"],
-    "add_message": ["role", "name", "sent_at", "id", "session", "metadata"],
-    "add": ["messages", "session"],
+    "add": ["messages", "role", "name", "sent_at", "id", "session", "metadata"],
     "add_exchange": ["user", "assistant", "sent_at", "session"],
 }  # fmt: skip
 GIVEN = {
-    "graph": {"id": "canary"},
-    "unlink": {"source": "canary", "target": "other"},
-    "link": {"source": "canary", "target": "other", "type": "extends"},
+    "links.graph": {"id": "canary"},
+    "links.remove": {"source": "canary", "target": "other"},
+    "links.add": {"source": "canary", "target": "other", "type": "extends"},
     "consolidate": {"dry_run": True},
     "get_memory_context": {"query": "clock"},
     "remember": {"content": "A note."},
     "update": {"id": "other"},
-    "add_message": {"content": "A line."},
-    "add": {"messages": []},
+    "add": {"messages": "A line."},
     "add_exchange": {"user": "A question.", "assistant": "An answer."},
 }
 
@@ -240,9 +241,10 @@ def test_every_other_argument(trial, method):
     for number, case in enumerate(CASES):
         for argument in ARGUMENTS[method]:
             given = {**GIVEN.get(method, {}), argument: case.value}
-            if isinstance(text := given.get("content"), str):
-                given["content"] = f"{text} It is {number} of {argument}."
-            trial.attempt(case, lambda g=given: getattr(trial.memory, method)(**g), InvalidInput)
+            for name in {"content", "messages"} - {argument}:
+                if isinstance(text := given.get(name), str):
+                    given[name] = f"{text} It is {number} of {argument}."
+            trial.attempt(case, lambda g=given: operator.attrgetter(method)(trial.memory)(**g), InvalidInput)
 
 
 def test_files_that_are_none(trial, tmp_path, monkeypatch):
@@ -256,10 +258,10 @@ def test_files_that_are_none(trial, tmp_path, monkeypatch):
     ]
     empty = trial.memory.scoped(user="nobody")
     for case in (*wrong, *CASES):
-        found = trial.attempt(case, lambda v=case.value: empty.import_from(v), InvalidInput)
+        found = trial.attempt(case, lambda v=case.value: empty.admin.import_from(v), InvalidInput)
         assert isinstance(found, MnemicError), case
         if inside(case.value, tmp_path):
-            for call in (stranger.export, stranger.backup):
+            for call in (stranger.admin.export, stranger.admin.backup):
                 trial.attempt(case, lambda c=call, v=case.value: c(v), InvalidInput)
             for left in tmp_path.iterdir():  # or the same name once more would be an export that can be read
                 shutil.rmtree(left) if left.is_dir() else left.unlink()
@@ -606,4 +608,4 @@ def test_commands(tmp_path, capsys, monkeypatch):
             assert len(lines) == 1 or usage, (given, printed.err)
             assert code != 2 or lines[-1].startswith("mnemic"), (given, printed.err)
     with Memory(tmp_path / "m", embedder="hashing") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -81,7 +81,7 @@ def test_two_processes_on_one_folder(tmp_path):
 def test_the_next_process_takes_over(tmp_path):
     folder = tmp_path / "memory"
     with Memory(folder, user="ana", embedder=HashingEmbedder(dimension=64)) as memory:
-        memory.add_message("a line about gardens")
+        memory.add("a line about gardens")
     first = begun(folder, "hold")
     assert first.stdout.readline() == "owner\n"
     second = begun(folder, "hold")
@@ -143,8 +143,8 @@ def sound(tmp_path_factory):
     ]
     with Memory(folder, user="ana", embedder=HashingEmbedder(dimension=64), vectors=Chroma(exact_below=0)) as memory:
         memory.add(messages)
-        memory.flush(process=False)
-        assert memory.verify().ok
+        memory.admin.flush(process=False)
+        assert memory.admin.verify().ok
     return folder, [(message.id, message.content) for message in messages[::75]]
 
 

@@ -28,8 +28,8 @@ def fill(memory):
             memory.remember(frame.format(said), id=f"b{n}-{place}", importance=0.9 - n / 100 - place / 1000)
     for n in range(5):
         memory.remember(f"The {n}-th box stands in the garage of house {n}.", id=f"g{n}", importance=0.8)
-    memory.link("b1-1", "g1", "references")
-    memory.link("g2", "b2-2", "extends")
+    memory.links.add("b1-1", "g1", "references")
+    memory.links.add("g2", "b2-2", "extends")
 
 
 def opened(folder):
@@ -50,7 +50,7 @@ def state(memory):
 
 
 def sound(memory):
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.findings
 
 
@@ -213,4 +213,4 @@ def test_what_an_interrupted_run_left_is_put_back_by_the_next_opening(tmp_path):
         assert memory.get(id_).status == "consolidating"
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         assert memory.get(id_).status == "short_term"
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -36,7 +36,7 @@ def probe(folder, wanted):
     """
     try:
         with Memory(folder, user="ana", embedder="hashing") as memory:
-            if not memory.verify().ok:
+            if not memory.admin.verify().ok:
                 return "told"
             held = {m.id: m.content for m in memory.messages()} | {m.id: m.content for m in memory.list(limit=None)}
             found = len(memory.search("gardens and water", k=5)) == 5
@@ -175,7 +175,7 @@ def test_only_the_end_of_the_log_is_lost_with_it(tmp_path, whole):
         log.write_bytes(cut(log.read_bytes(), chance))
         (folder / "mnemic.db-shm").unlink()
         with Memory(folder, user="ana", embedder="hashing") as memory:
-            assert memory.verify().ok, memory.verify().findings
+            assert memory.admin.verify().ok, memory.admin.verify().findings
             held = {m.id: m.content for m in memory.messages()}
         assert held.items() <= wanted.items()
         assert {f"m{n}" for n in range(200)} <= set(held)
@@ -189,7 +189,7 @@ CALLS = {
     "context": lambda memory: memory.get_memory_context("house"),
     "messages": lambda memory: memory.messages(),
     "process": lambda memory: memory.process(),
-    "export": lambda memory: memory.export(io.StringIO()),
+    "export": lambda memory: memory.admin.export(io.StringIO()),
     "consolidate": lambda memory: memory.consolidate(),
     "erase": lambda memory: memory.forget(ids=["m1"], hard=True),
 }
@@ -206,16 +206,16 @@ def test_values_of_another_type_are_told(tmp_path, table, column, value):
     """What a page of another table, in the place of one, leads to: an error of ours, and a finding."""
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
         memory.add(Message(role="user", content=f"I live in house {n}", id=f"m{n}") for n in range(5))
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db, db:
         db.execute(f"UPDATE {table} SET {column} = {value} WHERE doc = 2")
     for name, call in CALLS.items():
         with Memory(tmp_path, user="ana", embedder="hashing") as memory:
-            (finding,) = memory.verify().findings
+            (finding,) = memory.admin.verify().findings
             assert finding == f"the file is damaged: {table}.{column} has 1 values of another type"
             with suppress(MnemicError):  # many calls read none of it
                 call(memory)
-            assert memory.verify().findings == (finding,) or name == "erase"
+            assert memory.admin.verify().findings == (finding,) or name == "erase"
 
 
 def test_errors_of_others_are_not_taken_for_damage(tmp_path):
@@ -228,7 +228,7 @@ def test_errors_of_others_are_not_taken_for_damage(tmp_path):
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
         with pytest.raises(ValueError, match="of the caller"):
             memory.add(failing())
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def all_one(vector, value):
@@ -269,9 +269,9 @@ def test_one_vector_that_is_none_changes_no_score_but_its_own(tmp_path, kind):
         assert np.isfinite(list(found.values())).all()
         assert [found[id_] for id_ in "1234"] == pytest.approx([before[id_] for id_ in "1234"], rel=0.05)
         assert memory.search("needs water")[0].id == "0"
-        assert memory.verify().findings == (f"an invalid vector: 1 (number {doc})",)
+        assert memory.admin.verify().findings == (f"an invalid vector: 1 (number {doc})",)
         memory.process()
         assert "removed, to be computed again" in store_of(memory).mend()[0]
-        memory.flush()
-        assert memory.verify().ok
+        memory.admin.flush()
+        assert memory.admin.verify().ok
         assert {hit.id: hit.score for hit in memory.search("garden flowers and the sea")} == pytest.approx(before)

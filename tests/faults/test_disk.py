@@ -93,11 +93,11 @@ def test_writes_to_files_fail_one_after_the_other(tmp_path, folder, name, mode):
             landed += said.split()[1] == "1"
             typed += len(said.split()) > 2
         with opened(place) as memory:
-            report = memory.verify()
+            report = memory.admin.verify()
             assert report.ok, (at, said, report.findings)
             assert {m.id for m in memory.messages()} >= {f"m{n}" for n in range(50)} - {"m3"}
             WORK[name](memory)
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
             assert not store_of(memory).erasure.unfinished()
         shutil.rmtree(place)
     assert landed >= 0.8 * len(chosen(total, POINTS))
@@ -108,7 +108,7 @@ def test_no_room_for_a_backup(tmp_path, folder):
     def work():
         with opened(folder) as memory, files(3, "full") as steps:
             try:
-                memory.backup(tmp_path / "copy")
+                memory.admin.backup(tmp_path / "copy")
             except StoreError as error:
                 return f"{type(error).__name__} {steps.landed} {sorted(path.name for path in tmp_path.iterdir())}"
         return "stored"
@@ -119,9 +119,11 @@ def test_no_room_for_a_backup(tmp_path, folder):
 def test_a_backup_of_a_memory_in_use(tmp_path, folder):
     seen = []
     with opened(folder) as memory, opened(folder) as other:
-        other.add_message("before", id="before")
-        report = memory.backup(tmp_path / "deep" / "copy", progress=lambda done, total: seen.append((done, total)))
-        other.add_message("after", id="after")
+        other.add("before", id="before")
+        report = memory.admin.backup(
+            tmp_path / "deep" / "copy", progress=lambda done, total: seen.append((done, total))
+        )
+        other.add("after", id="after")
         assert report.ok
         assert report.checks["messages"] == 51
         held = memory.list()
@@ -147,7 +149,7 @@ def test_a_copy_that_was_killed_is_no_memory(tmp_path, folder, at, monkeypatch):
 
         monkeypatch.setattr("mnemic.stores.sqlite.store._Copy.verify", killed)
         with opened(folder) as memory:
-            memory.backup(tmp_path / "copy", progress=killed if at == "pages" else None)
+            memory.admin.backup(tmp_path / "copy", progress=killed if at == "pages" else None)
 
     answer_of(work)
     (left,) = tmp_path.glob("copy.*.part")
@@ -159,7 +161,7 @@ def test_a_copy_that_was_killed_is_no_memory(tmp_path, folder, at, monkeypatch):
         opened(left)
     assert {path.name: path.read_bytes() for path in left.iterdir()} == before
     with opened(folder) as memory:
-        assert memory.backup(tmp_path / "copy").ok
+        assert memory.admin.backup(tmp_path / "copy").ok
     assert not left.exists()
     with opened(tmp_path / "copy") as copy:
         assert len(copy.messages(limit=None)) == 50
@@ -177,8 +179,8 @@ def test_what_killed_copies_left_goes_with_the_next(tmp_path, folder):
     for name in (f"out.jsonl.{gone.pid}.part", f"out.jsonl.{os.getpid() + 1}x.part", f"out.jsonl.{os.getppid()}.part"):
         (tmp_path / name).write_text("a letter")
     with opened(folder) as memory:
-        assert memory.backup(tmp_path / "copy").ok
-        memory.export(tmp_path / "out.jsonl")
+        assert memory.admin.backup(tmp_path / "copy").ok
+        memory.admin.export(tmp_path / "out.jsonl")
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
         ["copy", "copy.4e5f6a7b.part", "memory", "other.0a1b2c3d.part", "out.jsonl", f"out.jsonl.{os.getpid() + 1}x.part",
          f"out.jsonl.{os.getppid()}.part"]
@@ -193,22 +195,22 @@ def test_a_backup_overwrites_nothing(tmp_path, folder):
     with opened(folder) as memory:
         for place in (tmp_path / "full", tmp_path / "full" / "letter", folder):
             with pytest.raises(InvalidInput, match="overwrites nothing"):
-                memory.backup(place)
+                memory.admin.backup(place)
         with pytest.raises(ConfigurationError, match="cannot be a folder"):
-            memory.backup(tmp_path / "mem\udce9")
+            memory.admin.backup(tmp_path / "mem\udce9")
         for place in ("", 3):
             with pytest.raises(InvalidInput):
-                memory.backup(place)
+                memory.admin.backup(place)
         with pytest.raises(StoreUnavailable):
-            memory.backup(tmp_path / "full" / "letter" / "below")
+            memory.admin.backup(tmp_path / "full" / "letter" / "below")
     assert (tmp_path / "full" / "letter").read_text() == "mine"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["full", "memory"]
 
 
 def test_a_record_in_ram_can_be_kept(tmp_path):
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
-        memory.add_message("kept", id="m")
-        assert memory.backup(tmp_path / "kept").ok
+        memory.add("kept", id="m")
+        assert memory.admin.backup(tmp_path / "kept").ok
     with opened(tmp_path / "kept") as memory:
         assert memory.get("m").content == "kept"
 
@@ -218,18 +220,18 @@ def test_a_damaged_record_makes_no_backup(tmp_path, folder):
         with database_of(memory).exclusive() as db:
             db.execute("UPDATE records SET content = 'another' WHERE id = 'm1'")
         with pytest.raises(StoreCorrupt, match="is damaged"):
-            memory.backup(tmp_path / "copy")
+            memory.admin.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
 
 
 def test_a_backup_becomes_a_memory_again(tmp_path, folder):
     with opened(folder) as memory:
-        memory.backup(tmp_path / "copy")
+        memory.admin.backup(tmp_path / "copy")
     shutil.rmtree(folder)
     assert backup.restore_backup(tmp_path / "copy", folder).ok
     with opened(folder) as memory:
         assert len(memory.messages()) == 50
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     with pytest.raises(InvalidInput, match="overwrites nothing"):
         backup.restore_backup(tmp_path / "copy", folder)
     with pytest.raises(InvalidInput, match="no backup"):
@@ -243,7 +245,7 @@ def test_a_log_without_its_file_is_kept(folder):
 
     def work():
         memory = opened(folder)
-        memory.add_message("only in the log", id="late")
+        memory.add("only in the log", id="late")
         os._exit(0)
 
     answer_of(work)
@@ -266,7 +268,7 @@ def moved(folder):
 
 def restored(folder):
     with opened(folder) as memory:
-        memory.backup(folder.with_name("copy"))
+        memory.admin.backup(folder.with_name("copy"))
     gone(folder)
     folder.with_name("copy").rename(folder)
 
@@ -296,11 +298,11 @@ def bytes_of(folder):
 def test_nothing_is_acknowledged_into_files_that_are_no_longer_there(folder, befall):
     """The system keeps an open file alive without a name: what is written into it is lost when it is closed."""
     memory = opened(folder)
-    assert memory.add_message("here", id="here").outcome == "stored"
+    assert memory.add("here", id="here")[0].outcome == "stored"
     befall(folder)
     before = bytes_of(folder)
     for write in (
-        lambda: memory.add_message("lost", id="lost"), lambda: memory.remember("lost"), lambda: memory.process(),
+        lambda: memory.add("lost", id="lost")[0], lambda: memory.remember("lost"), lambda: memory.process(),
         lambda: memory.forget(ids=["here"]), lambda: memory.forget(ids=["here"], hard=True),
     ):  # fmt: skip
         with pytest.raises(
@@ -309,35 +311,35 @@ def test_nothing_is_acknowledged_into_files_that_are_no_longer_there(folder, bef
             write()
     assert {message.id for message in memory.messages()} == {*(f"m{n}" for n in range(50)), "here"}
     assert memory.search("here")
-    report = memory.verify()
+    report = memory.admin.verify()
     assert not report.ok
     assert "while this memory was open" in report.findings[0]
     assert bytes_of(folder) == before
-    assert memory.backup(folder.with_name("rescued")).ok
+    assert memory.admin.backup(folder.with_name("rescued")).ok
     memory.close()
     if befall in (log_removed, log_replaced):  # what was in the log is brought into the file
         with opened(folder) as again:
             assert again.get("here").content == "here"
-            assert again.verify().ok
+            assert again.admin.verify().ok
     else:
         assert bytes_of(folder) == before
     with opened(folder.with_name("rescued")) as rescued:
         assert {message.id for message in rescued.messages()} == {*(f"m{n}" for n in range(50)), "here"}
-        assert rescued.verify().ok
+        assert rescued.admin.verify().ok
 
 
 @pytest.mark.skipif(os.name == "nt", reason="files that are open stay there")
 def test_a_record_that_was_replaced_is_not_mistaken_for_the_old_one_after_a_fork(folder):
     """All connections are closed before a fork: those made after it must lead to the same file."""
     memory = opened(folder)
-    memory.add_message("here", id="here")
+    memory.add("here", id="here")
     answer_of(lambda: "forked")
-    assert memory.add_message("the log is a new one", id="new").outcome == "stored"
+    assert memory.add("the log is a new one", id="new")[0].outcome == "stored"
     answer_of(lambda: "forked")
     restored(folder)
 
     def refused():
-        for call in (lambda: memory.add_message("lost"), memory.messages):
+        for call in (lambda: memory.add("lost")[0], memory.messages):
             with pytest.raises(StoreUnavailable, match="replaced while"):
                 call()
         return "refused"
@@ -352,9 +354,9 @@ def test_closing_what_was_replaced_leaves_the_log_of_its_successor(folder):
     memory = opened(folder)
     restored(folder)
     with opened(folder) as successor:
-        assert successor.add_message("after", id="after").outcome == "stored"
+        assert successor.add("after", id="after")[0].outcome == "stored"
         memory.close()
-        assert successor.add_message("and on", id="on").outcome == "stored"
+        assert successor.add("and on", id="on")[0].outcome == "stored"
     with opened(folder) as again:
         assert {message.id for message in again.messages()} >= {"after", "on"}
 
@@ -363,16 +365,16 @@ def test_a_log_that_another_process_removes_rightly_is_no_loss(folder):
     """The last one to close removes it; that is never one that somebody has open."""
     with opened(folder) as memory:
         for n in range(3):
-            answer_of(lambda n=n: opened(folder).add_message("beside", id=f"b{n}").outcome)
+            answer_of(lambda n=n: opened(folder).add("beside", id=f"b{n}")[0].outcome)
 
             def closed(n=n):
                 with opened(folder) as other:
-                    return other.add_message("beside", id=f"c{n}").outcome
+                    return other.add("beside", id=f"c{n}")[0].outcome
 
             assert answer_of(closed) == "stored"
-            assert memory.add_message("mine", id=f"a{n}").outcome == "stored"
+            assert memory.add("mine", id=f"a{n}")[0].outcome == "stored"
             assert database_of(memory).checkpoint(5.0)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     with opened(folder) as memory:
         assert len(memory.messages(limit=None)) == 59
 
@@ -382,8 +384,8 @@ def test_a_process_that_changes_its_folder_finds_its_record(tmp_path, monkeypatc
     with opened("memory") as memory:
         (tmp_path / "elsewhere").mkdir()
         monkeypatch.chdir(tmp_path / "elsewhere")
-        assert memory.add_message("here").outcome == "stored"
-        assert memory.verify().ok
+        assert memory.add("here")[0].outcome == "stored"
+        assert memory.admin.verify().ok
     assert not list((tmp_path / "elsewhere").iterdir())
 
 
@@ -391,7 +393,7 @@ TAKEN_AWAY = """
 import os, sys
 from mnemic import Memory, MnemicError, StoreError
 with Memory(":memory:", embedder="hashing") as warm:
-    warm.add_message("x"); warm.search("x"); warm.verify(); warm.remember("x")
+    warm.add("x"); warm.search("x"); warm.admin.verify(); warm.remember("x")
 folder = sys.argv[1]
 for path, _, names in os.walk(folder):
     os.chown(path, 65534, 65534)
@@ -399,10 +401,10 @@ for path, _, names in os.walk(folder):
         os.chown(os.path.join(path, name), 65534, 65534)
 os.setgid(65534); os.setuid(65534)
 memory = Memory(folder, user="ana", embedder="hashing")
-memory.add_message("mine", id="mine")
+memory.add("mine", id="mine")
 os.chmod(os.path.join(folder, "mnemic.db"), 0o400)
 os.chmod(folder, 0o500)
-memory.add_message("through the open file", id="open")
+memory.add("through the open file", id="open")
 print(len(memory.messages()))
 memory.close()
 again = Memory(folder, user="ana", embedder="hashing")
@@ -424,7 +426,7 @@ def test_permissions_taken_away_at_run_time():
     with tempfile.TemporaryDirectory() as top:  # pytest's own folders are closed to the other user
         folder = Path(top) / "memory"
         with opened(folder) as memory:
-            memory.add_message("first", id="first")
+            memory.add("first", id="first")
         for path in (folder, folder.parent):
             path.chmod(0o755)
         command = [sys.executable, "-c", TAKEN_AWAY, str(folder)]

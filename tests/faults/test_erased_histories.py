@@ -59,11 +59,11 @@ class History:
     def link(self):
         source, target = self.draw.sample(self.names, 2)
         kind = self.draw.choice(KINDS)
-        self.memory.link(source, target, kind, reason=f"because {word(source)} and {word(target)}")
+        self.memory.links.add(source, target, kind, reason=f"because {word(source)} and {word(target)}")
         self.done.append(("link", source, target, kind))
 
     def unlink(self):
-        self.memory.unlink(*self.draw.sample(self.names, 2))
+        self.memory.links.remove(*self.draw.sample(self.names, 2))
 
     def consolidate(self):
         """One stands for others; in half of the cases a model gives it a text of all."""
@@ -98,10 +98,10 @@ class History:
         self.memory.restore(self.some())
 
     def quarantine(self):
-        self.memory.quarantine([self.some()])
+        self.memory.trust.quarantine([self.some()])
 
     def release(self):
-        self.memory.release([self.some()])
+        self.memory.trust.release([self.some()])
 
     def update(self):
         name = self.some()
@@ -135,7 +135,7 @@ def test_no_row_tells_of_what_is_erased(part):
             for table, held in rows(memory):
                 told = [name for name in history.gone if word(name) in held]
                 assert not told, (seed, table, told, history.done)
-            report = memory.verify()
+            report = memory.admin.verify()
             assert report.ok, (seed, report.findings, history.done)
     assert erased > HISTORIES // 8
     note(f"erasure: histories, part {part + 1}", histories=len(range(part, HISTORIES, 4)), erased=erased, rows_left=0)
@@ -146,20 +146,20 @@ def test_a_link_that_was_moved_twice_goes_with_its_reason(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         for name in ("goes", "stays", "first", "second", "far", "near"):
             memory.remember(f"Words of the {name} one.", id=name)
-        memory.link("far", "goes", "references", reason="a SECRET of the first")
-        memory.link("near", "goes", "references", reason="another SECRET")
-        memory.link("near", "stays", "references", reason="its own words")
+        memory.links.add("far", "goes", "references", reason="a SECRET of the first")
+        memory.links.add("near", "goes", "references", reason="another SECRET")
+        memory.links.add("near", "stays", "references", reason="its own words")
         for number, (head, *members) in enumerate([("first", "goes", "stays"), ("second", "first")]):
             promotion = Promotion(id=head, importance=0.9, absorbed=tuple(members))
             change = Consolidate(id=f"c{number}", promotions=(promotion,), contradictions=(), weighed={})
             store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
-        assert "SECRET" in str(memory.graph("second"))
+        assert "SECRET" in str(memory.links.graph("second"))
         assert memory.forget(ids=["goes"], hard=True).clean
-        links = {(link.source, link.target, link.reason) for link in memory.graph("second").links}
+        links = {(link.source, link.target, link.reason) for link in memory.links.graph("second").links}
         assert links == {("near", "second", "its own words")}
         assert not any("SECRET" in held for _, held in rows(memory))
         memory.undo("c1")
         memory.undo("c0")
-        links = {(link.source, link.target, link.reason) for link in memory.graph("stays").links}
+        links = {(link.source, link.target, link.reason) for link in memory.links.graph("stays").links}
         assert links == {("near", "stays", "its own words")}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -42,7 +42,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
         states = {memory.get(item.id).status for item in items if item.state == "member"}
         assert states == {"archived"}
         assert {memory.get(item.id).status for item in items if item.state == "successor"} == {"long_term"}
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
         half = len(erasing.STATES)  # every state among those that go and among those that stay
         victims = [item for n, item in enumerate(items) if n // half % 2 == 0]
         others = [item for item in items if item not in victims]
@@ -66,7 +66,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
         assert erasure.purge.needles > len(victims)
         left = scan(folder, side, {*needles, *blobs})
         assert not left, {(needles.get(form, "vector"), where) for form, where in left.items()}
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
         for item in victims:
             with pytest.raises(NotFound):
                 memory.get(item.id)
@@ -100,7 +100,7 @@ def test_nothing_is_left_of_what_goes_and_all_that_stays_is_whole(tmp_path):
     left = scan(folder, side, {*needles, *blobs})
     assert not left
     with opened(folder, embedder) as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert not store_of(memory).erasure.unfinished()
     note("erasure", victims=len(victims), survivors=len(others), needles=len(needles) + len(blobs), found=0)
 
@@ -116,7 +116,7 @@ def test_everything_of_a_user(tmp_path):
         blobs = {blob for found in vectors_of(ana, items).values() for blob in found}
         other = Memory(folder, user="ana", embedder=embedder)
         assert other.search(items[2].canaries[0])
-        erasure = ana.erase_user()
+        erasure = ana.admin.erase_user()
         assert erasure.clean
         assert erasure.counts["users"] == 1
         assert erasure.purge.needles > len(items)
@@ -124,13 +124,13 @@ def test_everything_of_a_user(tmp_path):
         assert not scan(folder, side, {*needles_of(items), *blobs})
         assert not len(other.search(items[2].canaries[0]))
         assert ana.stats().memories == {}
-        assert ana.erase_user().counts == {}
-        assert ana.add_message("begun anew", id="m").outcome == "stored"
+        assert ana.admin.erase_user().counts == {}
+        assert ana.add("begun anew", id="m")[0].outcome == "stored"
         assert [hit.id for hit in other.search("begun anew")] == ["m"], (
             "a process that knew the user before sees the new one"
         )
         assert {id_: bob.get(id_) for id_ in before} == before
-        assert bob.verify().ok, bob.verify().findings
+        assert bob.admin.verify().ok, bob.admin.verify().findings
         assert bob.search(kept[2].canaries[0])
         other.close()
 
@@ -141,7 +141,7 @@ def test_another_process_that_counted_uses_does_not_write_the_name_again(tmp_pat
         memory.remember("Ana lives in Lisbon.")
         other = Memory(folder, user="ana", embedder="hashing")
         assert other.search("Where does Ana live?")
-        memory.erase_user()
+        memory.admin.erase_user()
         other.close()  # writes down what it counted
         assert store_of(memory).user("ana") is None
 
@@ -151,15 +151,15 @@ def test_what_is_left_of_a_user_in_another_file_is_told(tmp_path):
     with Memory(folder, user="ana@example.org", embedder="hashing") as memory:
         memory.remember("Ana lives in Lisbon with her cat Miso.")
         memory.scoped(user="bob").remember("Ana lives in Lisbon with her cat Miso.")
-        memory.export(folder / "ana.jsonl")
+        memory.admin.export(folder / "ana.jsonl")
         (folder / "users.txt").write_text("ana@example.org")
-        erasure = memory.erase_user()
+        erasure = memory.admin.erase_user()
         assert not erasure.clean
         assert erasure.purge.found == 2, "the id and the name; the text is bob's as well"
         assert "ana.jsonl, users.txt" in erasure.purge.pending
     with Memory(":memory:", user="ana@example.org", embedder="hashing") as memory:
         memory.remember("Ana lives in Lisbon with her cat Miso.")
-        assert memory.erase_user().purge == Purge(), "there is no file that could be searched"
+        assert memory.admin.erase_user().purge == Purge(), "there is no file that could be searched"
 
 
 def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
@@ -184,10 +184,10 @@ def test_a_file_that_cannot_be_read_was_not_searched(tmp_path, monkeypatch):
 
 def test_the_next_user_never_gets_the_number_of_an_erased_one(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
-        memory.add_message("mine")
+        memory.add("mine")
         number = store_of(memory).user("ana")
-        memory.erase_user()
-        memory.scoped(user="bob").add_message("his")
+        memory.admin.erase_user()
+        memory.scoped(user="bob").add("his")
         assert store_of(memory).user("bob") > number
 
 
@@ -203,7 +203,7 @@ def told(memory, *texts):
 def test_what_was_made_of_it_goes_with_it_and_episodes_are_told_again(tmp_path):
     with Memory(tmp_path / "memory", user="ana", session="s", embedder="hashing") as memory:
         told(memory, "I live in Lisbon with my cat Miso.", "I work as a nurse at the hospital.")
-        memory.end_session()
+        memory.sessions.end()
         (lisbon,) = (m for m in memory.list(types=["semantic"]) if "Lisbon" in m.content)
         derived = memory.remember("Somebody who knows Portugal", source_ids=[lisbon.id]).id
         summary = next(m for m in memory.list() if m.category == "session_summary")
@@ -216,10 +216,10 @@ def test_what_was_made_of_it_goes_with_it_and_episodes_are_told_again(tmp_path):
         assert "Lisbon" not in memory.get(summary.id).content
         assert memory.get("m1").content == "I work as a nurse at the hospital."
         assert "Lisbon" not in str(memory.history(episode.id))
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
         memory.forget(ids=["m1"], hard=True)
         assert memory.episodes() == memory.list() == memory.messages() == []
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 def test_by_description_with_what_was_forgotten_before(tmp_path):
@@ -237,7 +237,7 @@ def test_the_trail_of_others_does_not_name_what_is_gone(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.remember("The port is 8080 on the server", id="old")
         memory.remember("Another thing", id="secret-id")
-        memory.link("old", "secret-id", "references", reason="secret reason")
+        memory.links.add("old", "secret-id", "references", reason="secret reason")
         memory.forget(ids=["secret-id"], hard=True)
         with database_of(memory).read() as db:
             trail = db.execute("SELECT detail FROM events").fetchall()
@@ -259,7 +259,7 @@ def test_a_reader_in_the_way_is_told_and_the_rest_follows(tmp_path, monkeypatch)
             assert not memory.messages()
             assert db.execute("SELECT count(*) FROM messages").fetchall() == [(1,)], "a snapshot is a snapshot"
         assert scan(folder, side, needles_of([item]))
-        memory.flush()
+        memory.admin.flush()
         assert not store_of(memory).erasure.unfinished()
         assert not scan(folder, side, needles_of([item]))
 
@@ -333,7 +333,7 @@ def test_killed_before_every_statement_it_finishes_at_the_next_opening(tmp_path)
         shutil.copytree(base, folder)
         assert in_child(lambda folder=folder, last=last: run(folder, last)) == -9, "the kill must have landed"
         with Memory(folder, user="ana", embedder="hashing") as memory:
-            report = memory.verify()
+            report = memory.admin.verify()
             assert report.ok, report.findings
             there = [m.id for m in memory.messages()]
             assert there in (["victim", "kept"], ["kept"])
@@ -363,10 +363,10 @@ def reworded(memory):
 
 
 def nothing_tells(memory):
-    assert "SECRET" not in str([memory.get("stays"), memory.history("stays"), memory.log()])
+    assert "SECRET" not in str([memory.get("stays"), memory.history("stays"), memory.admin.log()])
     with database_of(memory).read() as db:
         assert "SECRET" not in str(db.execute("SELECT row FROM versions").fetchall())
-    assert memory.verify().ok, memory.verify().findings
+    assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 def test_a_consolidated_text_is_taken_back(tmp_path):
@@ -382,7 +382,7 @@ def test_a_consolidated_text_is_taken_back(tmp_path):
         nothing_tells(memory)
         with contextlib.suppress(NotFound):
             memory.undo("con")
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 def test_a_consolidated_text_that_was_taken_back_before_is_gone_from_the_versions_too(tmp_path):

@@ -63,7 +63,7 @@ def known(memory):
     memory.process()
     memory.remember("The API runs on port 8080.", id="port")
     memory.remember("The server stands in room 12.", id="room")
-    memory.link("port", "room", "references", reason="the same machine")
+    memory.links.add("port", "room", "references", reason="the same machine")
 
 
 def boxes(memory):
@@ -71,7 +71,7 @@ def boxes(memory):
         for place, frame in enumerate(("{}.", "Note that {}.", "{}, as said.")):
             text = frame.format(f"the {n}-th box stands in the cellar of house {n}")
             memory.remember(text, id=f"b{n}-{place}", importance=0.9 - n / 100 - place / 1000)
-    memory.link("b1-1", "b2-1", "references")
+    memory.links.add("b1-1", "b2-1", "references")
 
 
 def alike(memory):
@@ -96,7 +96,7 @@ def remembers(memory):
 def updates(memory):
     if memory.get("port").content != "The API runs on port 7000.":
         memory.update("port", content="The API runs on port 7000.", tags=["x"])
-    memory.unlink("port", "room")
+    memory.links.remove("port", "room")
 
 
 def processes(memory):
@@ -116,7 +116,7 @@ def undo(memory):
 def forgets(memory):
     memory.forget(ids=["m0", "port"], reason="in jest")
     memory.restore("port")
-    memory.end_session()
+    memory.sessions.end()
 
 
 def erases(memory):
@@ -124,21 +124,21 @@ def erases(memory):
 
 
 def erases_user(memory):
-    memory.erase_user()
+    memory.admin.erase_user()
 
 
 def reembeds(memory):
-    memory.reembed(HashingEmbedder(dimension=64))
+    memory.admin.reembed(HashingEmbedder(dimension=64))
 
 
 def links(memory):
-    memory.link("room", "port", "extends", strength=0.5)
-    memory.link("port", "room", "references", reason="the same rack")
-    memory.link("port", "room", "supersedes")
+    memory.links.add("room", "port", "extends", strength=0.5)
+    memory.links.add("port", "room", "references", reason="the same rack")
+    memory.links.add("port", "room", "supersedes")
 
 
 def quarantines(memory):
-    memory.quarantine(["m0", "port"], reason="a joke")
+    memory.trust.quarantine(["m0", "port"], reason="a joke")
 
 
 def quarantined(memory):
@@ -147,7 +147,7 @@ def quarantined(memory):
 
 
 def releases(memory):
-    memory.release(["m0", "port"])
+    memory.trust.release(["m0", "port"])
 
 
 def backup_of(memory):
@@ -156,18 +156,18 @@ def backup_of(memory):
 
 def backs_up(memory):
     with suppress(InvalidInput):  # it is there already: as a whole, or not at all
-        memory.backup(backup_of(memory))
+        memory.admin.backup(backup_of(memory))
 
 
 def imports(memory):
     file = store_of(memory).location + ".jsonl"
     with suppress(FileNotFoundError), suppress(InvalidInput):  # it is all there
-        memory.scoped(user="bob").import_from(file)
+        memory.scoped(user="bob").admin.import_from(file)
 
 
 def exported(memory):
     known(memory)
-    memory.export(store_of(memory).location + ".jsonl", vectors=True)
+    memory.admin.export(store_of(memory).location + ".jsonl", vectors=True)
 
 
 PATHS = {
@@ -213,7 +213,7 @@ def state(memory):
 
 
 def sound(memory):
-    report = memory.verify()
+    report = memory.admin.verify()
     assert report.ok, report.findings
     assert not store_of(memory).erasure.unfinished()
 

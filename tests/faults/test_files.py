@@ -35,7 +35,7 @@ def test_the_folder_is_private(tmp_path):
     before = os.umask(0)
     try:
         memory = Memory(tmp_path / "a" / "memory", embedder="hashing")
-        memory.add_message("x")
+        memory.add("x")
         for path in (tmp_path / "a" / "memory", *(tmp_path / "a" / "memory").iterdir()):
             if path.name != ".gitignore":
                 assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path.name
@@ -82,14 +82,14 @@ def test_a_newer_schema_is_refused_unchanged(tmp_path):
 def test_another_model_is_refused_until_reembedded(tmp_path):
     filled(tmp_path / "memory", 3)
     with Memory(tmp_path / "memory", user="ana", embedder=HashingEmbedder(dimension=64)) as memory:
-        for call in (lambda: memory.add_message("new"), lambda: memory.search("gardens"), lambda: memory.remember("x")):
+        for call in (lambda: memory.add("new")[0], lambda: memory.search("gardens"), lambda: memory.remember("x")):
             with pytest.raises(EmbeddingMismatch, match="reembed"):
                 call()
         assert len(memory.messages()) == 3
-        memory.reembed()
-        memory.add_message("new")
+        memory.admin.reembed()
+        memory.add("new")
         assert len(memory.search("gardens")) == 4
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.6, 0.9])
@@ -103,7 +103,7 @@ def test_a_truncated_file_is_an_error_of_ours(tmp_path, keep):
         with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
             memory.messages()
             memory.search("gardens")
-            memory.verify()
+            memory.admin.verify()
 
     with pytest.raises(MnemicError):
         use_it()
@@ -120,7 +120,7 @@ from pathlib import Path
 from mnemic import Memory, MnemicError
 try:
     with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
-        report = memory.verify()
+        report = memory.admin.verify()
         print("ok" if report.ok else "found")
         memory.search("gardens"); memory.messages()
 except MnemicError as error:
@@ -160,7 +160,7 @@ assert memory.search("turn 7")
 resource.setrlimit(resource.RLIMIT_FSIZE, limit)
 memory.add([Message(role="user", content="there is room again", id="again")])
 assert len(memory.messages()) == stored + 1
-assert memory.verify().ok
+assert memory.admin.verify().ok
 memory.close()
 print("whole")
 """
@@ -181,11 +181,11 @@ READ_ONLY = """
 import os, sys
 from mnemic import Memory, StoreReadOnly
 with Memory(":memory:", embedder="hashing") as warm:  # loads what the other user may not
-    warm.add_message("x"); warm.search("x"); warm.verify(); warm.get_memory_context("x"); warm.remember("x")
+    warm.add("x"); warm.search("x"); warm.admin.verify(); warm.get_memory_context("x"); warm.remember("x")
 os.setgid(65534); os.setuid(65534)
 with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
-    print(len(memory.messages()), len(memory.search("gardens")), memory.verify().ok)
-    for write in (lambda: memory.add_message("x"), lambda: memory.remember("x"), lambda: memory.forget(ids=["0"])):
+    print(len(memory.messages()), len(memory.search("gardens")), memory.admin.verify().ok)
+    for write in (lambda: memory.add("x"), lambda: memory.remember("x"), lambda: memory.forget(ids=["0"])):
         try:
             write()
         except StoreReadOnly as error:
@@ -212,13 +212,13 @@ FOLLOWS = """
 import os, sys
 from mnemic import Memory
 with Memory(":memory:", embedder="hashing") as warm:  # loads what the other user may not
-    warm.add_message("x"); warm.search("x"); warm.verify()
+    warm.add("x"); warm.search("x"); warm.admin.verify()
 os.setgid(65534); os.setuid(65534)
 assert not os.access(sys.argv[1], os.W_OK)
 with Memory(sys.argv[1], user="ana", embedder="hashing") as memory:
     print("open", flush=True)
     for line in sys.stdin:
-        messages, found, report = memory.messages(limit=None), memory.search("garden", k=500), memory.verify()
+        messages, found, report = memory.messages(limit=None), memory.search("garden", k=500), memory.admin.verify()
         assert report.ok, report.findings
         print(len(messages), len(found), report.checks["messages"], flush=True)
 """
@@ -317,7 +317,7 @@ def test_a_closed_record_that_changes_while_it_is_read_without_permission_is_ref
     def read(failure):
         with file.consistent(db):
             with Memory(tmp_path / "memory", user="ana", embedder="hashing") as owner:
-                owner.add_message("more")
+                owner.add("more")
             if failure:
                 raise failure
 

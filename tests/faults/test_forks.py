@@ -29,21 +29,21 @@ def opened(folder, **more):
 
 def ids(folder):
     with opened(folder) as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         return {message.id for message in memory.messages(limit=None)}
 
 
 def test_what_a_child_wrote_stays_when_the_parent_closes_first(folder, tmp_path):
     memory = opened(folder)
-    memory.add_message("before", id="before")
+    memory.add("before", id="before")
     closed = tmp_path / "closed"
 
     def work():
-        memory.add_message("at once", id="child-0")
+        memory.add("at once", id="child-0")
         while not closed.exists():
             time.sleep(0.01)
         for n in range(1, 20):
-            memory.add_message(f"turn {n}", id=f"child-{n}")
+            memory.add(f"turn {n}", id=f"child-{n}")
         assert len(memory.messages(limit=None)) == 21
         memory.close()
 
@@ -59,7 +59,7 @@ def test_what_a_child_wrote_stays_when_the_parent_closes_first(folder, tmp_path)
 def test_children_of_a_parent_that_is_writing_and_searching(folder):
     """Children are forked while threads write, search and process: each write that was acknowledged is there."""
     memory = opened(folder)
-    memory.add_message("the first", id="first")
+    memory.add("the first", id="first")
     memory.search("turn")
     memory.process()  # a child waits for ever for a module that a thread of its parent was importing
     stop, said, errors = threading.Event(), [], []
@@ -73,7 +73,7 @@ def test_children_of_a_parent_that_is_writing_and_searching(folder):
             raise
 
     def write():
-        said.append(memory.add_message("a turn of the parent", id=f"parent-{len(said)}").id)
+        said.append(memory.add("a turn of the parent", id=f"parent-{len(said)}")[0].id)
 
     work = (write, lambda: memory.search("turn"), memory.process)
     threads = [threading.Thread(target=busy, args=(one,)) for one in work]
@@ -82,7 +82,7 @@ def test_children_of_a_parent_that_is_writing_and_searching(folder):
 
     def child(name):
         for n in range(5):
-            memory.add_message(f"turn {n} of {name}", id=f"{name}-{n}")
+            memory.add(f"turn {n} of {name}", id=f"{name}-{n}")
             assert memory.search(f"turn {n} of {name}")
         memory.process()
 
@@ -99,7 +99,7 @@ def test_children_of_a_parent_that_is_writing_and_searching(folder):
 
 def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
     memory = opened(folder)
-    memory.add_message("before", id="before")
+    memory.add("before", id="before")
     inside, leave = threading.Event(), threading.Event()
 
     def long():
@@ -114,20 +114,20 @@ def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):
 
     def work():
         for refused in (
-            lambda: memory.add_message("x"), lambda: memory.search("before"), lambda: opened(folder),
+            lambda: memory.add("x")[0], lambda: memory.search("before"), lambda: opened(folder),
             lambda: memory.scoped(user="ben").remember("x"),
         ):  # fmt: skip
             with pytest.raises(StoreUnavailable, match="spawn"):
                 refused()
         with Memory(folder.with_name("other"), user="ana", embedder="hashing") as other:
-            assert other.add_message("another record").outcome == "stored"
+            assert other.add("another record")[0].outcome == "stored"
         memory.close()
 
     child = forked(work)
     leave.set()
     thread.join()
     assert code_of(child) == 0
-    memory.add_message("after", id="after")
+    memory.add("after", id="after")
     memory.close()
     assert ids(folder) == {"before", "after"}
 
@@ -140,16 +140,16 @@ def test_a_fork_that_nobody_announced_is_refused(folder, monkeypatch):
 
     def work():
         with pytest.raises(StoreUnavailable, match="lazy-apps"):
-            memory.add_message("x")
+            memory.add("x")
 
     assert code_of(forked(work)) == 0
-    assert memory.add_message("y").outcome == "stored"
+    assert memory.add("y")[0].outcome == "stored"
     memory.close()
 
 
 def test_a_record_in_ram_says_so():
     with opened(":memory:") as memory:
-        memory.add_message("x")
+        memory.add("x")
 
         def work():
             with pytest.raises(StoreUnavailable, match="RAM"):
@@ -180,14 +180,14 @@ def test_grandchildren_and_many_handles_on_one_file(folder):
     first, second = opened(folder), opened(folder)
 
     def work():
-        first.add_message("c", id="c")
-        grandchild = forked(lambda: second.add_message("g", id="g"))
+        first.add("c", id="c")
+        grandchild = forked(lambda: second.add("g", id="g")[0])
         first.close()
         assert code_of(grandchild) == 0
-        second.add_message("d", id="d")
+        second.add("d", id="d")
 
     assert code_of(forked(work)) == 0
-    first.add_message("p", id="p")
+    first.add("p", id="p")
     first.close()
     second.close()
     assert ids(folder) == {"c", "g", "d", "p"}
@@ -195,7 +195,7 @@ def test_grandchildren_and_many_handles_on_one_file(folder):
 
 def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatch):
     memory = opened(folder)
-    memory.add_message("before", id="before")
+    memory.add("before", id="before")
     database = database_of(memory)
 
     def interrupted(until):
@@ -205,23 +205,23 @@ def test_an_interrupt_while_a_fork_waits_lets_everybody_go_on(folder, monkeypatc
 
     def work():
         with pytest.raises(StoreUnavailable, match="spawn"):
-            memory.add_message("x")
+            memory.add("x")
 
     assert code_of(forked(work)) == 0
-    memory.add_message("after", id="after")
+    memory.add("after", id="after")
     memory.close()
     assert ids(folder) == {"before", "after"}
 
 
 def test_two_threads_fork_at_once(folder, monkeypatch):
     memory = opened(folder)
-    memory.add_message("before", id="before")
+    memory.add("before", id="before")
     database, codes = database_of(memory), []
     real = database._drain_readers
     monkeypatch.setattr(database, "_drain_readers", lambda until: (time.sleep(0.3), real(until))[1])
 
     def fork(name):
-        codes.append(code_of(forked(lambda: memory.add_message(name, id=name))))
+        codes.append(code_of(forked(lambda: memory.add(name, id=name)[0])))
 
     threads = [threading.Thread(target=fork, args=(f"c{n}",)) for n in range(3)]
     for thread in threads:

@@ -138,7 +138,7 @@ def importer():
     made = papers.Importer()
     with made.memory:
         yield made
-        report = made.memory.verify()
+        report = made.memory.admin.verify()
         assert report.ok, report.findings
 
 
@@ -169,8 +169,8 @@ def exported(tmp_path_factory):
         memory.remember("The rent is 900 euros.", id="rent", metadata={"a": [1, None]}, tags=["home"])
         memory.update("rent", content="The rent is 950 euros.")
         memory.remember("The flat has two rooms.", id="flat")
-        memory.link("rent", "flat", "references")
-        memory.export(file)
+        memory.links.add("rent", "flat", "references")
+        memory.admin.export(file)
     return [json.loads(line) for line in file.read_text().splitlines()]
 
 
@@ -206,7 +206,7 @@ def searched(tmp_path_factory):
     made = walls.Searched(tmp_path_factory.mktemp("searched"))
     with made.memory:
         yield made
-        report = made.memory.verify()
+        report = made.memory.admin.verify()
         assert report.ok, report.findings
 
 
@@ -232,7 +232,7 @@ def apart(tmp_path_factory):
     made = walls.Walls(tmp_path_factory.mktemp("walls"))
     with made.memory:
         yield made
-        report = made.memory.verify()
+        report = made.memory.admin.verify()
         assert report.ok, report.findings
 
 

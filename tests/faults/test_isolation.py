@@ -78,7 +78,7 @@ def pairs() -> list[tuple[str, str]]:
 def filled(handle: Memory, canary: str) -> tuple[str, str]:
     """A memory, a message and a preference that hold a word nobody else has."""
     fact = handle.remember(f"The password of the garden gate is {canary}.", tags=[canary]).id
-    said = handle.add_message(f"Ana keeps {canary} in the shed.", name=canary).id
+    said = handle.add(f"Ana keeps {canary} in the shed.", name=canary)[0].id
     handle.preferences["gate"] = canary
     return fact, said
 
@@ -86,11 +86,11 @@ def filled(handle: Memory, canary: str) -> tuple[str, str]:
 def everything(handle: Memory, other: str) -> str:
     """All that a handle shows, in one text; ``other`` is somebody else's word, asked for by name."""
     dump = io.StringIO()
-    handle.export(dump)
+    handle.admin.export(dump)
     found = [
         *handle.search(f"garden gate {other}", k=50, include_expired=True), *handle.search(other, k=50), *handle.list(limit=None),
         *handle.list(tags=[other]), *handle.messages(), *handle.episodes(), handle.get_memory_context(f"What is {other}?", max_tokens=300),
-        handle.get_memory_context(max_tokens=300), handle.session, handle.preferences.get("gate"), *handle.log(), dump.getvalue(),
+        handle.get_memory_context(max_tokens=300), handle.sessions.current(), handle.preferences.get("gate"), *handle.admin.log(), dump.getvalue(),
     ]  # fmt: skip
     return repr(found)
 
@@ -119,7 +119,7 @@ def test_no_pair_of_users_meets(memory):
         assert here.preferences["gate"] == mine
         assert here.stats().messages == there.stats().messages == 1
         for id_ in ids:
-            for call in (here.get, here.history, here.graph):
+            for call in (here.get, here.history, here.links.graph):
                 with pytest.raises(NotFound):
                     call(id_)
             with pytest.raises(NotFound):
@@ -128,7 +128,7 @@ def test_no_pair_of_users_meets(memory):
         assert there.get(ids[0]).content.endswith(f"{theirs}.")
         assert [m.id for m in there.messages()] == [ids[1]]
     assert leaks == 0
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
     note("isolation", pairs=PAIRS, leaks=leaks)
 
 
@@ -170,12 +170,12 @@ def test_what_is_known_elsewhere_is_not_known_here(memory):
     """Neither duplicates nor ids tell what another user holds."""
     here, there = memory.scoped(user="dup"), memory.scoped(user="Dup")
     there.remember("The safe is behind the painting.", id="safe")
-    there.add_message("The safe is new.", id="m1")
+    there.add("The safe is new.", id="m1")
     assert here.remember("The safe is behind the painting.").outcome == "stored"
-    assert here.add_message("Another text entirely.", id="m1").outcome == "stored"
+    assert here.add("Another text entirely.", id="m1")[0].outcome == "stored"
     assert here.remember("Something else.", id="safe").outcome == "stored"
     with pytest.raises(MnemicError):
-        here.link("safe", "nothing", "references")
+        here.links.add("safe", "nothing", "references")
 
 
 def test_a_chain_of_derived_records_stays_with_its_user(tmp_path):
@@ -187,7 +187,7 @@ def test_a_chain_of_derived_records_stays_with_its_user(tmp_path):
         for user in users:
             user.process()
             user.consolidate()
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         for number, user in enumerate(users):
             text = everything(user, "town")
             assert f"number {number}" in text

@@ -163,7 +163,7 @@ def text_of(memory, id_, live):
 def lost(folder, held):
     """The ids that do not say what was acknowledged."""
     with opened(folder) as memory:
-        report = memory.verify()
+        report = memory.admin.verify()
         assert report.ok, report.findings
         assert "consolidating" not in memory.stats().memories
         live = {record.id for record in (*memory.messages(reach="user"), *memory.list(reach="user", limit=None))}

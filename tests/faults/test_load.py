@@ -94,7 +94,7 @@ def test_processes_of_many_threads_write(tmp_path):
     assert len(ids) == len(set(ids)) == processes * threads * writes
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         held = [record.id for record in (*memory.messages(reach="user"), *memory.list(reach="user", limit=None))]
-        report = memory.verify()
+        report = memory.admin.verify()
     assert sorted(held) == sorted(ids)
     assert report.ok, report.findings
     note("load: writers", processes=processes, threads=threads, writes=len(ids), lost=0, twice=0, locked=0,
@@ -124,7 +124,7 @@ def test_the_same_fact_from_every_thread(tmp_path):
                 assert sorted(r.content for r in memory.list(limit=None)) == sorted(map(fact, range(n + 1)))
             outcomes += told
         assert sorted(r.content for r in memory.list(limit=None)) == sorted(map(fact, range(rounds)))
-        report = memory.verify()
+        report = memory.admin.verify()
     assert report.ok, report.findings
     note("load: same fact, threads", threads=threads, rounds=rounds, **outcomes, rows_each_round=1)
 
@@ -154,7 +154,7 @@ def test_the_same_fact_from_every_process(tmp_path):
     assert ([writer.returncode for writer in writers], said) == ([0] * processes, [""] * processes)
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         assert sorted(r.content for r in memory.list(limit=None)) == sorted(map(fact, range(rounds)))
-        report = memory.verify()
+        report = memory.admin.verify()
         assert report.ok, report.findings
     note("load: same fact, processes", processes=processes, threads=threads, rounds=rounds, rows_each_round=1)
 
@@ -247,8 +247,8 @@ async def test_no_work_is_done_on_the_loop(tmp_path, threads_of_work):
         ticks = asyncio.create_task(_ticking(0.005))
         await asyncio.gather(*(turn(n) for n in range(16)), memory.process(), memory.consolidate())
         await memory.forget(ids=[(await memory.list(limit=1))[0].id], hard=True)
-        await memory.export(tmp_path / "export.jsonl")
-        assert (await memory.verify()).ok
+        await memory.admin.export(tmp_path / "export.jsonl")
+        assert (await memory.admin.verify()).ok
         ticks.cancel()
         loop = threads_of_work.pop(threading.get_ident(), 0)
         assert sum(threads_of_work.values()) > 100
@@ -313,12 +313,12 @@ async def test_no_write_waits_for_a_language_model(tmp_path):
     model = LanguageModel(ScriptedModel({"segment": slow, **nothing}), timeout=WAITING, retries=0)
     async with AsyncMemory(tmp_path, user="ana", session="s", embedder="hashing", llm=model) as memory:
         for n in range(6):
-            await memory.add_message(f"I live in house {n}. {fact(n)}")
+            await memory.add(f"I live in house {n}. {fact(n)}")
         work = asyncio.create_task(memory.process())
         try:
             assert await asyncio.to_thread(asked.wait, WAITING)
             receipts = [await memory.remember(fact(n)) for n in range(100, 200)]
-            added = await memory.add_message("This was said meanwhile.")
+            added = (await memory.add("This was said meanwhile."))[0]
             found = await memory.search("house 150", k=3)
             assert not answer.is_set()
             assert not work.done()
@@ -329,7 +329,7 @@ async def test_no_write_waits_for_a_language_model(tmp_path):
         await work
         held = {record.id for record in await memory.list(limit=None)}
         assert {receipt.id for receipt in receipts} <= held
-        assert (await memory.verify()).ok
+        assert (await memory.admin.verify()).ok
     model.close()
     note("load: slow language model", remembers=len(receipts), waited=0)
 
@@ -361,7 +361,7 @@ def test_many_users(tmp_path, monkeypatch):
             assert hits[0].text == fact(wanted), user
             assert sum(cache.catalog.size for cache in runtime.views._caches.values()) <= bound
         assert len(runtime.views._caches) <= bound // each
-        assert memory.verify(deep=long()).ok
+        assert memory.admin.verify(deep=long()).ok
     after = own("VmRSS") if long() else 0
     note("load: many users", users=users, memories_each=each, wrong=0, rows_in_ram=bound, rss_grew_mb=round((after - before) / 1024),
          **measured(took))  # fmt: skip
@@ -398,7 +398,7 @@ def test_a_long_run(tmp_path):
                 seen.append({"rss_kb": own("VmRSS"), "files": own("files"), **measured(window)})
                 window.clear()
                 warm = warm or seen[0]
-        report = memory.verify()
+        report = memory.admin.verify()
     assert report.ok, report.findings
     grew = seen[-1]["rss_kb"] / seen[1]["rss_kb"] - 1
     note("load: long run", minutes=minutes, calls=calls, rss_grew_percent=round(100 * grew, 1), files=[s["files"] for s in seen],

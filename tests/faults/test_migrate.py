@@ -50,7 +50,7 @@ def lived(place, user, facts=24):
             memory.remember(f"The market of {user} sells {n} kinds of apples", id=f"f{n}", tags=["market", f"t{n % 3}"])
         memory.update("f1", content="The market sells one kind of pear", tags=["pear"])
         memory.update("f1", content="The market sells two kinds of pears")
-        memory.link("f2", "f3", "extends", reason="why not")
+        memory.links.add("f2", "f3", "extends", reason="why not")
         memory.preferences["theme"] = "dark"
         memory.forget(ids=["f4"])
         memory.forget(ids=["f5"], hard=True)
@@ -89,9 +89,9 @@ def answers(place, user):
             "records": [*records, *archived],
             "preferences": dict(memory.preferences),
             "histories": {id_: unnumbered(memory.history(id_)) for id_ in ids},
-            "log": unnumbered(memory.log(limit=None)),
+            "log": unnumbered(memory.admin.log(limit=None)),
             "hits": [(hit.id, hit.score, hit.text) for hit in memory.search("apples of the market", k=20, now=NOW)],
-            "graph": memory.graph("f2", depth=3),
+            "graph": memory.links.graph("f2", depth=3),
             "counts": memory.stats().memories,
         }
 
@@ -192,7 +192,7 @@ class TestSame:
             done = right.consolidate()
             if done.id:
                 right.undo(done.id)
-            assert right.verify().ok
+            assert right.admin.verify().ok
         with opened(target, "carl") as memory:
             assert [record.content for record in memory.list()] == ["Carl was here before"]
 
@@ -211,7 +211,7 @@ class TestSame:
             with opened(tmp_path / place) as memory:
                 memory.undo(report.id)
                 assert {record.id for record in memory.list(limit=None)} == before
-                assert memory.verify().ok
+                assert memory.admin.verify().ok
 
     def test_nothing_is_embedded(self, source, tmp_path, monkeypatch):
         monkeypatch.setattr(HashingEmbedder, "embed", lambda *_, **__: pytest.fail("embedded"))
@@ -223,7 +223,7 @@ class TestSame:
             assert memory.stats().pending["embed"] == 1
         assert migrate(tmp_path / "a", tmp_path / "b").ok
         with opened(tmp_path / "b") as memory:
-            memory.flush()
+            memory.admin.flush()
             assert "embed" not in memory.stats().pending
             assert memory.search("vector")
 
@@ -363,4 +363,4 @@ class TestPostgres:
         assert migrate(source, postgres_url).ok
         with opened(postgres_url, "ana") as memory:
             assert memory.remember("and life goes on").outcome == "stored"
-            assert memory.verify().ok
+            assert memory.admin.verify().ok

@@ -257,7 +257,7 @@ class Walk(RuleBasedStateMachine):
         place = Place(user=user, project=item.project)
         if item.kind == "episode":
             return
-        receipt = self.at(place).add_message(content, id=item.id, sent_at=LONG_AGO)
+        receipt = self.at(place).add(content, id=item.id, sent_at=LONG_AGO)[0]
         assert receipt.outcome == self.model.message(place, item.id, content, "user", LONG_AGO), receipt
 
     @rule(place=PLACES, content=TEXTS)
@@ -266,7 +266,7 @@ class Walk(RuleBasedStateMachine):
         self.embedder.down = True
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)
-            receipt = self.at(place).add_message(content, id=mine, sent_at=LONG_AGO)
+            receipt = self.at(place).add(content, id=mine, sent_at=LONG_AGO)[0]
         self.embedder.down = False
         assert receipt.outcome == self.model.message(place, mine, content, "user", LONG_AGO)
         assert receipt.pending == (("embed",) if receipt.outcome == "stored" else ())
@@ -362,7 +362,7 @@ class Walk(RuleBasedStateMachine):
     def erase_user(self, user):
         """Of one user nothing stays, and of the others everything."""
         gone = set(self.model.items[user])
-        erasure = self.of(user).erase_user()
+        erasure = self.of(user).admin.erase_user()
         assert sum(erasure.counts.get(kind, 0) for kind in ("messages", "episodes", "memories")) == len(gone)
         assert not erasure.purge.found
         self.cycles = [cycle for cycle in self.cycles if cycle[0] != user]
@@ -375,20 +375,20 @@ class Walk(RuleBasedStateMachine):
         """What was made of a record goes along with it, and all comes back as it was."""
         user, item = self.pick(choice, lambda item: item.live)
         handle, before = self.of(user), exported(self.of(user))
-        gone = {receipt.id for receipt in handle.quarantine([item.id])}
+        gone = {receipt.id for receipt in handle.trust.quarantine([item.id])}
         made = self.model.made_from(user, [item.id], surely=True)
         assert {id_ for id_ in made if self.model.items[user][id_].live} <= gone
         assert gone <= self.model.made_from(user, [item.id], surely=False)
         place = Place(user=user, project=item.project, session=item.session)
         for hit in self.at(place).search(item.content, k=50, kinds=["message", "memory", "episode"]):
             assert not gone & {hit.id, *hit.message_ids, *hit.similar, *hit.via}
-        assert handle.verify().ok
-        handle.release([item.id])
+        assert handle.admin.verify().ok
+        handle.trust.release([item.id])
         assert exported(handle) == before
 
     @rule(user=st.sampled_from(USERS))
     def retire(self, user):
-        assert self.of(user).retire() == self.model.retire(user)
+        assert self.of(user).admin.retire() == self.model.admin.retire(user)
 
     # Links
 
@@ -400,12 +400,12 @@ class Walk(RuleBasedStateMachine):
         target = among[other % len(among)]
         if source.id == target.id:
             with pytest.raises(InvalidInput):
-                self.of(user).link(source.id, target.id, type)
+                self.of(user).links.add(source.id, target.id, type)
             return
         self.linked(user, source.id, target.id, type, strength)
 
     def linked(self, user, source, target, type, strength):
-        receipt = self.of(user).link(source, target, type, strength=strength)
+        receipt = self.of(user).links.add(source, target, type, strength=strength)
         assert receipt.outcome == self.model.link(user, source, target, type, strength), receipt
 
     def some_link(self):
@@ -422,7 +422,7 @@ class Walk(RuleBasedStateMachine):
         ]
         user, (source, target, one_type) = found[choice % len(found)]
         kind = None if all_types else one_type
-        receipt = self.of(user).unlink(source, target, kind)
+        receipt = self.of(user).links.remove(source, target, kind)
         assert receipt.outcome == self.model.unlink(user, source, target, kind)
 
     # Knowledge
@@ -616,23 +616,23 @@ class Walk(RuleBasedStateMachine):
     def export_and_import(self, user, vectors):
         """Another memory that reads the export holds the same, and exports the same."""
         file = io.StringIO()
-        self.memory.flush(process=False)
-        self.of(user).export(file, vectors=vectors)
+        self.memory.admin.flush(process=False)
+        self.of(user).admin.export(file, vectors=vectors)
         file.seek(0)
         with Memory(":memory:", user="elsewhere", embedder=self.embedder, secrets="allow") as other:
-            other.import_from(file)
+            other.admin.import_from(file)
             again = io.StringIO()
-            other.export(again, vectors=vectors)
+            other.admin.export(again, vectors=vectors)
             assert again.getvalue() == file.getvalue()
             self.model.compare(user, *read(exported(other)))
-            report = other.verify()
+            report = other.admin.verify()
             assert report.ok, report.findings
 
     @rule(dimension=st.sampled_from(MODELS))
     def reembed(self, dimension):
         old, chosen = self.embedder, Moody(dimension)
         self.touched.add(USERS[0])
-        done = self.memory.reembed(chosen)
+        done = self.memory.admin.reembed(chosen)
         assert done == sum(len(items) for items in self.model.items.values())
         self.embedder = chosen
         if old.id != chosen.id and done and self.durable:
@@ -644,7 +644,7 @@ class Walk(RuleBasedStateMachine):
         if process:
             self.process(USERS[0])
         self.touched.add(USERS[0])
-        self.memory.flush(process=False)
+        self.memory.admin.flush(process=False)
         assert not store_of(self.memory).embedding.pending(1)
 
     @precondition(lambda self: self.durable)
@@ -681,7 +681,7 @@ class Walk(RuleBasedStateMachine):
                 self.looks_right(user, items[self.turn % len(items)])
         self.turn += 1
         self.touched.clear()
-        report = self.memory.verify()
+        report = self.memory.admin.verify()
         assert report.ok, report.findings
 
     def looks_right(self, user, item):
@@ -724,7 +724,7 @@ class FolderWalk(Walk):
     @rule()
     def backup(self):
         copy = self.home / f"copy{next(self.names)}"
-        assert self.memory.backup(copy).ok
+        assert self.memory.admin.backup(copy).ok
         with Memory(copy, embedder=self.embedder, secrets="allow") as other:
             for user in USERS:
                 assert exported(other.scoped(user=user)) == exported(self.of(user))

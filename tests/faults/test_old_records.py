@@ -36,7 +36,7 @@ def test_there_is_one_of_this_version():
 
 def test_it_opens_and_holds_what_it_held(folder):
     with Memory(folder, user="ana", embedder="hashing") as memory:
-        report = memory.verify()
+        report = memory.admin.verify()
         assert report.ok, report.findings
         assert {"m0", "m1", "m2", "late"} <= {m.id for m in memory.messages(reach="user")}
         assert memory.get("port").content == "The API runs on port 9090."
@@ -51,7 +51,7 @@ def test_it_opens_and_holds_what_it_held(folder):
             "archived",
             "archived",
         )
-        assert [link.reason for link in memory.graph("port").links] == ["the same machine"]
+        assert [link.reason for link in memory.links.graph("port").links] == ["the same machine"]
         assert memory.search("where does Ana live?")[0].id == "m0"
         (episode,) = memory.episodes(reach="user")
         assert episode.message_ids
@@ -60,7 +60,7 @@ def test_it_opens_and_holds_what_it_held(folder):
         memory.restore("jest")
         memory.process()
         assert memory.forget(ids=["m0"], hard=True).clean
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 def test_it_is_brought_to_the_schema_of_a_new_record(folder, tmp_path):
@@ -81,8 +81,8 @@ def test_an_export_of_the_first_schema_can_be_read(tmp_path):
     """Made by ``make_record.fill``, with two memories more in quarantine, one of them forgotten before."""
     text = gzip.decompress((FIXTURES / "export-first-schema.jsonl.gz").read_bytes()).decode()
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
-        memory.import_from(io.StringIO(text))
-        report = memory.verify()
+        memory.admin.import_from(io.StringIO(text))
+        report = memory.admin.verify()
         assert report.ok, report.findings
         assert {"m0", "m1", "m2", "late"} <= {m.id for m in memory.messages(reach="user")}
         assert memory.get("port").content == "The API runs on port 9090."
@@ -90,9 +90,9 @@ def test_an_export_of_the_first_schema_can_be_read(tmp_path):
         assert memory.get("port").metadata == {"deep": [1, {"a": None}]}
         assert memory.preferences["theme"] == "dark"
         assert memory.search("where does Ana live?")[0].id == "m0"
-        assert [link.reason for link in memory.graph("port").links] == ["the same machine"]
+        assert [link.reason for link in memory.links.graph("port").links] == ["the same machine"]
         assert memory.get("rui").status == memory.get("page").status == memory.get("jest").status == "archived"
         assert {record.id for record in memory.list(status=["quarantined"])} == {"rui", "page"}
         again = io.StringIO()
-        memory.export(again, vectors=True)
+        memory.admin.export(again, vectors=True)
         assert again.getvalue().replace('"key":"theme",', "") == text  # a preference has its name as its key since

@@ -36,7 +36,7 @@ def lost(folder: Path, ids: list[str]) -> list[str]:
                 memory.get(id_)
             except NotFound:
                 missing.append(id_)
-        report = memory.verify()
+        report = memory.admin.verify()
         assert report.ok, report.findings
     return missing
 
@@ -74,24 +74,24 @@ def test_kill_minus_nine_at_random_moments(tmp_path):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_forked_child_has_connections_of_its_own(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
-        memory.add_message("before the fork", id="before")
+        memory.add("before the fork", id="before")
         child = os.fork()
         if child == 0:
             code = 1
             try:
-                memory.add_message("in the child", id="child")
+                memory.add("in the child", id="child")
                 code = 0 if memory.get("before").content == "before the fork" else 2
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        memory.add_message("after the fork", id="after")
+        memory.add("after the fork", id="after")
         assert [m.id for m in memory.messages()] == ["before", "child", "after"]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_one_process_sees_what_another_wrote(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
-        memory.add_message("the garden needs water", id="mine")
+        memory.add("the garden needs water", id="mine")
         assert len(memory.search("garden")) == 1
         side = tmp_path / "side"
         assert start(tmp_path / "memory", side, "other", 30).wait(timeout=60) == 0

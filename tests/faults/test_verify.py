@@ -19,7 +19,7 @@ def fill(memory):
     memory.remember("The API runs on port 8080.", id="port")
     memory.remember("The server stands in room 12.", id="room")
     memory.update("room", content="The server stands in room 13.")
-    memory.link("port", "room", "references", reason="the same machine")
+    memory.links.add("port", "room", "references", reason="the same machine")
     for id_ in ("best", "twin"):
         memory.remember(f"A box is red, says the {id_} one", id=id_)
     change = Consolidate(
@@ -31,8 +31,8 @@ def fill(memory):
     store_of(memory).apply("ana", [change])
     memory.remember("Forgotten", id="gone")
     memory.forget(ids=["gone"])
-    memory.scoped(user="bob").add_message("His own words", id="his")
-    assert memory.verify().ok, memory.verify().findings
+    memory.scoped(user="bob").add("His own words", id="his")
+    assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 @pytest.fixture
@@ -211,11 +211,11 @@ def plant(memory, sql):
 def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     sql, said, safe = PLANTED[planted]
     plant(memory, sql)
-    found = memory.verify().findings
+    found = memory.admin.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
     done = store_of(memory).mend()
-    left = [finding for finding in memory.verify().findings if said in finding]
+    left = [finding for finding in memory.admin.verify().findings if said in finding]
     if safe:
         assert done
         assert not left
@@ -223,9 +223,9 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     else:
         assert left
     assert everything(memory) == texts, "evidence is never touched"
-    memory.flush(process=False)
+    memory.admin.flush(process=False)
     if safe:
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 def everything(memory):
@@ -247,14 +247,14 @@ def test_a_consolidation_under_way_is_no_finding(memory):
     plant(memory, "UPDATE records SET status = 'consolidating' WHERE id = 'port'")
     with store_of(memory).lifecycle.exclusive() as alone:
         assert alone
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert store_of(memory).mend() == ()
-    assert not memory.verify().ok
+    assert not memory.admin.verify().ok
 
 
 def test_a_new_record_is_whole():
     with Memory(":memory:", embedder="hashing") as memory:
-        report = memory.verify()
+        report = memory.admin.verify()
         assert report.ok
         assert report.checks["invariants"] > 20
         assert store_of(memory).mend() == ()
@@ -267,7 +267,7 @@ def test_what_others_wrote_meanwhile_is_no_damage(tmp_path):
             memory.add(
                 [Message(role="user", content=f"turn {n} of {turn} about gardens", id=f"{turn}-{n}") for n in range(40)]
             )
-            assert memory.verify().ok, memory.verify().findings
+            assert memory.admin.verify().ok, memory.admin.verify().findings
 
 
 SECRETS = {
@@ -289,7 +289,7 @@ def told_secretly(folder):
         memory.remember(f"It was {token} once", id="version")
         memory.update("version", content="It is another now")
         memory.remember("One that stays", id="link")
-        memory.link("link", "tag", "references", reason=f"see {token}")
+        memory.links.add("link", "tag", "references", reason=f"see {token}")
         memory.remember("One that went", id="event")
         memory.forget(ids=["event"], reason=f"it said {token}")
         memory.remember("One without", id="clean")
@@ -298,8 +298,8 @@ def told_secretly(folder):
 def test_secrets_that_stand_in_the_record_are_found_and_never_told(tmp_path):
     told_secretly(tmp_path)
     with Memory(tmp_path, user="carol", embedder="hashing") as memory:
-        assert memory.verify(deep=False).ok
-        report = memory.verify(deep=True)
+        assert memory.admin.verify(deep=False).ok
+        report = memory.admin.verify(deep=True)
         token, password = sorted(report.findings)
         assert not report.ok
         assert "a secret (github-token) is stored in said, meta, tag, version, link, event," in token
@@ -308,7 +308,7 @@ def test_secrets_that_stand_in_the_record_are_found_and_never_told(tmp_path):
         assert "hard=True" in token
         for user, ids in (("ana", ["said", "meta"]), ("bob", ["tag", "version", "link", "event"])):
             memory.scoped(user=user).forget(ids=ids, hard=True)
-        assert memory.verify(deep=True).ok, memory.verify(deep=True).findings
+        assert memory.admin.verify(deep=True).ok, memory.admin.verify(deep=True).findings
         assert memory.scoped(user="bob").get("clean").content == "One without"
 
 
@@ -316,9 +316,11 @@ def test_what_the_policy_allows_is_no_finding(tmp_path):
     told_secretly(tmp_path)
     some = SecretPolicy(kinds=["github-token"])
     with Memory(tmp_path, embedder="hashing", secrets="allow") as memory:
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok
     with Memory(tmp_path, embedder="hashing", secrets=some) as memory:
-        assert [f.split(" is stored")[0] for f in memory.verify(deep=True).findings] == ["a secret (github-token)"]
+        assert [f.split(" is stored")[0] for f in memory.admin.verify(deep=True).findings] == [
+            "a secret (github-token)"
+        ]
 
 
 def test_an_id_that_is_a_secret_is_not_told_either_and_many_are_counted(tmp_path):
@@ -326,7 +328,7 @@ def test_an_id_that_is_a_secret_is_not_told_either_and_many_are_counted(tmp_path
         memory.add([Message(role="user", content="x", id=SECRETS["github-token"], name=SECRETS["github-token"])])
         memory.add([Message(role="user", content=f"{n} {SECRETS['github-token']}", id=f"m{n}") for n in range(700)])
     with Memory(tmp_path, embedder="hashing") as memory:
-        (finding,) = memory.verify(deep=True).findings
+        (finding,) = memory.admin.verify(deep=True).findings
         assert SECRETS["github-token"] not in finding
         assert "is stored in [redacted: github-token] #" in finding
         assert "m18 and 681 more," in finding
@@ -339,4 +341,4 @@ def test_what_was_redacted_is_no_finding(tmp_path):
         )
         memory.add([Message(role="user", content="Hello", metadata={"password": SECRETS["password"]})])
         memory.process()
-        assert memory.verify(deep=True).ok
+        assert memory.admin.verify(deep=True).ok

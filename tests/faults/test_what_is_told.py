@@ -70,9 +70,9 @@ def silent(listener):
 
 def test_a_memory(memory, listener):
     calls = [
-        lambda: memory.add_message(SAID, id="m", name=SECRET, session=SECRET, metadata={"key": SAID}),
-        lambda: memory.add_message("Other words.", id="m"),
-        lambda: memory.add_message("x", id=SECRET, role=SECRET),
+        lambda: memory.add(SAID, id="m", name=SECRET, metadata={"key": SAID}, session=SECRET)[0],
+        lambda: memory.add("Other words.", id="m")[0],
+        lambda: memory.add("x", role=SECRET, id=SECRET)[0],
         lambda: memory.add_exchange(SAID, SAID),
         lambda: memory.remember(SAID, id="r", tags=[SECRET], category=SECRET, source_ids=[SECRET]),
         lambda: memory.remember("Plain.", id="plain"),
@@ -85,24 +85,24 @@ def test_a_memory(memory, listener):
         lambda: memory.get_memory_context(SAID),
         lambda: memory.get(SECRET),
         lambda: memory.history(SECRET),
-        lambda: memory.graph(SECRET),
-        lambda: memory.link("plain", SECRET, "extends", reason=SAID),
-        lambda: memory.quarantine([SECRET], reason=SAID),
+        lambda: memory.links.graph(SECRET),
+        lambda: memory.links.add("plain", SECRET, "extends", reason=SAID),
+        lambda: memory.trust.quarantine([SECRET], reason=SAID),
         lambda: memory.preferences.__setitem__(SECRET, SAID),
         lambda: memory.preferences.__getitem__(SECRET),
         lambda: memory.forget(SAID),
         lambda: memory.forget(ids=[SECRET], reason=SAID),
         lambda: memory.process(),
         lambda: memory.consolidate(),
-        lambda: memory.flush(),
+        lambda: memory.admin.flush(),
         lambda: memory.undo(SECRET),
         lambda: memory.scoped(user=SECRET).remember(SAID),
-        lambda: memory.scoped(project=SECRET, session=SECRET).add_message(SAID),
+        lambda: memory.scoped(project=SECRET, session=SECRET).add(SAID)[0],
         lambda: memory.list(),
         lambda: memory.messages(),
-        lambda: memory.log(),
+        lambda: memory.admin.log(),
         lambda: memory.stats(),
-        lambda: memory.verify(),
+        lambda: memory.admin.verify(),
         lambda: memory,
     ]
     for call in calls:
@@ -116,9 +116,9 @@ def test_files(tmp_path, listener, action):
         listener.tried(lambda: memory.remember(SAID))
         with Memory(":memory:", user="ana", embedder="hashing", secrets="allow") as open_one:
             open_one.remember(SAID)
-            open_one.add_message(SAID, id=SECRET, session=SECRET)
-            open_one.export(tmp_path / "out.jsonl")
-        listener.tried(lambda: memory.scoped(user="new").import_from(tmp_path / "out.jsonl"))
+            open_one.add(SAID, id=SECRET, session=SECRET)
+            open_one.admin.export(tmp_path / "out.jsonl")
+        listener.tried(lambda: memory.scoped(user="new").admin.import_from(tmp_path / "out.jsonl"))
     silent(listener)
 
 

@@ -84,5 +84,5 @@ class Trial:
         """Nothing is lost, and searching works as before."""
         assert self.memory.search("Who repairs the brass clock?", k=1)[0].id == "canary"
         assert self.memory.get("canary").content == CANARY
-        report = self.memory.verify()
+        report = self.memory.admin.verify()
         assert report.ok, report.findings

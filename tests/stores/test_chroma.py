@@ -69,13 +69,13 @@ def test_chroma_is_asked_from_the_first_record_on(tmp_path, monkeypatch):
     nearest = ChromaIndex.nearest
     monkeypatch.setattr(ChromaIndex, "nearest", lambda *given: asked.append(nearest(*given)) or asked[-1])
     with opened(tmp_path / "memory", "chroma") as memory:
-        memory.add_message("The harbour lies in Lisbon.")
-        memory.flush()
+        memory.add("The harbour lies in Lisbon.")
+        memory.admin.flush()
         assert memory.search("harbour")[0].text == "The harbour lies in Lisbon."
         assert len(asked) == 1
         assert asked[0]
         memory.add([Message(role="user", content=f"Ship {n} is in the harbour.") for n in range(300)])
-        memory.flush()
+        memory.admin.flush()
         memory.search("harbour")
         assert len(set(asked[-1])) >= 300
 
@@ -94,13 +94,19 @@ def others_view(folder):
 class TestCollections:
     def test_other_tools_read_them(self, tmp_path):
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
-            memory.add_message("I moved to Lisbon", id="m", name="Ana", session="s", metadata={"mood": "good"})
+            memory.add(
+                "I moved to Lisbon",
+                id="m",
+                name="Ana",
+                metadata={"mood": "good"},
+                session="s",
+            )
             memory.remember(
                 "Ana lives in Lisbon", id="r", type="semantic", importance=0.75, category="personal", tags=["town", "home"],
                 metadata={"k": [1]},
             )  # fmt: skip
             memory.forget(ids=[memory.remember("Ana lives in Porto").id])
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             user = store_of(memory).user("ana")
             record = memory.get("r")
         with others_view(tmp_path / "memory") as collections:
@@ -139,20 +145,20 @@ class TestCollections:
         options = {"user": "ana", "consolidator": tiers, "vectors": Chroma(exact_below=0), "embedder": Counting()}
         with Memory(tmp_path / "memory", **options) as memory:
             memory.remember("Ana keeps a zebra", id="r", importance=0.9)
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             embedded.clear()
             done = memory.consolidate()
             assert done.memories_promoted == 1
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             assert embedded == []
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
         with others_view(tmp_path / "memory") as collections:
             assert (collections["short_term_memory"].count(), collections["long_term_memory"].count()) == (0, 1)
             (found,) = collections["long_term_memory"].get(include=["metadatas"])["metadatas"]
             assert (found["status"], found["id"]) == ("long_term", "r")
         with Memory(tmp_path / "memory", **options) as memory:
             memory.undo(done.id)
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
         with others_view(tmp_path / "memory") as collections:
             assert (collections["short_term_memory"].count(), collections["long_term_memory"].count()) == (1, 0)
 
@@ -162,21 +168,21 @@ class TestCollections:
         monkeypatch.setattr(collections, "metadata_of", spoiled)
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(5)])
-            memory.add_message("a zebra ran away", id="bad")
-            memory.flush(process=False)
-            assert memory.verify().ok
+            memory.add("a zebra ran away", id="bad")
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok
             assert memory.search("a zebra ran away", recipe="vector", k=1)[0].id == "bad"
 
     def test_a_key_that_goes_is_gone(self, tmp_path):
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.remember("Ana keeps a zebra", id="r", category="personal")
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             record = store_of(memory).get("ana", "r").value
             revised = replace(record, category=None, version=2)
             store_of(memory).apply(
                 "ana", [Revise(record=revised, indexing=indexing_of(memory, revised))], model="hashing-256"
             )
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
         with others_view(tmp_path / "memory") as collections:
             (found,) = collections["short_term_memory"].get(include=["metadatas"])["metadatas"]
             assert (found["version"], found.get("category")) == (2, None)
@@ -191,65 +197,65 @@ class TestOwners:
     def test_a_second_handle_reads_exactly_and_says_so_once(self, tmp_path):
         folder = tmp_path / "memory"
         with opened(folder, Chroma(exact_below=0)) as first:
-            first.add_message("a zebra ran away", id="zebra")
-            first.flush(process=False)
+            first.add("a zebra ran away", id="zebra")
+            first.admin.flush(process=False)
             with pytest.warns(RuntimeWarning, match="chroma run"):
                 second = opened(folder, Chroma(exact_below=0))
             assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
-            second.add_message("a walrus ran away", id="walrus")
-            second.flush(process=False)
-            assert second.verify().ok
+            second.add("a walrus ran away", id="walrus")
+            second.admin.flush(process=False)
+            assert second.admin.verify().ok
             assert not runtime_of(second).index.serves("hashing-256")
             second.close()
             assert first.search("a walrus ran away", recipe="vector")[0].id == "walrus"
-            first.flush(process=False)
-            assert first.verify().ok
+            first.admin.flush(process=False)
+            assert first.admin.verify().ok
 
     def test_erasing_in_one_handle_reaches_the_other(self, tmp_path):
         folder = tmp_path / "memory"
         with opened(folder, Chroma(exact_below=0)) as first, Memory(folder, user="ana", embedder="hashing") as second:
-            first.add_message("The zebra is called xyzzy-4711", id="secret")
-            first.flush(process=False)
+            first.add("The zebra is called xyzzy-4711", id="secret")
+            first.admin.flush(process=False)
             assert "chroma.sqlite3" in {path.name for path in files_with(folder, "xyzzy-4711")}
             assert "vector index" in second.forget(ids=["secret"], hard=True).purge.pending
-            first.flush(process=False)
+            first.admin.flush(process=False)
             assert files_with(folder, "xyzzy-4711") == []
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
     @pytest.mark.filterwarnings("ignore::DeprecationWarning")
     def test_a_forked_child_leaves_the_index_to_its_parent(self, tmp_path):
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
-            memory.add_message("a zebra ran away", id="zebra")
-            memory.flush(process=False)
+            memory.add("a zebra ran away", id="zebra")
+            memory.admin.flush(process=False)
             child = os.fork()
             if not child:
                 with suppress(BaseException):
                     warnings.simplefilter("ignore")
                     right = memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
-                    memory.add_message("a walrus ran away", id="walrus")
+                    memory.add("a walrus ran away", id="walrus")
                     memory.close()
                     os._exit(0 if right else 1)
                 os._exit(2)
             assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
             assert memory.search("a walrus ran away", recipe="vector")[0].id == "walrus"
-            memory.flush(process=False)
-            assert memory.verify().ok
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok
             assert runtime_of(memory).index.serves("hashing-256")
 
     def test_what_differs_is_told_once_and_made_anew(self, tmp_path):
         with opened(tmp_path / "memory", Chroma(exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             short = runtime_of(memory).index._outbox().collections.tiers["short_term"]
             short.delete(["3"])
             short.update(["4"], metadatas=[{"user": 99}])
             short.upsert(["5"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
             short.upsert(["77"], [[1.0] + [0.0] * 255], [{"user": 1}], ["x"])
-            findings = memory.verify().findings
+            findings = memory.admin.verify().findings
             assert len(findings) == 4
             assert "missing in Chroma: 1 (number 3)" in findings
-            memory.flush(process=False)
-            assert memory.verify().ok
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok
 
 
 class TestGraph:
@@ -257,8 +263,8 @@ class TestGraph:
         """Chroma's graph leaves it without a link in one of eight collections that were read before it came."""
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add(said(20))
-            memory.add_message("A zebra ran away", id="zebra")
-            memory.flush(process=False)
+            memory.add("A zebra ran away", id="zebra")
+            memory.admin.flush(process=False)
             outbox, feed = runtime_of(memory).index._outbox(), store_of(memory).feed()
             entries = feed.entries(range(1, 22)).entries
             with chroma_client(server.url) as client:
@@ -281,8 +287,8 @@ class TestFolder:
         for n in range(3):
             with opened(folder, "chroma") as memory:
                 memory.add(said(15)[5 * n : 5 * n + 5])
-                memory.flush(process=False)
-                assert memory.verify().ok
+                memory.admin.flush(process=False)
+                assert memory.admin.verify().ok
             kept.append(self.generation(folder))
         assert len(set(kept)) == 1
 
@@ -291,7 +297,7 @@ class TestFolder:
         folder = tmp_path / "memory"
         with opened(folder, "chroma") as memory:
             memory.add(said(20))
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
         before = self.generation(folder)
         if doubt == "a byte":
             with (before / "chroma.sqlite3").open("r+b") as file:
@@ -302,9 +308,9 @@ class TestFolder:
         else:
             (before / "closed.json").write_text("[]")
         with opened(folder, "chroma") as memory:
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             assert runtime_of(memory).index.serves("hashing-256")
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
             assert self.generation(folder) != before
             assert not before.exists()
 
@@ -312,27 +318,27 @@ class TestFolder:
         """Chroma creates the file of a graph from memory that it has not written to: whatever the process held stands there."""
         with opened(tmp_path / "memory", "chroma") as memory:
             memory.add(said(20))
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             (data,) = self.generation(tmp_path / "memory").rglob("data_level0.bin")
             size = data.stat().st_size
             assert size > 1000
             data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))
-            memory.add_message("one more")
-            memory.flush(process=False)
+            memory.add("one more")
+            memory.admin.flush(process=False)
             assert data.read_bytes() == bytes(size)
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
             data.write_bytes(b"xyzzy-4711".ljust(size, b"z"))
         assert data.read_bytes() == bytes(size)
         with opened(tmp_path / "memory", "chroma") as memory:
-            memory.flush(process=False)
-            assert memory.verify().ok
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok
 
     def test_searches_while_it_is_filled_again(self, tmp_path):
         """A search whose client is closed under it is exact; it does not make the new index a doubtful one."""
         failures = []
         with opened(tmp_path / "memory", "chroma") as memory:
             memory.add(said(200))
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             over = threading.Event()
 
             def search():
@@ -345,28 +351,28 @@ class TestFolder:
                 thread.start()
             for n in range(1, 6):
                 memory.forget(ids=[f"m{n}"], hard=True)
-                memory.flush(process=False)
+                memory.admin.flush(process=False)
             over.set()
             for thread in threads:
                 thread.join()
             assert failures == []
             assert runtime_of(memory).index.serves("hashing-256")
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
 
 
 class TestServers:
     def test_down_when_it_is_opened_and_there_later(self, tmp_path):
         server = ChromaServer(tmp_path / "server")
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
-            memory.add_message("a zebra ran away", id="zebra")
+            memory.add("a zebra ran away", id="zebra")
             assert not runtime_of(memory).index._outbox().drain(60)
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
             try:
-                memory.flush(process=False)
-                assert memory.verify().ok
+                memory.admin.flush(process=False)
+                assert memory.admin.verify().ok
                 assert runtime_of(memory).index.serves("hashing-256")
             finally:
                 server.stop()
@@ -376,18 +382,18 @@ class TestServers:
         server.start()
         with opened(tmp_path / "memory", Chroma(url=server.url, exact_below=0)) as memory:
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             assert runtime_of(memory).index.serves("hashing-256")
             server.stop()
             memory.search("line 3", recipe="vector")
-            memory.add_message("a zebra ran away", id="zebra")
+            memory.add("a zebra ran away", id="zebra")
             assert not runtime_of(memory).index._outbox().drain(60)
             with pytest.warns(RuntimeWarning, match="exact until it returns"):
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             server.start()
             try:
-                memory.flush(process=False)
-                assert memory.verify().ok
+                memory.admin.flush(process=False)
+                assert memory.admin.verify().ok
                 assert runtime_of(memory).index.serves("hashing-256")
                 assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
             finally:
@@ -397,30 +403,30 @@ class TestServers:
         folder, vectors = tmp_path / "memory", Chroma(url=server.url, exact_below=0)
         with opened(folder, vectors) as first, opened(folder, vectors) as second:
             first.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
-            first.flush(process=False)
-            second.flush(process=False)
+            first.admin.flush(process=False)
+            second.admin.flush(process=False)
             index = runtime_of(second).index
             assert not index._outbox().owner
             assert index.serves("hashing-256")
-            second.add_message("a zebra ran away", id="zebra")
+            second.add("a zebra ran away", id="zebra")
             assert second.search("a zebra ran away", recipe="vector")[0].id == "zebra"
-            first.flush(process=False)
+            first.admin.flush(process=False)
             user = store_of(second).user("ana")
             assert index.nearest(user, runtime_of(second).indexer.embedder.embed(["a zebra ran away"])[0], 1) == [21]
 
     def test_two_records_on_one_server_do_not_meet(self, tmp_path, server):
         vectors = Chroma(url=server.url, exact_below=0)
         with opened(tmp_path / "a", vectors) as first, opened(tmp_path / "b", vectors) as second:
-            first.add_message("a zebra ran away", id="zebra")
-            second.add_message("a walrus ran away", id="walrus")
+            first.add("a zebra ran away", id="zebra")
+            second.add("a walrus ran away", id="walrus")
             for memory in (first, second):
-                memory.flush(process=False)
-                assert memory.verify().ok
+                memory.admin.flush(process=False)
+                assert memory.admin.verify().ok
                 assert runtime_of(memory).index.serves("hashing-256")
 
     def test_a_client_that_is_ready(self, tmp_path, server):
         with chroma_client(server.url) as client, opened(tmp_path / "memory", client) as memory:
-            memory.add_message("a zebra ran away", id="zebra")
-            memory.flush(process=False)
-            assert memory.verify().ok
+            memory.add("a zebra ran away", id="zebra")
+            memory.admin.flush(process=False)
+            assert memory.admin.verify().ok
             assert runtime_of(memory).index.serves("hashing-256")

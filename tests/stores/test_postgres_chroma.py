@@ -169,19 +169,19 @@ class TestTurns:
         with Memory(postgres_url, **options) as first, Memory(postgres_url, **options) as second:
             outboxes = [runtime_of(memory).index._outbox() for memory in (first, second)]
             assert [outbox.owner for outbox in outboxes] == [True, False]
-            first.add_message("a zebra ran away", id="zebra")
-            first.flush(process=False)
+            first.add("a zebra ran away", id="zebra")
+            first.admin.flush(process=False)
             session = outboxes[0]._lock_on_index._session._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
                 admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
             assert outboxes[1].drain(60)
             assert outboxes[0].drain(60)
             assert [outbox.owner for outbox in outboxes] == [False, True]
-            first.add_message("a walrus ran away", id="walrus")
+            first.add("a walrus ran away", id="walrus")
             assert outboxes[1].drain(60)
             assert second.search("a walrus ran away", recipe="vector", k=1)[0].id == "walrus"
             assert outboxes[1].collections.position.mark == store_of(second).feed().last()
-            assert second.verify().ok
+            assert second.admin.verify().ok
 
 
 class TestOpening:
@@ -196,13 +196,13 @@ class TestOpening:
             Memory(postgres_url, user="ana", embedder="hashing", vectors=Chroma(client=client)) as memory,
         ):
             memory.add([Message(role="user", content=f"line {n}", id=f"m{n}") for n in range(20)])
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
             assert runtime_of(memory).index.serves("hashing-256")
             assert memory.search("line 7", recipe="vector", k=1)[0].id == "m7"
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
 
     def test_exact_by_name_asks_no_index(self, postgres_url):
         with Memory(postgres_url, user="ana", embedder="hashing", vectors="exact") as memory:
-            memory.add_message("a zebra ran away", id="zebra")
+            memory.add("a zebra ran away", id="zebra")
             assert runtime_of(memory).index is None
             assert memory.search("a zebra ran away", recipe="vector", k=1)[0].id == "zebra"

@@ -71,7 +71,7 @@ def memory(postgres_url):
     with Memory(postgres_url, user="ana", session="s", embedder="hashing") as memory:
         fill(memory)
         memory.update("port", tags=["network"], metadata={"level": 1})
-        assert memory.verify().ok, memory.verify().findings
+        assert memory.admin.verify().ok, memory.admin.verify().findings
         yield memory
 
 
@@ -86,11 +86,11 @@ def plant(memory, statements):
 def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     sql, said, safe = (OWN | SHARED)[planted]
     plant(memory, sql)
-    found = memory.verify().findings
+    found = memory.admin.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
     done = store_of(memory).mend()
-    left = [finding for finding in memory.verify().findings if said in finding]
+    left = [finding for finding in memory.admin.verify().findings if said in finding]
     assert everything(memory) == texts, "evidence is never touched"
     if not safe:
         assert left
@@ -98,8 +98,8 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
     assert done
     assert not left
     assert store_of(memory).mend() == ()
-    memory.flush(process=False)
-    assert memory.verify().ok, memory.verify().findings
+    memory.admin.flush(process=False)
+    assert memory.admin.verify().ok, memory.admin.verify().findings
     assert memory.search("port 8080", tags=["network"], k=1)[0].id == "port"
 
 
@@ -110,9 +110,9 @@ def test_an_index_that_postgres_does_not_use_is_made_anew(memory, postgres_serve
             "UPDATE pg_index SET indisvalid = false WHERE indexrelid = CAST(%s AS regclass)",
             (f"{schema}.vectors_hnsw",),
         )
-    assert memory.verify().findings == ("the index vectors_hnsw is not valid: rebuild it with REINDEX",)
+    assert memory.admin.verify().findings == ("the index vectors_hnsw is not valid: rebuild it with REINDEX",)
     assert store_of(memory).mend() == ("the index vectors_hnsw rebuilt",)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 class TestDoctor:
@@ -152,7 +152,7 @@ class TestDoctor:
         assert (code, told["findings"]) == (0, [])
         assert told["fixed"] == "the full text of 1 records rebuilt"
         assert "pg_dump" in told["backup"]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_a_server_that_is_not_there_is_a_finding_without_its_password(self, doctor):
         code, told = doctor(url="postgresql://ana:s3cret@127.0.0.1:1/db?connect_timeout=2")

@@ -94,7 +94,7 @@ def test_nothing_is_lost_and_nothing_is_consolidated_twice(postgres_url):
         lost = [id_ for id_ in ids if not there(memory, id_)]
         taken, again = consolidated(memory), restored(memory)
         twice = [doc for doc, times in taken.items() if times > 1 and doc not in again]
-        report = memory.verify()
+        report = memory.admin.verify()
         assert "consolidating" not in memory.stats().memories
     assert (lost, twice, report.findings) == ([], [], ())
     assert len(taken) > 10
@@ -124,4 +124,4 @@ def test_a_worker_that_is_killed_while_it_consolidates_is_taken_over(postgres_ur
         assert "consolidating" not in memory.stats().memories
         assert memory.consolidate().id
         assert set(consolidated(memory).values()) == {1}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -74,7 +74,7 @@ def test_every_argument_of_a_method_is_known(method):
     usual = {
         name: parameter.default
         for name, parameter in inspect.signature(method).parameters.items()
-        if name not in ("self", "query")
+        if name not in ("self", "query", "filters")
     }
     assert checked_options(method, usual) == usual
     assert checked_options(method, {"reach": "session"}) == {"reach": "session"}  # whether there is one, the call tells

@@ -32,7 +32,7 @@ def chain(memory: MnemicMemory, model: Any, template: str = PROMPT) -> LLMChain:
 
 
 def test_conversation_chain_with_its_own_prompt(memory: Memory, scripted: Any) -> None:
-    memory.add_message("I moved to Lisbon.", session="before")
+    memory.add("I moved to Lisbon.", session="before")
     model = scripted("Hello Ana!", "In Lisbon, Ana.")
     talk = conversation(MnemicMemory(memory=memory, session="s1", memory_key="history"), model)
     assert talk.invoke({"input": "My name is Ana."})["response"] == "Hello Ana!"
@@ -59,14 +59,14 @@ async def test_conversation_chain_async(memory: Memory, scripted: Any) -> None:
 
 def test_what_is_recalled_bears_on_the_input(memory: Memory) -> None:
     memory.add([{"role": "user", "content": f"On day {n} it rained all day long in Porto."} for n in range(40)])
-    memory.add_message("My cat is called Miso.", sent_at=datetime(2020, 1, 1, tzinfo=UTC))
+    memory.add("My cat is called Miso.", sent_at=datetime(2020, 1, 1, tzinfo=UTC))
     kept = MnemicMemory(memory=memory, max_tokens=100)
     assert "Miso" in kept.load_memory_variables({"input": "What is my cat called?"})["memory_context"]
     assert "Miso" not in kept.load_memory_variables({"input": "Did it rain in Porto?"})["memory_context"]
 
 
 def test_injected_text_is_never_taken_in(memory: Memory, scripted: Any) -> None:
-    memory.add_message("I moved to Lisbon.", session="before")
+    memory.add("I moved to Lisbon.", session="before")
     model = scripted("Yes.", "Yes.")
     asked = chain(MnemicMemory(memory=memory, session="s1"), model)
     for _ in range(2):
@@ -100,7 +100,7 @@ def test_several_keys_need_a_word(memory: Memory) -> None:
 
 
 def test_messages_instead_of_text(memory: Memory, scripted: Any) -> None:
-    memory.add_message("I moved to Lisbon.", session="before")
+    memory.add("I moved to Lisbon.", session="before")
     kept = MnemicMemory(memory=memory, session="s1", memory_key="history", return_messages=True)
     kept.save_context({"input": "My name is Ana."}, {"output": "Hello."})
     recalled, *recent = kept.load_memory_variables({"input": "Lisbon?"})["history"]
@@ -127,7 +127,7 @@ def test_how_many_recent_messages(memory: Memory, k_recent: int, lines: int) -> 
 @pytest.mark.parametrize("k_recent", [0, 2, 10])
 @pytest.mark.parametrize("inputs", [{"input": "What do you know of my cat?"}, {}])
 def test_what_is_given_verbatim_is_not_recalled(memory: Memory, k_recent: int, inputs: dict[str, str]) -> None:
-    memory.add_message("My cat Miso is afraid of thunder.", session="before")
+    memory.add("My cat Miso is afraid of thunder.", session="before")
     kept = MnemicMemory(memory=memory, session="s1", k_recent=k_recent, min_evidence="none")
     told = ["My cat sleeps.", "Your cat does.", "My cat eats fish.", "Your cat has taste."]
     for said_, answered in zip(told[::2], told[1::2], strict=True):
@@ -208,7 +208,7 @@ def test_the_buffer_holds_messages_of_any_kind(memory: Memory) -> None:
 
 
 def test_what_has_nothing_to_do_with_the_input_is_not_given(memory: Memory) -> None:
-    memory.add_message("I moved to Lisbon in March.", session="before")
+    memory.add("I moved to Lisbon in March.", session="before")
     assert MnemicMemory(memory=memory).load_memory_variables({"input": "hi"})["memory_context"] == ""
     everything = MnemicMemory(memory=memory, min_evidence="none")
     assert "Evidence: none" in everything.load_memory_variables({"input": "hi"})["memory_context"]

@@ -57,7 +57,7 @@ def test_order_survives_a_restart(tmp_path: Path) -> None:
     with Memory(tmp_path / "m", embedder="hashing") as memory:
         assert MnemicChatMessageHistory(memory, "s1").messages == EVERY_KIND
         assert MnemicChatMessageHistory(memory, "s1", limit=2).messages == EVERY_KIND[-2:]
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("name", ["4539578763621486", "\u00e9" * 900], ids=["adds up as a card does", "long"])
@@ -115,7 +115,7 @@ def test_a_number_or_a_uuid_names_a_conversation(memory: Memory, name: Any) -> N
 
 @pytest.mark.parametrize("name", [None, ""])
 def test_a_conversation_without_a_name_is_refused(memory: Memory, name: Any) -> None:
-    memory.add_message("of another conversation", session="s1")
+    memory.add("of another conversation", session="s1")
     for handle in (memory, memory.scoped(session="s1")):
         with pytest.raises(InvalidInput):
             MnemicChatMessageHistory(handle, name)
@@ -148,7 +148,7 @@ def test_a_message_the_memory_rejects_is_not_lost_in_silence(memory: Memory) -> 
     history.add_message(HumanMessage("yes", id="1"))
     taken = memory.messages()[0].id
     other = memory.scoped(user="bob")
-    other.add_message("something else", id=taken)
+    other.add("something else", id=taken)
     with pytest.raises(InvalidInput, match="1 of 2 messages were not stored: s1:1:"):
         MnemicChatMessageHistory(other, "s1").add_messages([HumanMessage("hi"), HumanMessage("yes", id="1")])
 

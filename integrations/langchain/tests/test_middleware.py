@@ -93,7 +93,7 @@ async def test_nothing_recalled_changes_nothing(memory: Memory, scripted: Any, a
 async def test_a_thread_is_stored_once_and_recalled_text_never(
     memory: Memory, scripted: Any, asynchronous: bool
 ) -> None:
-    memory.add_message("I moved to Lisbon.", session="before")
+    memory.add("I moved to Lisbon.", session="before")
     saver, model = InMemorySaver(), scripted("one", "two", "three")
     agent = agent_of(model, MnemicMiddleware(memory), checkpointer=saver)
     for question in ("Lisbon 1?", "Lisbon 2?", "Lisbon 3?"):
@@ -111,7 +111,7 @@ async def test_a_thread_is_stored_once_and_recalled_text_never(
 
 @both_ways
 async def test_what_the_thread_shows_is_not_recalled(memory: Memory, scripted: Any, asynchronous: bool) -> None:
-    memory.add_message("My cat Miso is afraid of thunder.", session="before")
+    memory.add("My cat Miso is afraid of thunder.", session="before")
     model = scripted("Cats do that.", "Your cat has taste.", "Thunder.", "Fish.")
     agent = agent_of(model, MnemicMiddleware(memory, min_evidence="none"), checkpointer=InMemorySaver())
     for question in ("My cat sleeps all day.", "My cat eats fish.", "What is my cat afraid of?"):
@@ -152,7 +152,7 @@ def test_old_messages_of_a_thread_are_not_sent_again(memory: Memory, scripted: A
 
 @both_ways
 async def test_one_recall_for_a_run_with_tools(memory: Memory, scripted: Any, asynchronous: bool) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     asked: list[str] = []
 
     class Counted(MnemicMiddleware):
@@ -189,7 +189,7 @@ def test_results_of_tools_on_request(memory: Memory, scripted: Any) -> None:
 @both_ways
 @pytest.mark.parametrize("mode", ["messages", "values", "updates"])
 async def test_streaming(memory: Memory, scripted: Any, asynchronous: bool, mode: str) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     agent = agent_of(scripted("It is Lisbon."), MnemicMiddleware(memory), checkpointer=InMemorySaver())
     given: Any = {"messages": [HumanMessage("Which city, Lisbon?")]}
     if asynchronous:
@@ -210,7 +210,7 @@ async def test_streaming(memory: Memory, scripted: Any, asynchronous: bool, mode
 
 
 def test_blocks_and_images(memory: Memory, scripted: Any) -> None:
-    memory.add_message("My cat is called Miso.")
+    memory.add("My cat is called Miso.")
     model = scripted(AIMessage([{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "That is "}, "Miso."]))
     image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}
     question = HumanMessage([{"type": "text", "text": "Who is this cat?"}, image])
@@ -223,7 +223,7 @@ def test_blocks_and_images(memory: Memory, scripted: Any) -> None:
 
 
 def test_an_image_alone_asks_nothing(memory: Memory, scripted: Any) -> None:
-    memory.add_message("My cat is called Miso.")
+    memory.add("My cat is called Miso.")
     model = scripted("A cat.")
     agent_of(model, MnemicMiddleware(memory)).invoke({"messages": [HumanMessage([{"type": "odd", "x": 1}])]})
     assert DATA not in str(model.seen)
@@ -235,7 +235,7 @@ def test_an_image_alone_asks_nothing(memory: Memory, scripted: Any) -> None:
     [(None, "only"), ("Be brief.", "text"), (SystemMessage([{"type": "text", "text": "Be brief."}]), "blocks")],
 )
 def test_injection_behind_the_system_prompt(memory: Memory, scripted: Any, prompt: Any, shape: str) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     model = scripted("Yes.", "Yes.")
     agent = agent_of(model, MnemicMiddleware(memory, inject="system"), system_prompt=prompt)
     agent.invoke({"messages": [HumanMessage("Lisbon?")]}, thread("t1"))
@@ -294,12 +294,12 @@ async def test_many_users_at_once(memory: Memory, scripted: Any) -> None:
     for user in users:
         own = memory.scoped(user=user)
         assert said(own) == [f"user: {user} turn 0", "assistant: ok", f"user: {user} turn 1", "assistant: ok"]
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 @both_ways
 async def test_an_unknown_user_stops_the_run(memory: Memory, scripted: Any, asynchronous: bool) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     model = scripted("Hello")
     agent = agent_of(model, MnemicMiddleware(memory, scope=lambda runtime: {"user": None}))
     with pytest.raises(InvalidInput, match="no user"):
@@ -347,7 +347,7 @@ def test_a_run_that_failed_is_made_up_for(memory: Memory, scripted: Any) -> None
 
 
 def test_an_interrupted_run_goes_on_with_its_memory(memory: Memory, scripted: Any) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     model = scripted(WEATHER, "Sunny.")
     ask_first = HumanInTheLoopMiddleware(interrupt_on={"weather": True})
     agent = create_agent(
@@ -540,7 +540,7 @@ def test_a_message_the_memory_rejects_is_named_in_the_log(memory: Memory, script
     question: Any = {"messages": [HumanMessage("yes", id="1")]}
     agent_of(scripted("ok"), MnemicMiddleware(memory)).invoke(question, thread("t1"))
     taken, other = memory.messages()[0].id, memory.scoped(user="bob")
-    other.add_message("something else", id=taken)
+    other.add("something else", id=taken)
     agent_of(scripted("ok"), MnemicMiddleware(other)).invoke(question, thread("t1"))
     assert f"Not remembered: {taken}: another message has this id" in caplog.text
     assert said(other) == ["user: something else", "assistant: ok"]
@@ -557,7 +557,7 @@ def test_wrong_arguments_are_not_taken_for_a_failing_recall(memory: Memory) -> N
 
 
 def test_arguments_of_the_recall(memory: Memory, scripted: Any) -> None:
-    memory.add_message("Lisbon is sunny.")
+    memory.add("Lisbon is sunny.")
     memory.remember("Lives in Lisbon")
     model = scripted("a", "b")
     only_facts = MnemicMiddleware(memory, recall_kwargs={"kinds": ("memory",)})
@@ -569,7 +569,7 @@ def test_arguments_of_the_recall(memory: Memory, scripted: Any) -> None:
 
 
 def test_a_very_long_question_is_asked_by_its_ends(memory: Memory, scripted: Any) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     model = scripted("a")
     agent_of(model, MnemicMiddleware(memory)).invoke({"messages": [HumanMessage("x " * 100_000 + "Lisbon?")]})
     assert "I moved to Lisbon." in model.seen[0][0].text

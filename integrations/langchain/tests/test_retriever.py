@@ -118,8 +118,8 @@ async def test_async_streaming(filled: Memory) -> None:
 
 
 async def test_two_users_in_one_process(memory: Memory) -> None:
-    memory.add_message("I moved to Lisbon.", id="a")
-    memory.scoped(user="bob").add_message("I moved to Oslo.", id="b")
+    memory.add("I moved to Lisbon.", id="a")
+    memory.scoped(user="bob").add("I moved to Oslo.", id="b")
     retriever = MnemicRetriever(memory=memory, scope=user_of_config)
     for user, ids in (("ana", ["a"]), ("bob", ["b"]), ("eve", [])):
         config = {"configurable": {"user_id": user}}
@@ -129,7 +129,7 @@ async def test_two_users_in_one_process(memory: Memory) -> None:
 
 
 def test_the_scope_is_found_inside_a_chain_and_a_tool(memory: Memory) -> None:
-    memory.scoped(user="bob").add_message("I moved to Oslo.", id="b")
+    memory.scoped(user="bob").add("I moved to Oslo.", id="b")
     retriever = MnemicRetriever(memory=memory, scope=user_of_config)
     config: Any = {"configurable": {"user_id": "bob"}}
     chain = RunnablePassthrough() | retriever | RunnableLambda(lambda documents: [d.id for d in documents])
@@ -140,7 +140,7 @@ def test_the_scope_is_found_inside_a_chain_and_a_tool(memory: Memory) -> None:
 
 
 def test_scopes_by_value(memory: Memory) -> None:
-    memory.scoped(user="bob", project="p").add_message("I moved to Oslo.", id="b")
+    memory.scoped(user="bob", project="p").add("I moved to Oslo.", id="b")
     for scope in (Scope(user="bob", project="p"), {"user": "bob"}, {"user": "bob", "project": None}):
         assert [d.id for d in MnemicRetriever(memory=memory, scope=scope).invoke("moved")] == ["b"]
     assert MnemicRetriever(memory=memory, scope={"user": "bob", "project": "q"}).invoke("moved") == []
@@ -156,13 +156,13 @@ def test_scopes_by_value(memory: Memory) -> None:
     ],
 )
 def test_an_unusable_scope_never_falls_back_to_another_user(memory: Memory, scope: Any, message: str) -> None:
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     with pytest.raises(InvalidInput, match=message):
         MnemicRetriever(memory=memory, scope=scope).invoke("moved")
 
 
 def test_a_direct_call_takes_the_scope_of_the_running_config(memory: Memory) -> None:
-    memory.scoped(user="bob").add_message("I moved to Oslo.", id="b")
+    memory.scoped(user="bob").add("I moved to Oslo.", id="b")
     retriever = MnemicRetriever(memory=memory, scope=user_of_config)
 
     def inside(query: str) -> list[str | None]:
@@ -194,7 +194,7 @@ def test_what_histories_keep_for_themselves_is_not_shown(memory: Memory) -> None
 
 
 async def test_documents_say_what_was_made_of_them_and_what_replaced_them(memory: Memory) -> None:
-    memory.add_message("The API runs on port 8080.", id="m1")
+    memory.add("The API runs on port 8080.", id="m1")
     memory.remember("The API runs on port 8080.", id="old", source_ids=["m1"])
     retriever = MnemicRetriever(memory=memory)
     (before,) = await retriever.ainvoke("Which port does the API run on?")
@@ -213,6 +213,6 @@ def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict
 
 
 def test_what_is_asked_for_is_given_however_it_is_graded(memory: Memory) -> None:
-    memory.add_message("I moved to Lisbon in March.")
+    memory.add("I moved to Lisbon in March.")
     assert len(MnemicRetriever(memory=memory).invoke("hi")) == 1
     assert MnemicRetriever(memory=memory, search_kwargs={"min_evidence": "weak"}).invoke("hi") == []

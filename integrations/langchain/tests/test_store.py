@@ -82,7 +82,7 @@ def test_it_lies_beside_the_record_and_does_not_disturb_it(tmp_path: Path) -> No
         memory.add_exchange("I moved to Lisbon.", "Lovely.")
         store.put(("ana",), "k", {"text": "a value"})
         assert (tmp_path / "m" / "langgraph.sqlite").exists()
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         assert memory.stats().messages == 2
         assert MnemicStore(Memory(":memory:", embedder="hashing"), index=None).search(()) == []
 

@@ -274,8 +274,8 @@ class Team(MnemicMiddleware):
 @with_and_without
 async def test_two_memories_in_one_agent(memory: Memory, scripted: Any, asynchronous: bool, saved: bool) -> None:
     team = memory.scoped(user="team")
-    memory.add_message("My own office is in Lisbon.")
-    team.add_message("The office of the team is in Oslo.")
+    memory.add("My own office is in Lisbon.")
+    team.add("The office of the team is in Oslo.")
     model = scripted("Noted.", "Good.")
     agent = agent_of(model, MnemicMiddleware(memory), Team(team), saved=saved)
     for text in ("Where is the office?", "Which office is nearer?"):
@@ -295,8 +295,8 @@ async def test_two_memories_in_one_agent(memory: Memory, scripted: Any, asynchro
 async def test_a_client_without_ids_is_not_shown_its_own_thread(
     memory: Memory, scripted: Any, asynchronous: bool, config: Any
 ) -> None:
-    memory.add_message("My cat Miso is afraid of thunder.", session="before")
-    memory.add_message("My cat sleeps all day.", session="elsewhere")
+    memory.add("My cat Miso is afraid of thunder.", session="before")
+    memory.add("My cat sleeps all day.", session="elsewhere")
     model = scripted("Cats do that.", "My key is kept.", "Thunder.")
     agent = agent_of(model, MnemicMiddleware(memory), saved=False)
     history: list[Any] = []

@@ -100,7 +100,7 @@ async def test_an_asynchronous_stream(memory, handler):
 
 @pytest.mark.parametrize("method", ["query", "aquery"])
 async def test_a_query_engine_is_one_run(memory, handler, looking, llm, method):
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     engine = RetrieverQueryEngine.from_args(MnemicRetriever(memory), llm=llm)
     _ = engine.query("Where?") if method == "query" else await engine.aquery("Where?")
     assert looking.seen == [False]

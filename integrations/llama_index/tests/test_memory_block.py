@@ -144,7 +144,7 @@ async def test_an_agent_stores_all_of_it_by_itself(memory, history, scripted, sa
 
 
 async def test_an_engine_that_asks_before_it_puts(memory, history, scripted, said):
-    memory.add_message("I have a cat.", session="old")
+    memory.add("I have a cat.", session="old")
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
     runtime = ContextChatEngine.from_defaults(retriever=MnemicRetriever(memory), llm=scripted("Cute."), memory=stock)
     await chat(runtime, EXCHANGES[:2])
@@ -153,7 +153,7 @@ async def test_an_engine_that_asks_before_it_puts(memory, history, scripted, sai
 
 @pytest.mark.parametrize("method", list(InsertMethod))
 async def test_recall_handed_back_is_not_stored(memory, history, said, method):
-    memory.add_message("My cat is called Mia.", session="old")
+    memory.add("My cat is called Mia.", session="old")
     block = MnemicMemoryBlock(memory=memory)
     stock = history(session_id="now", memory_blocks=[block], insert_method=method)
     await stock.aput(user("What is my cat called?"))
@@ -167,7 +167,7 @@ async def test_recall_handed_back_is_not_stored(memory, history, said, method):
 
 async def test_truncation_shrinks_and_the_limit_holds(memory, history):
     for i in range(30):
-        memory.add_message(f"Note {i}: the garden needs water and light every day.", session="old")
+        memory.add(f"Note {i}: the garden needs water and light every day.", session="old")
     block = MnemicMemoryBlock(memory=memory, max_tokens=400)
     text = await block.aget([user("How is the garden?")], session_id="now")
     full = block._count(text)

@@ -15,10 +15,9 @@ from mnemic import AsyncMemory, ConfigurationError, Memory
 
 @pytest.fixture
 def known(memory):
-    memory.add_message("I moved to Lisbon.", name="Ana", id="m1", session="s1", sent_at=datetime(2026, 3, 14, tzinfo=UTC),
-                       metadata={"channel": "mail", "kind": "letter"})  # fmt: skip
+    memory.add("I moved to Lisbon.", name="Ana", id="m1", sent_at=datetime(2026, 3, 14, tzinfo=UTC), metadata={"channel": "mail", "kind": "letter"}, session="s1")  # fmt: skip
     memory.remember("Ana lives in Lisbon.", tags=["home"], id="f1")
-    memory.scoped(user="ben").add_message("Ben lives in Lisbon.")
+    memory.scoped(user="ben").add("Ben lives in Lisbon.")
     return memory
 
 
@@ -61,7 +60,7 @@ def test_k_and_search_arguments(known):
 
 def test_a_folder_serves_as_well(folder):
     with Memory(folder, user="ana", embedder="hashing") as memory:
-        memory.add_message("I moved to Lisbon.")
+        memory.add("I moved to Lisbon.")
     retriever = MnemicRetriever(folder, user="ana", options={"embedder": "hashing"})
     assert len(retriever.retrieve("Lisbon")) == 1
     retriever._memory.close()
@@ -89,7 +88,7 @@ async def test_async_search_is_not_on_the_event_loop(known, monkeypatch):
 
 
 async def test_nodes_say_what_was_made_of_them_and_what_replaced_them(memory):
-    memory.add_message("The API runs on port 8080.", id="m1")
+    memory.add("The API runs on port 8080.", id="m1")
     memory.remember("The API runs on port 8080.", id="old", source_ids=["m1"])
     retriever = MnemicRetriever(memory)
     (before,) = await retriever.aretrieve("Which port does the API run on?")

@@ -126,7 +126,7 @@ async def test_a_thousand_mixed_calls(spoken, tmp_path):
     assert min(answers.values()) > 80
     with Memory(tmp_path / "memory", embedder="hashing") as memory:
         assert {record.id for record in memory.list(limit=None)} == {*kept}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 async def test_calls_at_once_over_one_connection(spoken):
@@ -147,7 +147,7 @@ async def test_several_servers_on_one_folder_at_once(spoken, tmp_path):
     stored = await asyncio.gather(*(one(number) for number in range(1, 5)))
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         assert {id_ for ids in stored for id_ in ids} == {record.id for record in memory.list()}
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 @pytest.fixture

@@ -84,8 +84,8 @@ async def test_context_without_a_query_is_the_start_of_a_session(memory, served)
     low = here.remember("The footer is grey.", importance=0.1)
     here.remember("Deploys need two approvals.", importance=0.9)
     top = here.remember("The deploy script is run from main.", importance=0.8)
-    here.link(top.id, low.id, "references")
-    here.add_message("Let us deploy on Friday.")
+    here.links.add(top.id, low.id, "references")
+    here.add("Let us deploy on Friday.")
     async with served(here) as call:
         start = await call("context")
     assert start["project"]["name"] == "site"
@@ -104,7 +104,7 @@ async def test_context_without_a_query_is_the_start_of_a_session(memory, served)
 async def test_the_start_of_a_session_keeps_to_its_budget(memory, served, max_tokens):
     for number in range(60):
         memory.remember(f"Service {number} listens on port {8000 + number} behind the proxy.")
-        memory.add_message(f"I restarted service {number} today.")
+        memory.add(f"I restarted service {number} today.")
     async with served(memory) as call:
         start = await call("context", max_tokens=max_tokens)
     shown = [line["text"] for name in ("important", "recent") for line in start.get(name, [])]
@@ -140,7 +140,7 @@ async def test_ooda(memory, served):
         low = await call("remember", content="The footer is grey.", importance=1, tags=["ui"])
         top = await call("remember", content="Deploys need two approvals.", importance=9, type="procedural")
         assert memory.get(top["id"]).importance == 0.9
-        memory.link(top["id"], low["id"], "references", reason="both are rules")
+        memory.links.add(top["id"], low["id"], "references", reason="both are rules")
         listed = await call("list", order="importance", limit=1)
         assert ([line["importance"] for line in listed["memories"]], listed["more"]) == ([9], True)
         assert [line["id"] for line in (await call("list", type="semantic"))["memories"]] == [low["id"]]
@@ -214,7 +214,7 @@ async def test_two_users_of_one_record(memory, served):
 
 async def test_one_answer_is_never_huge(memory, served):
     for number in range(30):
-        memory.add_message(f"lisbon {number} " + "word " * 5_000)
+        memory.add(f"lisbon {number} " + "word " * 5_000)
     async with served(memory) as call:
         result = await call.client.call_tool("recall", {"query": "lisbon", "limit": 30})
     found = result.structured_content["found"]
@@ -367,7 +367,7 @@ async def test_resources_mark_what_is_not_trusted(memory, served):
     memory.remember(EVIL, id="page", tags=[EVIL], category=EVIL, **given)
     memory.add([Message(role="user", content=EVIL, name=EVIL, id="said", session=EVIL, **given)])
     memory.process()
-    (episode,) = {memory.get(event.id).id for event in memory.log(kinds=["episode"])}
+    (episode,) = {memory.get(event.id).id for event in memory.admin.log(kinds=["episode"])}
     async with served(memory) as call:
         for id_ in ("page", "said", episode):
             text = (await call.client.read_resource(f"memory://records/{id_}")).contents[0].text
@@ -382,7 +382,7 @@ async def test_resources_mark_what_is_not_trusted(memory, served):
 async def test_a_session_starts_with_what_is_trusted(memory, served):
     memory.remember("Deploys need two approvals.", id="own", importance=0.5)
     memory.remember(EVIL, id="page", source="tool_external", importance=1.0)
-    memory.link("own", "page", "references")
+    memory.links.add("own", "page", "references")
     async with served(memory) as call:
         start = await call("context")
     assert [line["id"] for name in ("important", "recent") for line in start.get(name, [])] == ["own"]

@@ -77,7 +77,7 @@ def test_keyword_first_and_nothing_stays_without_its_vector(slow, tmp_path):
         earlier.remember("Ana lives in Lisbon.")
     warming = WarmingEmbedder(slow, patience=0)
     with Memory(tmp_path, embedder=CachedEmbedder(warming, kinds=("query",))) as memory:
-        thread = warming.warm(lambda: memory.flush(process=False))
+        thread = warming.warm(lambda: memory.admin.flush(process=False))
         with pytest.warns(RuntimeWarning, match="by keyword only"):
             hits = memory.search("Where does Ana live?")
         assert [hit.text for hit in hits] == ["Ana lives in Lisbon."]

@@ -200,6 +200,6 @@ def test_what_is_no_memory_is_refused_at_once(wrong):
 
 def test_no_id_tells_the_digits_of_a_secret(memory):
     messages = [[ModelRequest([UserPromptPart(f"my password is hunter{n}", timestamp=AT)])] for n in (42, 43)]
-    one, other = (evidence(said, prefix="t", clean=memory.redacted)[0] for said in messages)
+    one, other = (evidence(said, prefix="t", clean=memory.trust.redacted)[0] for said in messages)
     assert one.id == other.id
     assert one.content != other.content

@@ -12,7 +12,7 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall import validation
-from mnemic.types import Scope
+from mnemic.types import Scope, SearchFilters
 
 __all__ = ["ScopeSource", "bound", "checked_options"]
 
@@ -26,11 +26,7 @@ Handle = TypeVar("Handle", Memory, AsyncMemory)
 _NAMES = ("user", "project", "session")
 _ANY_SCOPE = Scope(user="-", project="-", session="-")
 """A scope in which every reach is valid."""
-_FILTER_OF = {"session": "in_session", "include_expired": "expired"}
-"""Filters whose name differs from the argument of ``Memory``."""
-_DEFAULTS: Mapping[str, Any] = {
-    "kinds": ("message", "memory"), "reach": "project+global", "k": 1, "recipe": "conversation", "now": None,
-}  # fmt: skip
+_FILTERS = frozenset(SearchFilters.__annotations__)
 
 
 def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
@@ -107,7 +103,7 @@ def checked_options(
     """
     values = {**given, **(own or {})}
     place = f"{what}: " if what else ""
-    known = sorted(_parameters(method) - {*reserved, *(own or {})})
+    known = sorted((_parameters(method) | _FILTERS) - {*reserved, *(own or {})})
     if unknown := sorted({*given} - {*known}):
         raise error(f"{place}unknown options {unknown}; known are {known}.")
     try:
@@ -119,7 +115,7 @@ def checked_options(
 
 @lru_cache
 def _parameters(function: Callable[..., object]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters) - {"self"}
+    return frozenset(inspect.signature(function).parameters) - {"self", "filters"}
 
 
 def _check(values: Mapping[str, Any]) -> None:
@@ -127,10 +123,7 @@ def _check(values: Mapping[str, Any]) -> None:
     if "max_tokens" in values:
         validation.whole("max_tokens", values["max_tokens"], 1, validation.MAX_TOKENS)
     given = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
-    named = {**_DEFAULTS, **{_FILTER_OF.get(name, name): value for name, value in given.items()}}
-    for_filters, for_query = (
-        {name: value for name, value in named.items() if name in _parameters(function)}
-        for function in (validation.filters, validation.query)
-    )
-    filters = validation.filters(_ANY_SCOPE, UTC, **for_filters)
-    validation.query("-", filters=filters, zone=UTC, **for_query)
+    filters = {name: value for name, value in given.items() if name in _FILTERS}
+    options = {name: value for name, value in given.items() if name in _parameters(validation.query)}
+    defaults: dict[str, Any] = {"k": 1, "recipe": "conversation"}
+    validation.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **{**defaults, **options})

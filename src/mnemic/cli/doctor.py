@@ -207,7 +207,7 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
             _fix(arguments, health)
         arguments.llm = None  # it was checked already
         with open_memory(arguments) as memory:
-            report, stats = memory.verify(deep=arguments.deep or arguments.fix), memory.stats()
+            report, stats = memory.admin.verify(deep=arguments.deep or arguments.fix), memory.stats()
             if stats.embedding_model == ENGLISH_ONLY and not _mostly_english(memory):
                 health.facts["language"] = FOREIGN
     except (StoreError, MissingExtra) as error:

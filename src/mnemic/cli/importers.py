@@ -68,7 +68,7 @@ def _content(file: str) -> str:
 def _preview_export(arguments: Namespace, content: str) -> bool:
     """Import an export into a temporary record in RAM."""
     with Memory(":memory:", embedder="hashing") as memory:
-        counts = memory.import_from(io.StringIO(content))
+        counts = memory.admin.import_from(io.StringIO(content))
     if arguments.json:
         say_json({"file": arguments.file, "format": "mnemic", "counts": counts, "dry_run": True})
     else:
@@ -160,7 +160,7 @@ def _store(memory: Memory, messages: Sequence[Message], tally: _Tally) -> None:
             tally.count(batch, memory.add(batch))
             done += len(batch)
             step(done, len(messages))
-    memory.flush(process=False)
+    memory.admin.flush(process=False)
 
 
 def _batches(messages: Sequence[Message]) -> Iterator[Sequence[Message]]:

@@ -139,7 +139,9 @@ def _show(arguments: Namespace) -> bool:
 
 def _view(memory: Memory, id: str) -> _View:
     record = memory.get(id)
-    graph = memory.graph(id, depth=1) if isinstance(record, MemoryRecord) else Graph(memories=(), links=(), depths={})
+    graph = (
+        memory.links.graph(id, depth=1) if isinstance(record, MemoryRecord) else Graph(memories=(), links=(), depths={})
+    )
     return _View(
         record=record,
         sources=[memory.get(source) for source in _sources(record)],
@@ -246,7 +248,7 @@ def _why(link: Link) -> str:
 
 def _graph(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
-        graph = memory.graph(arguments.id, depth=arguments.depth, types=arguments.type)
+        graph = memory.links.graph(arguments.id, depth=arguments.depth, types=arguments.type)
     if arguments.json:
         say_json(graph)
     else:
@@ -303,7 +305,7 @@ def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, 
 
 def _link(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
-        receipt = memory.link(
+        receipt = memory.links.add(
             arguments.source, arguments.target, arguments.type, strength=arguments.strength, reason=arguments.reason
         )
     if arguments.json:
@@ -316,7 +318,7 @@ def _link(arguments: Namespace) -> bool:
 
 def _unlink(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
-        receipt = memory.unlink(arguments.source, arguments.target, arguments.type)
+        receipt = memory.links.remove(arguments.source, arguments.target, arguments.type)
     gone = receipt.outcome == "stored"
     if arguments.json:
         say_json(receipt)

@@ -27,7 +27,7 @@ LONGEST = 100
 
 def _process(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory, progress_bar("message") as step:
-        memory.flush(process=False)  # embed records that are still pending
+        memory.admin.flush(process=False)  # embed records that are still pending
         report = memory.process(limit=arguments.limit, progress=step)
         _warn_of_fallbacks(memory)
     if arguments.json:
@@ -173,7 +173,7 @@ def _erase(arguments: Namespace) -> bool:
         raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
     with open_memory(arguments) as memory:
         if arguments.everything:
-            erasure = memory.erase_user()
+            erasure = memory.admin.erase_user()
         else:
             erasure = memory.forget(arguments.description, ids=arguments.id, hard=True)
     if not erasure.clean:
@@ -224,7 +224,7 @@ def _log(arguments: Namespace) -> bool:
         if arguments.id:
             shown = memory.history(arguments.id)[::-1][: arguments.limit]
         else:
-            shown = memory.log(kinds=kinds, limit=arguments.limit)
+            shown = memory.admin.log(kinds=kinds, limit=arguments.limit)
     if arguments.json:
         say_json({"events": shown})
     elif not shown:
@@ -238,9 +238,9 @@ def _log(arguments: Namespace) -> bool:
 def _add(arguments: Namespace) -> bool:
     content = read_text(arguments.text)
     with open_memory(arguments, make=True) as memory:
-        receipt = memory.add_message(
+        receipt = memory.add(
             content, role=arguments.role, name=arguments.name, sent_at=arguments.sent_at, id=arguments.id
-        )
+        )[0]
     return _print_receipt(receipt, as_json=arguments.json)
 
 
@@ -309,7 +309,7 @@ def _end_session(arguments: Namespace) -> bool:
     if arguments.session is None:
         raise InvalidInput("Which conversation? Name it with --session.")
     with open_memory(arguments) as memory:
-        receipt = memory.end_session()
+        receipt = memory.sessions.end()
         text = memory.get(receipt.id).content if receipt is not None else ""
     if arguments.json:
         say_json({"receipt": receipt, "summary": text or None})
@@ -329,7 +329,7 @@ def _retire(arguments: Namespace) -> bool:
     }  # fmt: skip
     policy = RetentionPolicy(**{name: value for name, value in given.items() if value is not None})
     with open_memory(arguments, retention=policy) as memory:
-        count = memory.retire()
+        count = memory.admin.retire()
     if arguments.json:
         say_json({"archived": count})
     else:

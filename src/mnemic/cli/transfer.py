@@ -109,7 +109,7 @@ def import_export(arguments: Namespace, content: str) -> bool:
 def _reembed(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory:
         with progress_bar("vector") as step:
-            made = memory.reembed(progress=step)
+            made = memory.admin.reembed(progress=step)
         stats = memory.stats()
     if arguments.json:
         say_json({"made": made, "embedding_model": stats.embedding_model, "dimension": stats.dimension})
@@ -120,7 +120,7 @@ def _reembed(arguments: Namespace) -> bool:
 
 def _backup(arguments: Namespace) -> bool:
     with open_memory(arguments) as memory, progress_bar("page") as step:
-        report = memory.backup(arguments.folder, progress=step)
+        report = memory.admin.backup(arguments.folder, progress=step)
     return _print_report(arguments, report, arguments.folder)
 
 

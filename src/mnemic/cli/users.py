@@ -73,7 +73,7 @@ def _users(arguments: Namespace) -> bool:
 
 
 def _counts(memory: Memory, name: str) -> _User:
-    stats, last = memory.stats(), memory.log(kinds=get_args(Kind), limit=1)
+    stats, last = memory.stats(), memory.admin.log(kinds=get_args(Kind), limit=1)
     return _User(
         user=name,
         messages=stats.messages,

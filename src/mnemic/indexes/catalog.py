@@ -324,8 +324,8 @@ class Columns:
         return found
 
     def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
-        """Mask of rows that match the filters; the store looks up tags, metadata and ids."""
-        key = replace(filters, tags=None, metadata=None, exclude=(), known_at=None, expired=False, min_trust=None)
+        """Mask of rows that match the filters, except those that the store looks up; see ``RecordFilter.without_stored``."""
+        key = replace(filters.without_stored(), exclude=(), known_at=None, expired=False)
         found = self.memo.get(key)
         if found is None:
             if len(self.memo) > MEMO:

@@ -77,8 +77,8 @@ def add(
     runtime: Runtime, scope: Scope, messages: Iterable[Message | Mapping[str, Any]], session: str | None, zone: tzinfo
 ) -> Receipts:
     """Store messages: validate all, then embed and write them in one transaction per batch."""
-    if isinstance(messages, (str, bytes, Message, Mapping)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise InvalidInput("add() takes a list of messages; for one message use add_message() or add_exchange().")
+    if isinstance(messages, (str, bytes)) or not isinstance(messages, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise InvalidInput(f"add() takes a text, a message or a list of messages, not {type(messages).__name__}.")
     moment = now().astimezone(zone)  # one time for all, so that they stay together whatever else is written
     complete = [_complete(message, scope, fields.optional("session", session), zone, moment) for message in messages]
     receipts: list[Receipt] = []

@@ -23,7 +23,7 @@ from mnemic.text.display import shown
 from mnemic.text.names import names
 from mnemic.text.sentences import sentences
 from mnemic.text.terms import content_terms
-from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, Scope, Status, Stored
+from mnemic.types import Archive, MemoryRecord, Receipt, Receipts, RecordFilter, Scope, Status, Stored
 
 __all__ = ["HARD", "Described", "described", "forget_described", "previewed", "to_erase"]
 
@@ -282,16 +282,13 @@ class Described:
     spared: tuple[Receipt, ...]
 
 
-def described(
-    runtime: Runtime, scope: Scope, description: object, zone: tzinfo, *, archived: bool = False
-) -> Described:
+def described(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Described:
     """What a description takes and what resembles it, without changing anything.
 
     Args:
         runtime: the record.
         scope: whose memory.
         description: what to forget, in words.
-        zone: for the clock of the filters.
         archived: also what was forgotten or merged before.
 
     Raises:
@@ -305,13 +302,8 @@ def described(
     view = runtime.views.of(scope.user)
     if view is None:
         return Described((), ())
-    filters = validation.filters(
-        scope,
-        zone,
-        kinds=("message", "memory"),
-        reach="project+global",
-        expired=True,
-        status=EVERYWHERE if archived else None,
+    filters = RecordFilter(
+        project=scope.project, session=scope.session, expired=True, status=EVERYWHERE if archived else None
     )
     found = _candidates(runtime, view, view.columns.mask(filters), request)
     bears = _bearing(request, found)
@@ -409,9 +401,9 @@ def _taken(runtime: Runtime, scope: Scope, clear: Mapping[str, Stored]) -> tuple
     return tuple(receipts)
 
 
-def previewed(runtime: Runtime, scope: Scope, description: object, zone: tzinfo, *, archived: bool = False) -> Receipts:
+def previewed(runtime: Runtime, scope: Scope, description: object, *, archived: bool = False) -> Receipts:
     """The receipts that forgetting by this description would have now."""
-    meant = described(runtime, scope, description, zone, archived=archived)
+    meant = described(runtime, scope, description, archived=archived)
     return Receipts((*meant.clear, *meant.spared))
 
 
@@ -421,7 +413,7 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     Returns:
         One receipt for each that was removed, and ``rejected`` ones for what resembles it and was spared.
     """
-    meant = described(runtime, scope, description, zone)
+    meant = described(runtime, scope, description)
     why = reason or f"forgotten as {shown(validation.identifier(description), 200)}"
     removed = [Archive(id=receipt.id, reason=why) for receipt in meant.clear]
     done = runtime.store.apply(scope.user, removed) if removed else ()
@@ -433,13 +425,13 @@ def forget_described(runtime: Runtime, scope: Scope, description: object, zone: 
     return Receipts((*receipts, *meant.spared))
 
 
-def to_erase(runtime: Runtime, scope: Scope, description: object, zone: tzinfo) -> Described:
+def to_erase(runtime: Runtime, scope: Scope, description: object) -> Described:
     """What a description takes for good, what was forgotten before included.
 
     Raises:
         TooManyHits: it takes more than ``HARD`` records; nothing was erased.
     """
-    meant = described(runtime, scope, description, zone, archived=True)
+    meant = described(runtime, scope, description, archived=True)
     if len(meant.clear) > HARD:
         raise TooManyHits(
             f"{shown(validation.identifier(description), 80)} takes {len(meant.clear)} records, and at most {HARD} are "

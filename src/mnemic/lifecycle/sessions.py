@@ -9,15 +9,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 
 from mnemic.errors import NotFound
+from mnemic.knowledge import pipeline
 from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.lifecycle.preferences import Preferences
+from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
 from mnemic.text.clock import now
 from mnemic.types import AddMemory, MemoryRecord, Message, Receipt, RecordFilter, Restore, Revise, Scope, SessionView
 from mnemic.types.literals import SESSION_SUMMARY
 
-__all__ = ["session_view", "summarise", "summary_id"]
+__all__ = ["Sessions", "summarise", "summary_id"]
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of a session."""
@@ -27,13 +29,30 @@ TOOL_ROLES = frozenset({"tool", "function"})
 SUMMARY_IMPORTANCE = 0.4
 
 
-def session_view(runtime: Runtime, scope: Scope, zone: tzinfo) -> SessionView:
-    """The state of the handle's session."""
-    messages = _messages(runtime, scope)
-    return SessionView(
-        id=scope.session, messages=tuple(messages), tools=_tools(messages),
-        preferences=dict(Preferences(runtime, scope, zone)), given=runtime.delivered.of(scope),
-    )  # fmt: skip
+@redact_errors
+class Sessions:
+    """The conversation of a handle, while it goes on and when it ends: ``memory.sessions``."""
+
+    def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
+        self._runtime, self._scope, self._zone = runtime, scope, zone
+
+    def current(self) -> SessionView:
+        """The current conversation of the handle: messages, tools, preferences, and ids that contexts delivered."""
+        messages = _messages(self._runtime, self._scope)
+        return SessionView(
+            id=self._scope.session, messages=tuple(messages), tools=_tools(messages),
+            preferences=dict(Preferences(self._runtime, self._scope, self._zone)),
+            given=self._runtime.delivered.of(self._scope),
+        )  # fmt: skip
+
+    def end(self) -> Receipt | None:
+        """Process the handle's conversation and keep a summary of it for a week; None for an empty conversation.
+
+        ``get_memory_context()`` without a query shows the summary at the start of a new session. Ending a conversation
+        again writes the next version of its summary.
+        """
+        pipeline.process(self._runtime, self._scope, self._zone, limit=None, progress=None)
+        return summarise(self._runtime, self._scope, self._zone)
 
 
 def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
@@ -49,10 +68,7 @@ def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
 
 
 def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
-    """Store a summary of the handle's session: topics, tools and message count; None for an empty session.
-
-    Summarising a session again writes the next version.
-    """
+    """Store a summary of a session: topics, tools and message count."""
     runtime.delivered.forget(scope)
     receipt = _summarise_once(runtime, scope, zone)
     for _ in range(ATTEMPTS - 1):

@@ -99,7 +99,7 @@ class Recipe:
         rrf_k: the constant of reciprocal rank fusion.
         spread: penalty of further turns of one conversation between people; 0 turns it off.
         quality: weights of query-independent signals (importance, recency, tier, level), at the strength of a
-            tie-break; not used with ``search(quality=False)``.
+            tie-break. Empty: nothing but the query ranks.
         candidates: candidates from each of the two searches.
         fitted: where the weights come from.
     """
@@ -186,16 +186,15 @@ def recipe_named(recipe: str | Recipe) -> Recipe:
     return RECIPES[recipe]
 
 
-def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32], *, quality: bool = True) -> tuple[Floats, Values]:
+def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats, Values]:
     """The score of every candidate, and the signal values it is made of.
 
     Args:
         pool: the candidates.
         recipe: the weights.
         groups: (m,) the conversation of each candidate, 0 for none.
-        quality: whether to use the recipe's ``quality`` weights.
     """
-    boost: Mapping[str, float] = recipe.quality if quality else {}
+    boost = recipe.quality
     assisted: Mapping[str, float] = recipe.assisted if pool.assisted.any() else {}
     named = dict.fromkeys((*_ALWAYS, *recipe.weights, *assisted, *boost))
     values = {name: SIGNALS[name](pool) for name in named}

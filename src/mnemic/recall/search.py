@@ -208,7 +208,7 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
         return None
     scale = query.recipe.weights.get("dense", 1.0)
     mood, weight = None, 0.0
-    if query.quality:
+    if query.mood is not None or query.recipe.quality:
         mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.beliefs) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
     pool = build_pool(
@@ -237,7 +237,7 @@ def _result(
         pool, first.order, model=found.model, searched=int(np.count_nonzero(found.visible_records.visible))
     )
     first = replace(first, order=current_first(first.order, _positions(pool.rows, found.provenance.successors)))
-    if query.quality and query.recipe.quality and not isinstance(query.mood, Emotion):
+    if query.recipe.quality and not isinstance(query.mood, Emotion):
         order = by_recency(runtime, view, query, found.question.terms, pool, first.order, first.vectors)
         first = replace(first, order=order)
     pages = itertools.chain([first], _further_pages(view, found.question, found.visible_records.visible, pool.rows))
@@ -291,7 +291,7 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
         recipe = replace(recipe, weights={**recipe.weights, "graph": GRAPH_WEIGHT})
     if query.emotion_weight and pool.mood.any():
         recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
-    scores, signals = recall.score(pool, recipe, view.columns.group[rows], quality=query.quality)
+    scores, signals = recall.score(pool, recipe, view.columns.group[rows])
     order = np.lexsort((rows, -scores))
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     if centre is not None:
@@ -317,7 +317,7 @@ def _allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: V
     allowed[view.columns.rows_of(hidden)] = False
     if filters.known_at is not None:
         allowed[view.columns.rows_of(runtime.store.relations.stored_after(view.user, filters.known_at))] = False
-    if filters.tags is not None or filters.metadata or filters.min_trust is not None:
+    if filters.without_stored() != filters:
         named = np.zeros(len(view.columns), np.bool_)
         named[view.columns.rows_of(sorted(runtime.store.matching(view.user, filters)))] = True
         allowed &= named

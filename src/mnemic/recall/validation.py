@@ -15,7 +15,7 @@ from mnemic.text.display import shown
 from mnemic.text.terms import clean
 from mnemic.types import Emotion, Evidence, Kind, MemoryType, Query, Reach, RecordFilter, Scope, Status
 
-__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters", "identifier", "kinds", "query", "whole"]
+__all__ = ["MAX_DEPTH", "MAX_TOKENS", "filters_of", "identifier", "kinds", "most", "query", "whole"]
 
 MAX_QUERY = 100_000
 MAX_TOKENS = 10_000_000
@@ -33,6 +33,15 @@ def whole(what: str, value: object, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise InvalidInput(f"{what} must be a whole number from {low} to {high}, not {shown(value)}.")
     return value
+
+
+def most(limit: object) -> int | None:
+    """A limit of records; None for all.
+
+    Raises:
+        InvalidInput: it is no number from 0.
+    """
+    return None if limit is None else whole("limit", limit, 0, 2**53)
 
 
 def identifier(value: object) -> str:
@@ -97,6 +106,10 @@ def _share(what: str, value: object) -> float:
     return float(value)
 
 
+def _share_or_none(what: str, value: object) -> float | None:
+    return None if value is None else _share(what, value)
+
+
 def _mood(value: object) -> Emotion | Literal["session"] | None:
     """A mood, asked for now where it is given as a function."""
     if callable(value):
@@ -122,62 +135,49 @@ def _stored_value(value: object) -> object:
     return clean(value) if isinstance(value, str) else value
 
 
-def filters(
-    scope: Scope,
-    zone: tzinfo,
-    *,
-    kinds: Sequence[Kind],
-    reach: Reach,
-    types: Sequence[str] | None = None,
-    tags: Sequence[str] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    status: Sequence[Status] | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
-    in_session: str | None = None,
-    role: str | None = None,
-    at: datetime | None = None,
-    known_at: datetime | None = None,
-    expired: bool = False,
-    exclude: Sequence[str] = (),
-    min_trust: object = None,
-    searched: bool = True,
-) -> RecordFilter:
-    """Validated filters; the user is not among them, because no argument can change it.
+def filters_of(scope: Scope, zone: tzinfo, given: Mapping[str, Any], *, kinds: Sequence[Kind]) -> RecordFilter:
+    """Checked filters; the user is not among them, because no argument can change it.
+
+    Args:
+        scope: of the handle.
+        zone: of naive times.
+        given: the fields of ``SearchFilters``.
+        kinds: of the records to read, unless ``given`` names some.
 
     Raises:
         InvalidInput: a value is of the wrong type or not a known word.
     """
+    reach = given.get("reach", "project+global")
     if reach not in get_args(Reach):
         raise InvalidInput(f"reach must be one of {list(get_args(Reach))}, not {shown(reach)}.")
     for needed, name in (("session", scope.session), ("project", scope.project)):
         if reach == needed and name is None:
             raise InvalidInput(f"reach={reach!r} needs a handle with a {needed}: memory.scoped({needed}=...).")
-    if searched and isinstance(status, Container) and "quarantined" in status:
-        raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
-    chosen = _choice("kinds", kinds, get_args(Kind))
-    if metadata is not None and not isinstance(metadata, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
+    metadata = given.get("metadata")
+    if metadata is not None and not isinstance(metadata, Mapping):
         raise InvalidInput(f"metadata must be a mapping, not {type(metadata).__name__}.")
+    wanted = cast("Mapping[object, object] | None", metadata)
     return RecordFilter(
-        kinds=cast("tuple[Kind, ...]", chosen or ()),
+        kinds=cast("tuple[Kind, ...]", _choice("kinds", given.get("kinds", kinds), get_args(Kind)) or ()),
         reach=reach,
         project=scope.project,
         session=scope.session,
-        in_session=_word("session", in_session),
-        types=_choice("types", types, get_args(MemoryType)),
-        tags=_strings("tags", tags),
-        metadata=None
-        if metadata is None
-        else {clean(str(key)): _stored_value(value) for key, value in metadata.items()},
-        status=_choice("status", status, get_args(Status)),
-        role=_word("role", role),
-        exclude=_strings("exclude", exclude) or (),
-        since=_micros("since", since, zone),
-        until=_micros("until", until, zone),
-        at=_micros("at", at, zone),
-        known_at=_micros("known_at", known_at, zone),
-        expired=bool(expired),
-        min_trust=None if min_trust is None else _share("min_trust", min_trust),
+        in_session=_word("session", given.get("session")),
+        types=_choice("types", given.get("types"), get_args(MemoryType)),
+        category=_word("category", given.get("category")),
+        tags=_strings("tags", given.get("tags")),
+        metadata=None if wanted is None else {clean(str(key)): _stored_value(value) for key, value in wanted.items()},
+        status=_choice("status", given.get("status"), get_args(Status)),
+        role=_word("role", given.get("role")),
+        speaker=_word("speaker", given.get("speaker")),
+        exclude=_strings("exclude", given.get("exclude")) or (),
+        expired=bool(given.get("include_expired")),
+        since=_micros("since", given.get("since"), zone),
+        until=_micros("until", given.get("until"), zone),
+        at=_micros("at", given.get("at"), zone),
+        known_at=_micros("known_at", given.get("known_at"), zone),
+        min_trust=_share_or_none("min_trust", given.get("min_trust")),
+        min_importance=_share_or_none("min_importance", given.get("min_importance")),
     )
 
 
@@ -185,24 +185,23 @@ def query(
     text: object,
     *,
     k: object,
-    filters: RecordFilter,
+    scope: Scope,
     zone: tzinfo,
+    filters: Mapping[str, Any],
     recipe: str | Recipe,
-    now: datetime | None,
-    quality: bool = True,
-    min_similarity: object = None,
+    now: datetime | None = None,
     min_evidence: Evidence = "none",
     expand_links: object = 0,
     expand_query: bool = False,
     recent: object = (),
     mood: object = None,
     emotion_weight: object = 0.3,
-    untrusted_share: object = UNTRUSTED_SHARE,
 ) -> Query:
-    """A checked query.
+    """A checked query; ``filters`` are those of ``SearchFilters``.
 
     Raises:
-        InvalidInput: the text is not a string or too long, k is not a positive number, the recipe is unknown.
+        InvalidInput: the text is not a string or too long, k is not a positive number, the recipe is unknown, a filter
+            cannot be used.
     """
     if not isinstance(text, str):
         raise InvalidInput(f"The query must be a string, not {type(text).__name__}.")
@@ -210,21 +209,22 @@ def query(
         raise InvalidInput(f"The query has {len(text):,} characters, more than {MAX_QUERY:,}. Shorten it.")
     if min_evidence not in get_args(Evidence):
         raise InvalidInput(f"min_evidence must be one of {list(get_args(Evidence))}, not {shown(min_evidence)}.")
-    moment = _micros("now", now, zone)
+    if isinstance(filters.get("status"), Container) and "quarantined" in filters["status"]:
+        raise InvalidInput('Quarantined records are listed, not searched: list(status=["quarantined"]).')
+    moment, lowest = _micros("now", now, zone), filters.get("min_similarity")
     return Query(
         text=text,
         k=whole("k", k, 1, 10_000),
-        filters=filters,
+        filters=filters_of(scope, zone, filters, kinds=("message", "memory")),
         recipe=recipe_named(recipe),
         now=to_micros(present()) if moment is None else moment,
         zone=zone,
-        quality=bool(quality),
         min_evidence=min_evidence,
         expand_query=bool(expand_query),
         recent=_strings("recent", recent) or (),
         mood=_mood(mood),
         emotion_weight=_share("emotion_weight", emotion_weight),
-        untrusted_share=_share("untrusted_share", untrusted_share),
+        untrusted_share=_share("untrusted_share", filters.get("untrusted_share", UNTRUSTED_SHARE)),
         expand_links=whole("expand_links", expand_links, 0, MAX_DEPTH),
-        min_similarity=None if min_similarity is None else _cosine("min_similarity", min_similarity),
+        min_similarity=None if lowest is None else _cosine("min_similarity", lowest),
     )

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from difflib import get_close_matches
 from functools import wraps
 from typing import Any, TypeVar
 
 from mnemic.errors import UnknownArgument
 
-__all__ = ["explain", "method_hint", "with_call_hints"]
+__all__ = ["check_filters", "explain", "method_hint", "unknown_argument", "with_call_hints"]
 
 C = TypeVar("C", bound=type)
 
@@ -25,10 +25,14 @@ _ARGUMENTS: Mapping[str, str] = {
 """Argument names of other libraries, and ours."""
 
 _METHODS: Mapping[str, str] = {
-    "delete": "forget(ids=[...])", "remove": "forget(ids=[...])", "delete_all": "erase_user()", "clear": "erase_user()",
-    "reset": "erase_user()", "get_all": "list()", "query": "search()", "retrieve": "search()", "recall": "search()",
-    "get_context": "get_memory_context()", "context": "get_memory_context()", "save": "remember()", "store": "remember()",
-    "put": "remember()", "add_memory": "remember()",
+    "delete": "forget(ids=[...])", "remove": "forget(ids=[...])", "delete_all": "admin.erase_user()",
+    "clear": "admin.erase_user()", "reset": "admin.erase_user()", "get_all": "list()", "query": "search()",
+    "retrieve": "search()", "recall": "search()", "get_context": "get_memory_context()",
+    "context": "get_memory_context()", "save": "remember()", "store": "remember()", "put": "remember()",
+    "add_memory": "remember()", "add_message": "add()", "add_messages": "add()", "session": "sessions.current()",
+    "end_session": "sessions.end()", "link": "links.add()", "unlink": "links.remove()", "graph": "links.graph()",
+    "quarantine": "trust.quarantine()", "verify": "admin.verify()", "flush": "admin.flush()", "log": "admin.log()",
+    "backup": "admin.backup()", "export": "admin.export()", "reembed": "admin.reembed()", "erase_user": "admin.erase_user()",
 }  # fmt: skip
 """Method names of other libraries, and our equivalent."""
 
@@ -42,8 +46,22 @@ def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, An
         return error
     taken = [name for name in inspect.signature(method).parameters if name != "self"]
     unknown = next((name for name in given if name not in taken), None)
-    if unknown is None:
-        return error
+    return error if unknown is None else unknown_argument(method, unknown, taken)
+
+
+def check_filters(method: Callable[..., Any], given: Mapping[str, Any], filters: Collection[str]) -> None:
+    """Refuse arguments of a method that are no filters.
+
+    Raises:
+        UnknownArgument: one is unknown; with the one that was probably meant.
+    """
+    if unknown := next((name for name in given if name not in filters), None):
+        named = [name for name in inspect.signature(method).parameters if name not in ("self", "filters")]
+        raise unknown_argument(method, unknown, [*named, *sorted(filters)])
+
+
+def unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[str]) -> UnknownArgument:
+    """The error for an unknown argument of a method that takes others."""
     meant = _ARGUMENTS.get(unknown, unknown)
     if meant not in taken:
         nearest = get_close_matches(unknown, taken, n=1)
@@ -54,7 +72,7 @@ def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, An
 
 
 def method_hint(face: type, name: str) -> str:
-    """A suggestion for an unknown method of a class; empty if no name is similar."""
+    """A suggestion for an unknown attribute of a class; empty if no name is similar."""
     public: dict[str, str] = {known: known for known in dir(face) if not known.startswith("_")}
     calls = {**public, **_METHODS}
     near = get_close_matches(name, calls, n=1)

@@ -63,7 +63,7 @@ def named(memory: Memory, text: str, k: int = 5, user: str = "ana") -> list[str]
 
 def settled(memory: Memory, user: str = "ana") -> None:
     """Everything is taken in, and nothing differs."""
-    memory.flush(process=False)
+    memory.admin.flush(process=False)
     index = index_of(memory)
     assert index.serves(runtime_of(memory).store.embedding.model())
     assert not index.waiting(number_of(memory, user))
@@ -117,7 +117,7 @@ class _UpdateTests(_Fixtures):
         memory.add(said(40))
         settled(memory)
         for n in range(5):
-            memory.add_message(f"A zebra of the kind {n} ran away", id=f"zebra{n}")
+            memory.add(f"A zebra of the kind {n} ran away", id=f"zebra{n}")
             hits = memory.search(f"zebra of the kind {n}", recipe="vector", k=3)
             assert hits[0].id == f"zebra{n}"
 
@@ -125,7 +125,7 @@ class _UpdateTests(_Fixtures):
         memory.add(said(30))
         settled(memory)
         with Memory(folder, user="ana", embedder="hashing") as other:
-            other.add_message("A zebra ran away", id="zebra")
+            other.add("A zebra ran away", id="zebra")
             assert memory.search("zebra ran away", recipe="vector", k=1)[0].id == "zebra"
         settled(memory)
         assert named(memory, "A zebra ran away")[0] == "zebra"
@@ -141,7 +141,7 @@ class _UpdateTests(_Fixtures):
 
     def test_what_is_forgotten_and_brought_back(self, memory: Memory) -> None:
         memory.add(said(30))
-        memory.add_message("A zebra ran away", id="zebra")
+        memory.add("A zebra ran away", id="zebra")
         settled(memory)
         memory.forget(ids=["zebra"])
         for _ in range(2):
@@ -179,7 +179,7 @@ class _UpdateTests(_Fixtures):
             settled(memory)
             embedder.down = True
             with pytest.warns(RuntimeWarning, match="Without vectors"):
-                memory.add_message("A zebra ran away", id="zebra")
+                memory.add("A zebra ran away", id="zebra")
             index_of(memory).drain()
             embedder.down = False
             settled(memory)
@@ -194,7 +194,7 @@ class _UpdateTests(_Fixtures):
         def asked(done: int, total: int) -> None:
             assert memory.search(messages[0].content, recipe="vector", k=1)[0].id == "m0", (done, total)
 
-        memory.reembed(HashingEmbedder(dimension=64), progress=asked)
+        memory.admin.reembed(HashingEmbedder(dimension=64), progress=asked)
         assert runtime_of(memory).store.embedding.model() != before
         assert not index_of(memory).serves(before) or index_of(memory).drain()
         assert memory.search(messages[0].content, recipe="vector", k=1)[0].id == "m0"
@@ -210,13 +210,13 @@ class _UpdateTests(_Fixtures):
             settled(memory)
             embedder.down = True
             with pytest.warns(RuntimeWarning, match="Without vectors"):
-                memory.add_message("A zebra ran away", id="zebra")
+                memory.add("A zebra ran away", id="zebra")
             index_of(memory).drain()
             embedder.down = False
-            memory.reembed(_InvertedEmbedder())
+            memory.admin.reembed(_InvertedEmbedder())
             settled(memory)
             assert named(memory, "A zebra ran away")[0] == "zebra"
-            assert memory.verify().ok
+            assert memory.admin.verify().ok
 
 
 class _InvertedEmbedder(FailingEmbedder):
@@ -246,8 +246,8 @@ class _LifecycleTests(_Fixtures):
     def test_users_never_meet(self, memory: Memory) -> None:
         bob = memory.scoped(user="bob")
         memory.add(said(40))
-        bob.add_message("A zebra of Bob ran away", id="zebra")
-        bob.add_message("The garden number 0 stands in Lisbon since year 1800.", id="bobs")
+        bob.add("A zebra of Bob ran away", id="zebra")
+        bob.add("The garden number 0 stands in Lisbon since year 1800.", id="bobs")
         for _ in range(2):
             assert {hit.id for hit in bob.search("garden number 0 in Lisbon", recipe="vector")} <= {"zebra", "bobs"}
             assert "zebra" not in {hit.id for hit in memory.search("zebra of Bob ran away", recipe="vector", k=50)}
@@ -278,7 +278,7 @@ class _LifecycleTests(_Fixtures):
             memory.add(said(30))
             settled(memory)
         with Memory(folder, user="ana", embedder="hashing") as memory:
-            memory.add_message("A zebra ran away", id="zebra")
+            memory.add("A zebra ran away", id="zebra")
             memory.forget(ids=["m3"])
         with closing(opened()) as memory:
             assert memory.search("zebra ran away", recipe="vector", k=1)[0].id == "zebra"
@@ -297,7 +297,7 @@ class _LifecycleTests(_Fixtures):
     def test_nothing_of_what_is_erased_stays(self, opened: Callable[..., Memory], folder: Path) -> None:
         with closing(opened()) as memory:
             memory.add(said(20))
-            memory.add_message("The zebra of the vault is called xyzzy-4711", id="secret")
+            memory.add("The zebra of the vault is called xyzzy-4711", id="secret")
             held = memory.remember("The vault opens with plugh-0815")
             settled(memory)
             assert {text.split()[0] for text in self.traces(folder, ["xyzzy-4711", "plugh-0815"])} == {
@@ -323,7 +323,7 @@ class _LifecycleTests(_Fixtures):
     def test_erased_while_it_is_closed(self, opened: Callable[..., Memory], folder: Path) -> None:
         with closing(opened()) as memory:
             memory.add(said(20))
-            memory.add_message("The zebra of the vault is called xyzzy-4711", id="secret")
+            memory.add("The zebra of the vault is called xyzzy-4711", id="secret")
             settled(memory)
         with Memory(folder, user="ana", embedder="hashing") as memory:
             assert memory.forget(ids=["secret"], hard=True).purge.pending == ""
@@ -341,7 +341,7 @@ class _LifecycleTests(_Fixtures):
             try:
                 for n in range(8):
                     text = f"Zebra{10 * number + n} ran away"
-                    memory.add_message(text, id=text)
+                    memory.add(text, id=text)
                     assert memory.search(text, recipe="vector", k=1)[0].id == text
             except BaseException as error:  # noqa: BLE001 - carried to the test's own thread
                 failures.append(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, tzinfo
 from typing import Any, Literal, TypeAlias, TypedDict
 
@@ -65,10 +65,13 @@ class SearchFilters(Filters, total=False):
     Attributes:
         kinds: of ``message``, ``memory`` and ``episode``, those that may be hits; default: messages and memories.
         min_similarity: lowest cosine with the query, -1 to 1.
+        untrusted_share: largest share of the hits from one untrusted source, such as a tool or a document, 0 to 1; the default
+            allows three of ten.
     """
 
     kinds: Sequence[Kind]
     min_similarity: float | None
+    untrusted_share: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,17 +90,24 @@ class RecordFilter:
     session: str | None = None
     in_session: str | None = None
     types: tuple[str, ...] | None = None
+    category: str | None = None
     tags: tuple[str, ...] | None = None
     metadata: Mapping[str, Any] | None = None
     status: tuple[str, ...] | None = None
     role: str | None = None
+    speaker: str | None = None
     since: int | None = None
     until: int | None = None
     at: int | None = None
     known_at: int | None = None
     expired: bool = False
     min_trust: float | None = None
+    min_importance: float | None = None
     exclude: tuple[str, ...] = ()
+
+    def without_stored(self) -> RecordFilter:
+        """These filters without those that the store answers, because the catalog has no column of them."""
+        return replace(self, tags=None, metadata=None, category=None, speaker=None, min_trust=None, min_importance=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +120,6 @@ class Query:
     recipe: Any
     now: int
     zone: tzinfo
-    quality: bool = True
     min_similarity: float | None = None
     min_evidence: Evidence = "none"
     expand_links: int = 0

@@ -134,7 +134,7 @@ class Importer:
         user = next(self._users)
         mine = self.memory.scoped(user=user)
         try:
-            counts = mine.import_from(io.StringIO(text))
+            counts = mine.admin.import_from(io.StringIO(text))
         except InvalidInput as error:
             told(error)
             counts = {}

@@ -66,7 +66,7 @@ def test_what_a_search_and_a_record_mark_as_ended_is_found(memory):
     assert talk.ended_messages(memory, texts, after) == set()
     old = memory.remember("Rome it was.", source_ids=["a"])
     new = memory.remember("Then came Oslo.", source_ids=["b"])
-    memory.link(new.id, old.id, "supersedes")
+    memory.links.add(new.id, old.id, "supersedes")
     assert talk.ended_messages(memory, texts, after) == {"a"}
 
 

@@ -12,7 +12,7 @@ from mnemic import Memory
 def known(mnemic, folder):
     """The command on a memory of a message and two statements."""
     with Memory(folder, embedder="hashing") as memory:
-        memory.add_message("I live in Lisbon.", id="m1")
+        memory.add("I live in Lisbon.", id="m1")
         memory.remember(
             "Prefers morning meetings", id="p1", category="preference", tags=["schedule"], source_ids=["m1"]
         )

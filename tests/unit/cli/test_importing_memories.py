@@ -26,7 +26,7 @@ def item(key="k1", value=None, namespace=("users", "ana"), **more):
 
 def listed(folder, user="default", **options):
     with Memory(folder, user=user, embedder="hashing") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         return {record.id: record for record in memory.list(include_expired=True, limit=None, reach="user", **options)}
 
 

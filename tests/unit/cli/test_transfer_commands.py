@@ -50,16 +50,16 @@ def fill(memory: Memory) -> None:
     memory.remember("Deploy with make release", id="d2")  # what the first said before
     memory.forget(ids=["d2", "m3"])
     memory.remember("Deploy with make release", id="d3", source_ids=["a3", "m0"])
-    memory.link("d1", "d3", "extends", strength=0.5, reason="wider")
-    memory.link("d3", "d1", "contradicts")
-    memory.link("d2", "d3", "references")
+    memory.links.add("d1", "d3", "extends", strength=0.5, reason="wider")
+    memory.links.add("d3", "d1", "contradicts")
+    memory.links.add("d2", "d3", "references")
     memory.preferences["theme"] = "dark"
     memory.preferences["theme"] = "light"
     memory.scoped(session="s9").remember("Only said here.", level="session", id="here")
     memory.remember("The deploy target is the Lisbon cluster", id="x1", importance=0.8)
     memory.remember("The deploy target is the Lisbon cluster!", id="x2", importance=0.8)
     memory.consolidate(min_age_hours=0, importance_threshold=0.6)
-    memory.add_message("This one waits.", id="waits")
+    memory.add("This one waits.", id="waits")
 
 
 class Record:
@@ -199,7 +199,7 @@ class TestRoundTrip:
         with Memory(tmp_path, user="ana", embedder="hashing") as memory:
             for id_ in ("x", "y"):
                 memory.remember(f"The letter {id_}", id=id_)
-            memory.link("x", "y", "extends")
+            memory.links.add("x", "y", "extends")
             memory.forget(ids=["x", "y"])
         with Record(tmp_path) as record:
             assert export.export(record.runtime, record.scope, io.StringIO())["left_out"] == 1
@@ -209,7 +209,7 @@ class TestRoundTrip:
             for n in range(30):
                 memory.remember(f"Letter number {n} of the alphabet", id=f"n{n:02}")
                 if n:
-                    memory.link(f"n{n - 1:02}", f"n{n:02}", "extends")
+                    memory.links.add(f"n{n - 1:02}", f"n{n:02}", "extends")
         with Record(tmp_path / "old") as record:
             assert export.export(record.runtime, record.scope, io.StringIO())["link"] == 29
 
@@ -275,8 +275,8 @@ class TestRefusals:
             memory.process()
             for name, text in (("old", "The box is red."), ("new", "The box is blue.")):
                 memory.remember(text, id=name)
-            memory.link("new", "old", "supersedes")
-            memory.export(file := io.StringIO())
+            memory.links.add("new", "old", "supersedes")
+            memory.admin.export(file := io.StringIO())
         lines = [json.loads(line) for line in file.getvalue().splitlines()]
         next(
             line for line in lines[1:] if line["kind"] == kind and line["id"] != "new" and "source_ids" not in line
@@ -328,20 +328,20 @@ def test_what_is_in_quarantine_stays_there(tmp_path):
         memory.remember("The door is locked.", id="made", source_ids=["page"])
         memory.remember("The gate is open.", id="late", source_ids=["page"])
         memory.forget(ids=["late"])
-        memory.quarantine(["made"], reason="its own")
-        memory.quarantine(["page"], reason="a poisoned page")
-        memory.quarantine(["m1"], reason="in doubt")
+        memory.trust.quarantine(["made"], reason="its own")
+        memory.trust.quarantine(["page"], reason="a poisoned page")
+        memory.trust.quarantine(["m1"], reason="in doubt")
         held = [record.id for record in memory.list(status=["quarantined"], order="oldest")]
         assert {"page", "made", "late"} < set(held)
-        memory.export(files[0])
-        other.import_from(files[0])
-        other.export(files[1])
+        memory.admin.export(files[0])
+        other.admin.import_from(files[0])
+        other.admin.export(files[1])
         assert files[0].read_bytes() == files[1].read_bytes()
         assert [record.id for record in other.list(status=["quarantined"], order="oldest")] == held
         assert [receipt.outcome for receipt in other.restore("page", "made", "m1")] == ["rejected"] * 3
         assert other.history("made")[-1].detail["reason"] == "its own"
-        assert other.verify().ok, other.verify().findings
-        assert {receipt.id for receipt in other.release(["page", "m1"])} >= {"page", "made", "late", "m1"}
+        assert other.admin.verify().ok, other.admin.verify().findings
+        assert {receipt.id for receipt in other.trust.release(["page", "m1"])} >= {"page", "made", "late", "m1"}
         assert {record.id for record in other.list()} == {*held} - {"late"}
         assert other.get("late").status == "archived"
 
@@ -350,14 +350,14 @@ def test_an_export_from_before_quarantine_was_told_is_read(tmp_path):
     path = tmp_path / "old.jsonl"
     with Memory(":memory:", embedder="hashing") as memory:
         memory.remember("The door code is green.", id="page")
-        memory.quarantine(["page"], reason="in doubt")
-        memory.export(path)
+        memory.trust.quarantine(["page"], reason="in doubt")
+        memory.admin.export(path)
         header, line = path.read_text().splitlines()
         told = json.loads(line)
         assert told.pop("quarantine") == "in doubt"
         path.write_text(f"{header}\n{json.dumps(told)}\n")
         other = memory.scoped(user="bob")
-        other.import_from(path)
+        other.admin.import_from(path)
         assert other.restore("page")[0].outcome == "restored"
 
 

@@ -92,12 +92,12 @@ class TestLog:
         with Memory(folder, embedder="hashing") as memory:
             id_ = memory.remember("The lease ends in May").id
             memory.update(id_, content="The lease ends in June")
-            newest, before = memory.log(kinds=["memory"], limit=2)
+            newest, before = memory.admin.log(kinds=["memory"], limit=2)
             assert (newest.operation, newest.content) == ("update", "The lease ends in June")
             assert (before.operation, before.content, before.id) == ("remember", "The lease ends in May", id_)
-            assert memory.scoped(user="bob").log() == []
+            assert memory.scoped(user="bob").admin.log() == []
             with pytest.raises(ValueError, match="kinds"):
-                memory.log(kinds=["nothing"])
+                memory.admin.log(kinds=["nothing"])
 
 
 class TestPicture:

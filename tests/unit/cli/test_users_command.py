@@ -10,14 +10,14 @@ from mnemic.cli import main
 def known(mnemic, folder):
     """A record of two users, and of one whose memory was erased."""
     with Memory(folder, user="ana", embedder="hashing") as memory:
-        memory.add_message("I moved to Lisbon.", id="m1")
-        memory.add_message("I like the trams.", id="m2")
+        memory.add("I moved to Lisbon.", id="m1")
+        memory.add("I like the trams.", id="m2")
         memory.forget(ids=["m2"])
         bob = memory.scoped(user="bob\x1b[31m")
         bob.remember("Prefers tea.", id="tea")
         eve = memory.scoped(user="eve")
-        eve.add_message("Nothing of this may stay.")
-        eve.erase_user()
+        eve.add("Nothing of this may stay.")
+        eve.admin.erase_user()
     return mnemic
 
 
@@ -25,7 +25,7 @@ class TestUsers:
     def test_everybody_with_counts_and_the_last_write(self, known, folder):
         run = known("users")
         with Memory(folder, user="ana", embedder="hashing") as memory:
-            last = memory.log(kinds=("message",), limit=1)[0].at
+            last = memory.admin.log(kinds=("message",), limit=1)[0].at
         ana, bob = (line for line in run.out.splitlines() if "eve" not in line)
         assert (run.code, run.err) == (0, "")
         assert ana.split("  ")[0] == "ana"
@@ -49,7 +49,7 @@ class TestUsers:
     def test_of_a_server(self, postgres_url, capsys):
         pytest.importorskip("psycopg")
         with Memory(postgres_url, user="ana", embedder="hashing") as memory:
-            memory.add_message("I moved to Lisbon.")
+            memory.add("I moved to Lisbon.")
             memory.scoped(user="bob").remember("Prefers tea.")
         assert main(["--dir", postgres_url, "--embedder", "hashing", "users"]) == 0
         ana, bob = capsys.readouterr().out.splitlines()

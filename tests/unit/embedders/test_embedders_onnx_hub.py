@@ -139,11 +139,11 @@ def test_a_memory_keeps_what_is_said_while_the_model_cannot_be_had(hub, tmp_path
     with Memory(tmp_path / "memory", embedder=f"onnx:{NAME}") as memory:
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always")
-            assert memory.add_message("one two").pending == ("embed",)
+            assert memory.add("one two")[0].pending == ("embed",)
         assert "is not available" in str(told[0].message)
     hub.push(tiny(tmp_path / "first"))
     with Memory(tmp_path / "memory", embedder=f"onnx:{NAME}") as memory:
-        assert memory.flush(process=False) == 1
+        assert memory.admin.flush(process=False) == 1
         assert memory.search("two", recipe="vector")[0].scores["dense"] == pytest.approx(0.5**0.5, abs=1e-3)
         assert memory.stats().embedding_model == f"onnx:{NAME}"
 

@@ -131,25 +131,25 @@ def test_a_record_in_ram_takes_no_chroma():
 def test_an_index_of_ones_own():
     index = Nearest()
     with Memory(":memory:", user="ana", embedder="hashing", vectors=index) as memory:
-        memory.add_message("a zebra ran away", id="zebra")
-        memory.add_message("the garden is green", id="garden")
+        memory.add("a zebra ran away", id="zebra")
+        memory.add("the garden is green", id="garden")
         assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
         view = runtime_of(memory).views.of("ana")
         assert isinstance(view.vectors, IndexedRows)
-        assert memory.verify().findings == ("says the test",)
-        assert memory.verify(deep=False).ok
-        memory.flush()
+        assert memory.admin.verify().findings == ("says the test",)
+        assert memory.admin.verify(deep=False).ok
+        memory.admin.flush()
     assert index.closed
 
 
 def test_an_index_that_serves_no_more_is_not_asked():
     index = Nearest()
     with Memory(":memory:", user="ana", embedder="hashing", vectors=index) as memory:
-        memory.add_message("a zebra ran away", id="zebra")
+        memory.add("a zebra ran away", id="zebra")
         assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
         index.serves = lambda model: False
         index.nearest = None
-        memory.add_message("the garden is green", id="garden")
+        memory.add("the garden is green", id="garden")
         assert memory.search("a zebra ran away", recipe="vector")[0].id == "zebra"
         assert memory.search("the garden is green", recipe="vector")[0].id == "garden"
         del index.serves, index.nearest

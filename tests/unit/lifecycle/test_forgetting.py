@@ -107,11 +107,11 @@ def test_a_preview_changes_nothing_and_is_what_the_call_does(memory):
     memory.add([Message(role="user", content="My bicycle is a red Gazelle.", id="m1")])
     memory.remember("My bicycle is a red Gazelle.", id="bike", source_ids=["m1"])
     memory.remember("The bicycle shop opens at nine.", id="shop")
-    events = memory.log(kinds=("message", "memory"))
+    events = memory.admin.log(kinds=("message", "memory"))
     preview = memory.forget("my red Gazelle bicycle", dry_run=True)
     assert taken(preview) == {"m1", "bike"}
     assert all("Gazelle" in receipt.reason for receipt in preview if receipt.changed)
-    assert memory.log(kinds=("message", "memory")) == events
+    assert memory.admin.log(kinds=("message", "memory")) == events
     assert memory.forget("my red Gazelle bicycle") == preview
     assert [record.id for record in memory.list()] == ["shop"]
     assert memory.messages() == []

@@ -435,7 +435,7 @@ def test_the_end_of_the_interpreter_leaves_no_traceback(tmp_path, moment):
     out, errors = process.communicate(timeout=60)
     assert (process.returncode, out.strip(), errors) == (0, "done", "")
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 def test_one_of_three_processes_does_the_work(tmp_path):
@@ -453,7 +453,7 @@ def test_one_of_three_processes_does_the_work(tmp_path):
     with Memory(folder, user="ana", embedder="hashing") as memory:
         assert memory.stats().memories == {"long_term": 60}
         assert consolidations(memory) == 1
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
     assert sorted(promoted) == [0, 0, 60]
 
 

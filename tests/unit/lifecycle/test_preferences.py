@@ -24,7 +24,7 @@ def test_text_that_cannot_be_stored_is_kept_as_metadata_is(memory, given, kept):
         memory.preferences["k"] = given
         assert memory.preferences["k"] == kept
     assert len(memory.list()) == 1  # the same value again is no change
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_value_within_itself_is_refused(memory):

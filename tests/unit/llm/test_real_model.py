@@ -101,4 +101,4 @@ def test_a_conversation_is_processed_whole_whatever_the_model_answers(address, t
         usage = memory.stats().llm.stages
         assert {"segment", "narrate", "extract"} <= usage.keys()
         assert all(1 <= stage.calls <= 20 and stage.output_tokens > 0 for stage in usage.values())
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.internals import runtime_of
 
 from mnemic import InvalidInput, Memory, Message, Recipe
+from mnemic.recall.recipes import CONVERSATION
+
+PLAIN = replace(CONVERSATION, quality={})
+"""The default recipe, ranked by nothing but the query."""
+
 
 ANSWER = (
     "Certainly! Here are some thoughts on flats, cities and moving in general, with several options to weigh. " * 20
@@ -67,7 +74,7 @@ def test_talk_between_people_is_ranked_as_if_no_assistant_were_there():
             )
             if extra:
                 memory.add_exchange("Please fix my code.", ANSWER, session="agent")
-            hits = memory.search("Where is the red bike ridden?", session="people", quality=False)
+            hits = memory.search("Where is the red bike ridden?", session="people", recipe=PLAIN)
             orders.append([hit.text for hit in hits])
     assert orders[0] == orders[1]
 

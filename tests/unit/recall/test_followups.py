@@ -1,8 +1,15 @@
 """The turns before a short query say what it is about; a query that says enough itself is not moved."""
 
+from dataclasses import replace
+
 import pytest
 
 from mnemic import InvalidInput, Memory
+from mnemic.recall.recipes import CONVERSATION
+
+PLAIN = replace(CONVERSATION, quality={})
+"""The default recipe, ranked by nothing but the query."""
+
 
 STEPS = "Second, feed the sourdough starter and wait six hours."
 OTHERS = [
@@ -16,13 +23,13 @@ TALK = ["My sourdough starter smells sour.", "Then the sourdough starter is hung
 def memory():
     with Memory(":memory:", embedder="hashing") as memory:
         for text in (*OTHERS, STEPS):
-            memory.add_message(text)
+            memory.add(text)
         yield memory
 
 
 def test_a_follow_up_is_found_by_the_turns_before_it(memory):
-    assert memory.search("And second?", k=1, quality=False)[0].text != STEPS  # the latest would be first
-    assert memory.search("And second?", k=1, quality=False, recent=TALK)[0].text == STEPS
+    assert memory.search("And second?", k=1, recipe=PLAIN)[0].text != STEPS  # the latest would be first
+    assert memory.search("And second?", k=1, recipe=PLAIN, recent=TALK)[0].text == STEPS
     assert STEPS in memory.get_memory_context("And second?", recent=TALK, max_tokens=120).text
 
 

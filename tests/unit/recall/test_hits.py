@@ -35,7 +35,7 @@ def test_the_first_score_is_the_probability_of_the_result():
 def test_whoever_sorts_by_score_keeps_what_holds_now_first(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         for day, city in enumerate(("Oslo", "Rome", "Lisbon"), start=1):
-            memory.add_message(f"I live in {city} now.", sent_at=datetime(2026, day, 1, tzinfo=UTC))
+            memory.add(f"I live in {city} now.", sent_at=datetime(2026, day, 1, tzinfo=UTC))
         found = memory.search("Where do I live now?", now=datetime(2026, 6, 1, tzinfo=UTC))
         assert "Lisbon" in found[0].text
         assert sorted(found, key=lambda hit: -hit.score) == list(found)

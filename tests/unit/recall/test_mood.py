@@ -37,8 +37,8 @@ def test_a_function_is_asked_at_each_call(memory):
 def test_the_mood_of_a_session_is_that_of_the_last_turns(memory):
     talk = memory.scoped(session="now")
     for text in ("I am so sad and lonely today.", "Everything hurts, I feel terrible."):
-        talk.add_message(text)
-    talk.add_message("Wonderful, fantastic news!", role="assistant")
+        talk.add(text)
+    talk.add("Wonderful, fantastic news!", role="assistant")
     query = {"kinds": ["memory"], "emotion_weight": 1.0}
     scores = {hit.text: hit.scores["emotion"] for hit in talk.search("How was the exam?", mood="session", **query)}
     assert scores[SAD] > scores[GLAD]

@@ -237,7 +237,7 @@ class TestRecipes:
         assert np.isfinite(scores).all()
         assisted = recipe.assisted if pool.assisted.any() else {}
         assert set(values) == {"dense", "bm25", *recipe.weights, *assisted, *recipe.quality}
-        plain, fewer = score(pool, recipe, groups, quality=False)
+        plain, fewer = score(pool, dataclasses.replace(recipe, quality={}), groups)
         assert set(fewer) == {"dense", "bm25", *recipe.weights, *assisted}
         if recipe.fusion == "sum" and not recipe.spread:
             by_hand = sum(weight * values[signal] for signal, weight in recipe.weights.items())

@@ -56,12 +56,12 @@ def test_the_address_of_a_database_is_not_a_path(tmp_path, monkeypatch):
 
 
 async def test_what_was_recalled_is_taken_out_of_a_text(memory):
-    memory.add_message("I moved to Lisbon.")
+    memory.add("I moved to Lisbon.")
     text = memory.get_memory_context("Lisbon").text
     own = "<memory heap>\nmalloc\n</memory heap>"
     for handle in (memory, AsyncMemory.over(memory)):
-        assert handle.without_recalled(f"{text}\n\n{own}") == own
-        assert handle.without_recalled(text) == ""
-        assert handle.without_recalled(f" {own}\n") == f" {own}\n"
+        assert handle.trust.without_recalled(f"{text}\n\n{own}") == own
+        assert handle.trust.without_recalled(text) == ""
+        assert handle.trust.without_recalled(f" {own}\n") == f" {own}\n"
         with pytest.raises(InvalidInput):
-            handle.without_recalled(None)
+            handle.trust.without_recalled(None)

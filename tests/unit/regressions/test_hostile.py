@@ -66,7 +66,7 @@ SAID = TEXTS | {
 PROCESSED = """
 from mnemic import Memory
 with Memory(":memory:", user="ana", embedder="hashing") as memory:
-    memory.add_message("I live in Lisbon. " + {text})
+    memory.add("I live in Lisbon. " + {text})
     report = memory.process()
     assert (report.episodes, report.waiting) == (1, 0)
     memory.get_memory_context("Lisbon", max_tokens=200)
@@ -101,16 +101,16 @@ def test_mentioned_periods_are_few_and_distinct():
 
 
 def test_dated_searches_of_a_text_full_of_dates(memory):
-    memory.add_message("in may " * 20_000, id="flood")
-    memory.add_message("we met in may", id="plain")
+    memory.add("in may " * 20_000, id="flood")
+    memory.add("we met in may", id="plain")
     assert {hit.id for hit in memory.search("in may 2024")} == {"flood", "plain"}
 
 
 @pytest.mark.parametrize("number", ["7" * 40_000, "1" * 40_000 + ".5", "1," * 20_000 + "1", "12:" * 15_000 + "30"])
 def test_a_very_long_number_is_found_by_its_words(either, number):
-    either.add_message("nothing of that kind", id="other")
+    either.add("nothing of that kind", id="other")
     either.search("nothing")
-    either.add_message(number, id="number")
+    either.add(number, id="number")
     first = either.search(number)[0]
     assert first.id == "number"
     assert first.scores["bm25"] > 0
@@ -127,7 +127,7 @@ def test_two_long_messages_are_not_compared_word_by_word(memory, monkeypatch, en
 
     monkeypatch.setattr(folding, "differs", counted)
     for n, end in enumerate(ends):
-        memory.add_message("word " * 6_000 + end, id=f"m{n}")
+        memory.add("word " * 6_000 + end, id=f"m{n}")
     assert {hit.id for hit in memory.search("word")} == {"m0", "m1"}
     assert compared == []
 
@@ -150,7 +150,7 @@ def test_long_statements_are_aligned_only_while_that_is_cheap(monkeypatch):
 
 def test_a_hostile_text_is_stored_found_and_shown():
     with Memory(":memory:", embedder="hashing") as memory:
-        memory.add_message("[" * 20_000 + " garden", id="brackets")
-        memory.add_message("<" + " " * 20_000 + "garden", id="tag")
+        memory.add("[" * 20_000 + " garden", id="brackets")
+        memory.add("<" + " " * 20_000 + "garden", id="tag")
         assert {hit.id for hit in memory.search("garden")} == {"brackets", "tag"}
         assert memory.get_memory_context("garden", max_tokens=500).token_count <= 500

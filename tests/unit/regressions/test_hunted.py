@@ -39,16 +39,16 @@ def test_a_summary_under_way_tells_nothing_of_what_is_erased_meanwhile(tmp_path,
         Memory(tmp_path, user="ana", session="s", embedder=embedder) as memory,
         Memory(tmp_path, user="ana", embedder="hashing") as other,
     ):
-        memory.add_message("I have a dog called Xylobranth, and he likes the garden.", id="a")
+        memory.add("I have a dog called Xylobranth, and he likes the garden.", id="a")
         memory.process()
-        memory.add_message("The report of the office is due on Friday, by the way.", id="b")
+        memory.add("The report of the office is due on Friday, by the way.", id="b")
         if ended:
-            memory.end_session()
-            memory.add_message("I work as a nurse in the hospital of Porto now.", id="c")
+            memory.sessions.end()
+            memory.add("I work as a nurse in the hospital of Porto now.", id="c")
         memory.process()
         embedder.meanwhile = lambda: other.forget(ids=["a"], hard=True)
-        memory.end_session()
-        assert memory.verify().ok
+        memory.sessions.end()
+        assert memory.admin.verify().ok
         summaries = [record for record in memory.list(limit=None) if record.category == "session_summary"]
         assert len(summaries) == 1
     assert b"ylobranth" not in bytes_of(tmp_path)
@@ -61,7 +61,7 @@ def test_what_a_tool_was_called_goes_with_what_it_answered(tmp_path):
             Message(role="tool", name="xylobranth_patient", content="Found: all is fine.", id="t"),
         ])  # fmt: skip
         memory.process()
-        memory.end_session()
+        memory.sessions.end()
         erasure = memory.forget(ids=["t"], hard=True)
         assert erasure.clean
         (summary,) = [record for record in memory.list(limit=None) if record.category == "session_summary"]
@@ -72,9 +72,9 @@ def test_what_a_tool_was_called_goes_with_what_it_answered(tmp_path):
 
 def test_a_summary_of_erased_messages_alone_is_told_of_those_that_came_after(tmp_path):
     with Memory(tmp_path, user="ana", session="s", embedder="hashing") as memory:
-        memory.add_message("I have a dog.", id="a")
-        memory.end_session()
-        memory.add_message("I have a cat.", id="b")
+        memory.add("I have a dog.", id="a")
+        memory.sessions.end()
+        memory.add("I have a cat.", id="b")
         memory.forget(ids=["a"], hard=True)
         (summary,) = [record for record in memory.list(limit=None) if record.category == "session_summary"]
         assert summary.source_ids == ("b",)
@@ -95,15 +95,15 @@ def test_an_interrupt_right_after_the_beginning_of_a_transaction_rolls_it_back(t
         return interrupt
 
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
-        memory.add_message("one")
+        memory.add("one")
         before = sys.gettrace()
         sys.settrace(lambda frame, event, arg: interrupt if frame.f_code is lines else None)
         try:
             with pytest.raises(KeyboardInterrupt):
-                memory.add_message("two")
+                memory.add("two")
         finally:
             sys.settrace(before)
-        assert memory.add_message("three").outcome == "stored"
+        assert memory.add("three")[0].outcome == "stored"
         assert [message.content for message in memory.messages()] == ["one", "three"]
 
 
@@ -118,7 +118,7 @@ def test_an_export_beside_a_writer_is_whole_or_a_conflict(tmp_path):
                 if stop.wait(0.002):
                     return
                 memory.remember(f"Statement {n} about box {n}.", id=f"r{n}")
-                memory.link(f"r{n % 30}", f"r{n}", "references")
+                memory.links.add(f"r{n % 30}", f"r{n}", "references")
 
         writer = threading.Thread(target=write)
         writer.start()
@@ -126,13 +126,13 @@ def test_an_export_beside_a_writer_is_whole_or_a_conflict(tmp_path):
             for _ in range(8):
                 file = io.StringIO()
                 try:
-                    told.append(memory.export(file)["memory"])
+                    told.append(memory.admin.export(file)["memory"])
                 except Conflict:
                     assert file.getvalue() == ""
         finally:
             stop.set()
             writer.join()
-        memory.export(io.StringIO())
+        memory.admin.export(io.StringIO())
     assert told == sorted(told)
 
 
@@ -146,18 +146,18 @@ def test_an_export_beside_a_writer_is_whole_or_a_conflict(tmp_path):
 )
 def test_an_export_of_a_damaged_record_says_so(tmp_path, sql):
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
-        memory.add_message("I live in Lisbon.", id="m")
+        memory.add("I live in Lisbon.", id="m")
         memory.remember("The port is 8080.", id="a", source_ids=["m"])
         memory.remember("The room is 12.", id="b")
-        memory.link("a", "b", "references")
+        memory.links.add("a", "b", "references")
     with contextlib.closing(sqlite3.connect(tmp_path / "mnemic.db")) as db, db:
         db.execute(sql)
     with Memory(tmp_path, user="ana", embedder="hashing") as memory:
         file = io.StringIO()
         with pytest.raises(StoreCorrupt, match="doctor"):
-            memory.export(file)
+            memory.admin.export(file)
         assert file.getvalue() == ""
-        assert not memory.verify().ok
+        assert not memory.admin.verify().ok
 
 
 def test_what_is_being_consolidated_is_no_damage(tmp_path):
@@ -167,9 +167,9 @@ def test_what_is_being_consolidated_is_no_damage(tmp_path):
         with store._db.consolidation_lock() as mine:
             assert mine
             store.apply("ana", [MarkConsolidating(ids=("a",))])
-            assert memory.verify().ok
-            memory.backup(tmp_path / "copy")
-        assert "no consolidation is under way" in str(memory.verify().findings)
+            assert memory.admin.verify().ok
+            memory.admin.backup(tmp_path / "copy")
+        assert "no consolidation is under way" in str(memory.admin.verify().findings)
     with Memory(tmp_path / "copy", user="ana", embedder="hashing") as copy:
         assert copy.get("a").content == "The port is 8080."
 

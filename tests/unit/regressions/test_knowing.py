@@ -18,7 +18,7 @@ def memory():
 def told(memory, *texts, at=DAY):
     """What is known once the texts were said, a day apart."""
     for day, text in enumerate(texts):
-        memory.add_message(text, sent_at=at + timedelta(days=day))
+        memory.add(text, sent_at=at + timedelta(days=day))
         memory.process()
     return [record.content for record in memory.list(order="oldest")]
 
@@ -80,7 +80,7 @@ class TestForgotten:
         talk.add_exchange("I was diagnosed with diabetes last spring.", "I am sorry to hear that.")
         talk.add_exchange("My cat is called Miso.", "Nice.")
         memory.process()
-        talk.end_session()
+        talk.sessions.end()
         return next(message.id for message in memory.messages() if "diabetes" in message.content)
 
     def everything(self, memory):
@@ -94,14 +94,14 @@ class TestForgotten:
         memory.forget(ids=[named])
         assert "diabetes" not in self.everything(memory)
         assert "Miso" in self.everything(memory)
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_it_is_told_again_when_it_comes_back(self, memory, named):
         before = [(e.title, e.content, e.message_ids) for e in memory.episodes()]
         memory.forget(ids=[named])
         memory.restore(named)
         assert [(e.title, e.content, e.message_ids) for e in memory.episodes()] == before
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_an_episode_of_which_nothing_is_left_goes_and_comes_back(self, memory, named):
         (episode,) = memory.episodes()
@@ -111,7 +111,7 @@ class TestForgotten:
         (again,) = memory.episodes()
         assert (again.id, again.message_ids) == (episode.id, episode.message_ids)
         assert "Miso" not in again.content
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_a_summary_of_a_session_of_which_nothing_is_left_goes_and_comes_back(self, memory, named):
         (summary,) = (one for one in memory.list() if one.category == "session_summary")
@@ -148,7 +148,7 @@ class TestForgotten:
         memory.restore("pears")
         assert {episode.id for episode in memory.episodes()} == {whole.id, part}
         assert all("Oslo" in episode.content for episode in memory.episodes())
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_a_part_of_a_merged_episode_that_was_restored_goes_on(self, merged):
         memory, whole, part = merged
@@ -164,7 +164,7 @@ class TestForgotten:
             whole.id: ("cat",),
             part: ("plums",),
         }
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_one_of_its_messages_is_erased_while_another_is_forgotten(self, memory):
         said = (
@@ -179,10 +179,10 @@ class TestForgotten:
         (episode,) = memory.episodes()
         assert (episode.message_ids, episode.trust) == (("m1", "m2"), memory.get("m1").trust)
         assert "door" not in episode.content
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
         memory.restore("m1")
         assert memory.episodes()[0].message_ids == ("m1", "m2")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
     def test_an_episode_that_was_forgotten_itself_stays_so(self, memory, named):
         memory.forget(ids=[memory.episodes()[0].id])
@@ -194,9 +194,9 @@ class TestForgotten:
 def test_erasing_beside_what_was_forgotten_and_then_doubted(memory):
     doubted, other = (memory.remember(text).id for text in ("The bank has moved.", "The cat is called Miso."))
     memory.forget(ids=[doubted])
-    memory.quarantine(ids=[doubted], reason="a strange page")
+    memory.trust.quarantine(ids=[doubted], reason="a strange page")
     assert memory.forget(ids=[other], hard=True).ids == (other,)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_what_was_made_of_a_restatement_is_named_by_the_hit_that_carries_it(memory):

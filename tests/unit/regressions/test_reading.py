@@ -66,9 +66,9 @@ def test_an_older_snapshot_is_searched_after_a_newer_one_filled_the_postings(tmp
 
 @pytest.mark.parametrize("error", [StoreUnavailable("busy"), KeyboardInterrupt()], ids=["error", "interrupt"])
 def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, error):
-    either.add_message("seed", id="seed")
+    either.add("seed", id="seed")
     either.search("seed")
-    either.add_message("lisbon", id="lisbon")
+    either.add("lisbon", id="lisbon")
 
     def fails(*arguments):
         raise error
@@ -82,7 +82,7 @@ def test_a_read_that_failed_once_leaves_the_cache_usable(either, monkeypatch, er
         assert first.id == "lisbon"
         assert first.scores["bm25"] > 0
         assert first.scores["dense"] > 0.9
-    either.add_message("porto", id="porto")
+    either.add("porto", id="porto")
     assert either.search("porto")[0].scores["bm25"] > 0
 
 
@@ -164,8 +164,8 @@ def test_a_forgotten_question_is_the_same_for_a_live_and_a_reopened_handle(tmp_p
 
 
 def test_a_role_is_not_the_name_of_a_speaker(memory):
-    memory.add_message("The user table lost its index", id="users")
-    memory.add_message("The order table", id="orders")
+    memory.add("The user table lost its index", id="users")
+    memory.add("The order table", id="orders")
     whole = {hit.id: hit for hit in memory.search("user table")}
     part = {hit.id: hit for hit in memory.search("table")}
     assert whole["users"].scores["bm25"] > part["users"].scores["bm25"]
@@ -173,8 +173,8 @@ def test_a_role_is_not_the_name_of_a_speaker(memory):
 
 
 def test_a_name_still_is(memory):
-    memory.add_message("the garden is dry", name="Ana", id="ana")
-    memory.add_message("the garden is dry as well", name="Bo", id="bo")
+    memory.add("the garden is dry", name="Ana", id="ana")
+    memory.add("the garden is dry as well", name="Bo", id="bo")
     assert {hit.id: hit.scores["speaker"] for hit in memory.search("the garden of Ana")} == {"ana": 1.0, "bo": 0.0}
 
 
@@ -239,7 +239,7 @@ def test_a_recipe_that_cannot_rank_is_refused_when_it_is_made(settings):
 
 @pytest.mark.parametrize("recipe", [["a"], {"dense": 1.0}, {"vector"}, 7, None], ids=repr)
 def test_what_is_no_recipe_is_told(memory, recipe):
-    memory.add_message("hello")
+    memory.add("hello")
     with pytest.raises(InvalidInput, match="recipe"):
         memory.search("hello", recipe=recipe)
 
@@ -248,7 +248,7 @@ def test_what_is_no_recipe_is_told(memory, recipe):
 
 
 def test_one_long_text_without_spaces_is_cut_to_the_budget(memory):
-    memory.add_message("猫が好き" * 500, id="cat")
+    memory.add("猫が好き" * 500, id="cat")
     context = memory.get_memory_context("猫が好き", max_tokens=100)
     assert "猫が好き猫が好き" in context.text
     assert context.truncated

@@ -21,9 +21,9 @@ class NoOffset(tzinfo):
 
 @pytest.mark.parametrize("moment", OUTSIDE, ids=["year 1", "year 9999"])
 def test_a_time_pushed_out_of_the_calendar_by_its_zone_is_refused_and_nothing_is_stored(memory, moment):
-    memory.add_message("hello Ana", id="before")
+    memory.add("hello Ana", id="before")
     with pytest.raises(InvalidInput, match="years 1 to 9999"):
-        memory.add_message("hello there", sent_at=moment)
+        memory.add("hello there", sent_at=moment)
     with pytest.raises(InvalidInput, match="years 1 to 9999"):
         memory.remember("hello fact", valid_at=moment)
     assert [message.id for message in memory.messages()] == ["before"]
@@ -33,14 +33,14 @@ def test_a_time_pushed_out_of_the_calendar_by_its_zone_is_refused_and_nothing_is
 def test_a_naive_time_pushed_out_by_the_zone_of_the_handle_is_refused():
     with Memory(":memory:", embedder="hashing", timezone=EAST) as memory:
         with pytest.raises(InvalidInput, match="years 1 to 9999"):
-            memory.add_message("hello", sent_at=datetime(1, 1, 1))
+            memory.add("hello", sent_at=datetime(1, 1, 1))
         assert memory.messages() == []
 
 
 @pytest.mark.parametrize("moment", OUTSIDE, ids=["year 1", "year 9999"])
 @pytest.mark.parametrize("argument", ["since", "until", "now"])
 def test_a_question_about_a_time_outside_the_calendar_is_refused(memory, argument, moment):
-    memory.add_message("hello")
+    memory.add("hello")
     with pytest.raises(InvalidInput, match="years 1 to 9999"):
         memory.search("hello", **{argument: moment})
 
@@ -48,7 +48,7 @@ def test_a_question_about_a_time_outside_the_calendar_is_refused(memory, argumen
 def test_a_zone_without_an_offset_counts_as_none():
     noon = datetime(2024, 7, 1, 12)
     with Memory(":memory:", embedder="hashing", timezone=EAST) as memory:
-        memory.add_message("hello", id="m", sent_at=noon.replace(tzinfo=NoOffset()))
+        memory.add("hello", id="m", sent_at=noon.replace(tzinfo=NoOffset()))
         assert memory.get("m").sent_at == noon.replace(tzinfo=EAST)
         assert memory.search("hello", until=(noon + timedelta(hours=1)).replace(tzinfo=NoOffset()))[0].id == "m"
 
@@ -59,7 +59,7 @@ def test_a_zone_without_an_offset_counts_as_none():
 def test_a_dated_question_at_an_edge_of_the_calendar_is_answered(zone, query, edge):
     with Memory(":memory:", embedder="hashing", timezone=zone) as memory:
         memory.remember("the thing", valid_at=edge, id="memory")
-        memory.add_message("the thing we saw yesterday, last month", sent_at=edge, id="message")
+        memory.add("the thing we saw yesterday, last month", sent_at=edge, id="message")
         for now in (FIRST, LAST):
             found = memory.search(query, now=now, include_expired=True)  # what begins in 9999 is not true yet
             assert {hit.id for hit in found} == {"memory", "message"}
@@ -68,7 +68,7 @@ def test_a_dated_question_at_an_edge_of_the_calendar_is_answered(zone, query, ed
 
 def test_an_offset_of_seconds_on_the_last_day_has_no_day_after_it(memory):
     moment = datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(seconds=31)))
-    memory.add_message("the thing", sent_at=moment, id="m")
+    memory.add("the thing", sent_at=moment, id="m")
     assert memory.search("the thing in May")[0].id == "m"
 
 

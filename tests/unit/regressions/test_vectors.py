@@ -42,17 +42,17 @@ def memory():
 
 def test_a_text_updated_after_reembed_reached_it_has_the_vector_of_the_new_text(memory):
     id_ = memory.remember("old text").id
-    memory.reembed(Texts("b"), progress=lambda done, total: memory.update(id_, content="new text"))
+    memory.admin.reembed(Texts("b"), progress=lambda done, total: memory.update(id_, content="new text"))
     assert memory.get(id_).content == "new text"
     assert has_its_vector(memory, "new text")
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_a_text_updated_while_reembed_embeds_it_has_the_vector_of_the_new_text(memory):
     id_ = memory.remember("old text").id
-    memory.reembed(Texts("b", meanwhile=lambda: memory.update(id_, content="new text")))
+    memory.admin.reembed(Texts("b", meanwhile=lambda: memory.update(id_, content="new text")))
     assert has_its_vector(memory, "new text")
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 @pytest.mark.parametrize("newer_ends", [True, False], ids=["the newer ends", "the newer is interrupted"])
@@ -70,22 +70,22 @@ def test_the_older_of_two_reembeds_stops_and_models_are_not_mixed(memory, newer_
             return
         other = others.pop()
         if newer_ends:
-            memory.reembed(other)
+            memory.admin.reembed(other)
         else:
             with pytest.raises(KeyboardInterrupt):
-                memory.reembed(other, progress=interrupt)
+                memory.admin.reembed(other, progress=interrupt)
 
     with pytest.raises(StoreError, match="Another reembed"):
-        memory.reembed(Texts("b"), progress=begin_another)
+        memory.admin.reembed(Texts("b"), progress=begin_another)
     assert memory.stats().embedding_model == ("c" if newer_ends else "a")
     assert all(has_its_vector(memory, text) for text in texts)
-    assert memory.reembed(Texts("b")) == 70
+    assert memory.admin.reembed(Texts("b")) == 70
     assert all(has_its_vector(memory, text) for text in texts)
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def write_message(memory):
-    memory.add_message("late text")
+    memory.add("late text")
 
 
 def write_memory(memory):
@@ -101,13 +101,13 @@ def test_a_write_that_embedded_before_a_change_of_model_does_not_pass_for_the_ne
     old = Texts("a")
     with Memory(":memory:", embedder=old) as memory:
         memory.remember("held text", id="held")
-        old.meanwhile = lambda: memory.reembed(Texts("b"))
+        old.meanwhile = lambda: memory.admin.reembed(Texts("b"))
         with pytest.raises(EmbeddingMismatch):
             write(memory)
         assert not has_its_vector(memory, "late text")
         write(memory)
         assert has_its_vector(memory, "late text")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok
 
 
 @pytest.mark.filterwarnings("ignore:Without vectors for now")
@@ -123,9 +123,9 @@ def test_flush_does_not_give_a_new_text_the_vector_of_the_old_one():
             embedder.down = False
 
         embedder.down, embedder.meanwhile = False, update_without_vector
-        memory.flush(process=False)
+        memory.admin.flush(process=False)
         assert memory.stats().pending["embed"] == 1
-        assert memory.flush(process=False) == 1
+        assert memory.admin.flush(process=False) == 1
         assert has_its_vector(memory, "new text")
         assert "embed" not in memory.stats().pending
 
@@ -134,13 +134,13 @@ def test_one_text_that_the_new_model_refuses_does_not_stop_reembed():
     with Memory(":memory:", embedder=Texts("a")) as memory:
         memory.add([Message(role="user", content=text, id=text) for text in ("one", "poison", "two")])
         picky = FailingEmbedder(down=False, refuses="poison")
-        memory.reembed(picky)
+        memory.admin.reembed(picky)
         assert memory.stats().embedding_model == picky.id
         assert memory.stats().pending["embed"] == 1
         assert all(has_its_vector(memory, text) for text in ("one", "two"))
-        assert memory.flush(process=False) == 0
+        assert memory.admin.flush(process=False) == 0
         assert memory.stats().pending["embed"] == 1
         picky.refuses = None
-        assert memory.flush(process=False) == 1
+        assert memory.admin.flush(process=False) == 1
         assert has_its_vector(memory, "poison")
-        assert memory.verify().ok
+        assert memory.admin.verify().ok

@@ -34,9 +34,9 @@ ONE_WORD = ["हिन्दी", "தமிழ்", "বাংলা", "İstanb
 def test_a_word_finds_its_other_forms_without_any_vector(place, query, text, tmp_path):
     with Memory(tmp_path if place == "folder" else ":memory:", embedder="hashing") as memory:
         for n, other in enumerate(OTHERS):
-            memory.add_message(other, id=f"other{n}")
+            memory.add(other, id=f"other{n}")
         memory.search(query)  # what comes now is read in another way than what was there
-        memory.add_message(text, id="it")
+        memory.add(text, id="it")
         first = memory.search(query, recipe=BY_WORDS)[0]
         assert first.id == "it"
         assert first.scores["bm25"] > 0
@@ -61,9 +61,9 @@ def test_will_not_is_no_victory():
 
 def test_one_character_is_not_looked_for_in_a_longer_word(memory):
     """Single characters are there to be asked for; a longer word is still looked for by its pairs."""
-    memory.add_message("東洋", id="east")
-    memory.add_message("京都", id="old")
-    memory.add_message("東京", id="tokyo")
+    memory.add("東洋", id="east")
+    memory.add("京都", id="old")
+    memory.add("東京", id="tokyo")
     scores = {hit.id: hit.scores["bm25"] for hit in memory.search("東京")}
     assert scores["tokyo"] > 0
     assert scores["east"] == scores["old"] == 0

@@ -47,7 +47,7 @@ def test_metadata_that_cannot_be_stored_is_refused_everywhere(memory, kind):
     metadata = UNSTORABLE[kind]()
     memory.remember("a fact", id="fact", metadata={"kept": 1})
     for write in (
-        lambda: memory.add_message("x", metadata=metadata),
+        lambda: memory.add("x", metadata=metadata)[0],
         lambda: memory.remember("y", metadata=metadata),
         lambda: memory.update("fact", metadata=metadata),
         lambda: memory.search("a fact", metadata=metadata),
@@ -61,7 +61,7 @@ def test_metadata_that_cannot_be_stored_is_refused_everywhere(memory, kind):
 
 
 def test_a_memory_cannot_take_the_id_of_a_message(memory):
-    memory.add_message("the red bike is in the shed", id="x")
+    memory.add("the red bike is in the shed", id="x")
     receipt = memory.remember("the red bike was sold", id="x")
     assert receipt.outcome == "rejected"
     assert "id" in receipt.reason
@@ -72,13 +72,13 @@ def test_a_memory_cannot_take_the_id_of_a_message(memory):
 def test_a_message_cannot_take_the_id_of_a_memory(memory):
     memory.remember("the red bike was sold", id="x")
     for text in ("the red bike is in the shed", "the red bike was sold"):
-        receipt = memory.add_message(text, id="x")
+        receipt = memory.add(text, id="x")[0]
         assert receipt.outcome == "rejected"
         assert "memory" in receipt.reason
     assert memory.messages() == []
     assert memory.get("x").content == "the red bike was sold"
     assert [hit.outcome for hit in memory.forget(ids=["x"])] == ["forgotten"]
-    assert memory.add_message("again", id="x").outcome == "rejected"  # it can be restored
+    assert memory.add("again", id="x")[0].outcome == "rejected"  # it can be restored
 
 
 def test_a_forgotten_memory_is_no_duplicate(memory):
@@ -112,7 +112,7 @@ def test_opening_and_reading_never_touch_the_umask_of_the_process(tmp_path, monk
 
     monkeypatch.setattr(os, "umask", forbidden)
     with Memory(tmp_path / "memory", embedder="hashing") as memory:
-        memory.add_message("hello")
+        memory.add("hello")
         assert len(memory.search("hello")) == 1
 
 
@@ -121,7 +121,7 @@ def test_files_are_private_and_the_umask_stays_after_opening_from_many_threads(t
     before = os.umask(0o002)
     try:
         with Memory(tmp_path / "memory", embedder="hashing") as first:
-            first.add_message("hello")
+            first.add("hello")
             start, handles = threading.Barrier(6), []
 
             def read():
@@ -158,9 +158,9 @@ def test_a_location_that_cannot_be_a_folder_is_told(location, tmp_path, monkeypa
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("call", [lambda memory: memory.add_message("x"), lambda memory: memory.forget(ids=["m"])])
+@pytest.mark.parametrize("call", [lambda memory: memory.add("x")[0], lambda memory: memory.forget(ids=["m"])])
 def test_closing_between_the_check_and_the_write_raises_that_it_was_closed(either, monkeypatch, call):
-    either.add_message("hello", id="m")
+    either.add("hello", id="m")
     database = database_of(either)
     check = database._check
 
@@ -179,7 +179,7 @@ def test_closing_while_others_work_raises_only_that_it_was_closed(either):
     def work():
         try:
             for n in range(100_000):
-                either.add_message(f"x {n}")
+                either.add(f"x {n}")
                 either.search("x", k=1)
                 working.set()
         except BaseException as error:  # noqa: BLE001 - whatever a thread raises is the finding

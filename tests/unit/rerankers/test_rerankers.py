@@ -30,7 +30,7 @@ def opened(tmp_path):
     def make(reranker):
         memory = Memory(tmp_path / "memory", embedder="hashing", reranker=reranker)
         for text in ("tea with milk and a great deal of sugar", "tea with milk", "green tea in the garden"):
-            memory.add_message(text)
+            memory.add(text)
         return memory
 
     return make

@@ -42,7 +42,7 @@ def test_names_that_look_alike_are_different_people():
     ]
     with Memory(":memory:", embedder="hashing") as memory:
         for name in names:
-            memory.scoped(user=name).add_message(f"the secret of {name!r}", id="m")
+            memory.scoped(user=name).add(f"the secret of {name!r}", id="m")
         for name in names:
             mine = memory.scoped(user=name)
             assert [m.content for m in mine.messages()] == [f"the secret of {name!r}"]

@@ -5,6 +5,7 @@ import itertools
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -13,8 +14,12 @@ from tests.internals import runtime_of, store_of
 from mnemic import AsyncMemory, Conflict, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.lifecycle import consolidation
 from mnemic.recall import RECIPES, validation
+from mnemic.recall.recipes import CONVERSATION
 from mnemic.runtime import views
 from mnemic.types import Consolidate, Scope
+
+PLAIN = replace(CONVERSATION, quality={})
+"""The default recipe, ranked by nothing but the query."""
 
 
 def together(*works):
@@ -50,7 +55,7 @@ def test_searches_while_others_write(memory):
 
     def write(name):
         for n in range(40):
-            memory.add_message(f"garden {name} word{name}{n}", id=f"{name}{n}", session=name)
+            memory.add(f"garden {name} word{name}{n}", id=f"{name}{n}", session=name)
             acknowledged.append(f"{name}{n}")
 
     def search():
@@ -63,11 +68,11 @@ def test_searches_while_others_write(memory):
     for name in "ab":
         for n in range(40):
             assert memory.search(f"word{name}{n}", k=1)[0].id == f"{name}{n}"
-    assert memory.verify().findings == ()
+    assert memory.admin.verify().findings == ()
 
 
 def test_changes_by_several_threads_leave_the_last_word(memory):
-    memory.add_message("garden zero", id="zero")
+    memory.add("garden zero", id="zero")
     ids = [memory.remember(f"version 0 of fact {name}", id=name).id for name in ("x", "y")]
     memory.search("garden")
 
@@ -81,7 +86,7 @@ def test_changes_by_several_threads_leave_the_last_word(memory):
     hits = memory.search("version fact", kinds=["memory"])
     assert {hit.text for hit in hits} == {"version 14 of fact x", "version 14 of fact y"}
     assert [len(memory.history(id_)) for id_ in ids] == [15, 15]
-    assert memory.verify().findings == ()
+    assert memory.admin.verify().findings == ()
 
 
 def test_an_update_leaves_what_consolidation_weighed_meanwhile(memory, monkeypatch):
@@ -105,7 +110,7 @@ def test_two_handles_on_one_folder_follow_each_other(tmp_path):
     with Memory(tmp_path, embedder="hashing") as one, Memory(tmp_path, embedder="hashing") as other:
         for n in range(12):
             writer, reader = (one, other) if n % 2 else (other, one)
-            writer.add_message(f"garden number{n}", id=f"m{n}")
+            writer.add(f"garden number{n}", id=f"m{n}")
             assert reader.search(f"number{n}", k=1)[0].id == f"m{n}"
             assert {hit.id for hit in reader.search("garden", k=100)} == {f"m{i}" for i in range(n + 1)}
         id_ = one.remember("the shed is red").id
@@ -123,20 +128,20 @@ def test_users_that_do_not_fit_are_forgotten_and_read_again(memory, monkeypatch)
     users = [memory.scoped(user=f"u{n}") for n in range(6)]
     for n, user in enumerate(users):
         user.add([Message(role="user", content=f"garden {n} {i}", id=f"{n}-{i}") for i in range(10)])
-    before = [[(hit.id, hit.score) for hit in user.search("garden", quality=False)] for user in users]
+    before = [[(hit.id, hit.score) for hit in user.search("garden", recipe=PLAIN)] for user in users]
     caches = runtime_of(memory).views._caches
     for _ in range(2):
         for n, user in enumerate(users):
-            assert [(hit.id, hit.score) for hit in user.search("garden", quality=False)] == before[n]
+            assert [(hit.id, hit.score) for hit in user.search("garden", recipe=PLAIN)] == before[n]
             assert sum(cache.catalog.size for cache in caches.values()) <= 25
-    users[0].add_message("garden late", id="late")
+    users[0].add("garden late", id="late")
     assert "late" in {hit.id for hit in users[0].search("garden", k=50)}
     assert list(caches)[-1] == store_of(memory).user("u0")  # the latest asked about stays
     errors = together(*[lambda user=user: [user.search("garden", k=50) for _ in range(10)] for user in users])
     assert errors == []
     assert runtime_of(memory).views._rows == sum(cache.catalog.size + views.USER_ROWS for cache in caches.values())
     for user in users:
-        user.erase_user()
+        user.admin.erase_user()
         assert not user.search("garden")
     assert (runtime_of(memory).views._rows, len(caches)) == (0, 0)
 
@@ -191,7 +196,9 @@ class TestAsking:
 
     def test_no_argument_changes_the_place(self):
         scope = Scope(user="ana", project="p", session="s")
-        made = validation.filters(scope, UTC, kinds=("message",), reach="user", in_session="t", metadata={1: "x"})
+        made = validation.filters_of(
+            scope, UTC, {"reach": "user", "session": "t", "metadata": {1: "x"}}, kinds=("message",)
+        )
         assert (made.project, made.session, made.in_session, made.metadata) == ("p", "s", "t", {"1": "x"})
         assert not hasattr(made, "user")
 
@@ -206,15 +213,25 @@ def test_any_id_is_only_a_name(memory, id_):
     assert memory.history(id_)[-1].operation == "archive"
     assert len(memory.search("garden", kinds=["message"])) == 0
     assert memory.restore(id_)[0].outcome == "restored"
-    assert memory.verify().ok
+    assert memory.admin.verify().ok
 
 
 def test_times_out_of_order(memory):
     for n in (5, 1, 3, 2, 4):
-        memory.add_message(f"turn {n} of the garden", sent_at=datetime(2024, 5, n, tzinfo=UTC), session="s", id=f"{n}")
+        memory.add(
+            f"turn {n} of the garden",
+            sent_at=datetime(2024, 5, n, tzinfo=UTC),
+            id=f"{n}",
+            session="s",
+        )
     assert [m.id for m in memory.messages()] == ["1", "2", "3", "4", "5"]
     memory.search("garden")  # the cache is built; later turns take another path
-    memory.add_message("turn zero of the garden", sent_at=datetime(2024, 4, 1, tzinfo=UTC), session="s", id="0")
+    memory.add(
+        "turn zero of the garden",
+        sent_at=datetime(2024, 4, 1, tzinfo=UTC),
+        id="0",
+        session="s",
+    )
     columns = runtime_of(memory).views.of("default").columns
     chain, row = [], int((columns.previous == -1).argmax())
     while row >= 0:
@@ -233,7 +250,7 @@ def test_one_asynchronous_handle_in_several_event_loops(tmp_path):
 
     async def work(name):
         for n in range(3):
-            adds = [memory.add_message(f"garden {name} {n} {i}", id=f"{name}{n}-{i}") for i in range(10)]
+            adds = [memory.add(f"garden {name} {n} {i}", id=f"{name}{n}-{i}") for i in range(10)]
             await asyncio.gather(*adds, *[memory.search("garden") for _ in range(10)])
 
     loops = [lambda name=name: asyncio.run(work(name)) for name in "abc"]
@@ -286,7 +303,7 @@ class TestWhileOthersWrite:
         made = itertools.count()
 
         def meanwhile():
-            kept.add_message(f"I keep {next(made)} hens", session=f"s{next(made)}")
+            kept.add(f"I keep {next(made)} hens", session=f"s{next(made)}")
 
         embedder.meanwhile = meanwhile
         report = kept.process()
@@ -343,7 +360,7 @@ with Memory({str(tmp_path)!r}, embedder="hashing") as memory:
             kept.consolidate(min_age_hours=0)
         assert len(tries) == consolidation.ATTEMPTS
         assert kept.stats().memories == {"short_term": 9}
-        assert kept.verify().ok
+        assert kept.admin.verify().ok
 
 
 class Slow(HashingEmbedder):
@@ -363,7 +380,7 @@ async def test_calls_that_nobody_waits_for_count_until_they_end():
     """Else every time-out would add a thread, while what is slow stays slow."""
     embedder = Slow()
     async with AsyncMemory(":memory:", embedder=embedder) as memory:
-        await memory.add_message("A line.")
+        await memory.add("A line.")
         embedder.go.clear()
         before = threading.active_count()
         for _ in range(30):

@@ -10,19 +10,19 @@ TURNS = {
     "messages of a session": lambda memory: memory.messages(reach="session"),
     "latest messages": lambda memory: memory.messages(limit=10, reach="user"),
     "list": lambda memory: memory.list(limit=5),
-    "episodes of a session": lambda memory: memory.session.messages,
-    "log": lambda memory: memory.log(limit=5),
+    "episodes of a session": lambda memory: memory.sessions.current().messages,
+    "log": lambda memory: memory.admin.log(limit=5),
     "history": lambda memory: memory.history("fact-0"),
-    "graph": lambda memory: memory.graph("fact-0"),
+    "graph": lambda memory: memory.links.graph("fact-0"),
     "preferences": lambda memory: memory.preferences.__setitem__("theme", "dark"),
-    "add": lambda memory: memory.add_message("One more line."),
+    "add": lambda memory: memory.add("One more line.")[0],
     "remember": lambda memory: memory.remember("Ana plays the violin."),
     "forget": lambda memory: memory.forget(ids=["fact-1"]),
     "forget by description": lambda memory: memory.forget("the tenant of nobody's lighthouse"),
-    "process": lambda memory: (memory.add_message("I moved to Porto with my dog."), memory.process()),
+    "process": lambda memory: (memory.add("I moved to Porto with my dog.")[0], memory.process()),
     "nothing to process": lambda memory: memory.process(),
     "episodes": lambda memory: memory.episodes(limit=5),
-    "end of a session": lambda memory: memory.end_session(),
+    "end of a session": lambda memory: memory.sessions.end(),
     "get": lambda memory: memory.get("m0"),
     "search": lambda memory: memory.search("tenant 7919"),
     "context": lambda memory: memory.get_memory_context("tenant 7919", max_tokens=200),
@@ -53,7 +53,7 @@ def filled(folder, size):
     for n in range(size // 10):
         memory.remember(f"House {n} belongs to tenant {n * 7919 % 10_007}.", id=f"fact-{n}")
     memory.process()
-    memory.add_message("Hello.")
+    memory.add("Hello.")
     memory.search("house")  # opens the caches, which reads everything once
     return memory
 

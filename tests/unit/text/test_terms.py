@@ -134,7 +134,7 @@ def hostile():
     with Memory(":memory:", embedder="hashing") as memory:
         memory.add([Message(role="user", content=text, id=f"h{n}", name=text[:20]) for n, text in enumerate(HOSTILE)])
         memory.add([Message(role="user", content=f"say {text} again", id=f"in{n}") for n, text in enumerate(HOSTILE)])
-        memory.add_message("the garden needs water", id="plain")
+        memory.add("the garden needs water", id="plain")
         yield memory
 
 
@@ -150,5 +150,5 @@ def test_hostile_texts_are_stored_searched_and_shown(hostile, text):
 
 
 def test_the_record_of_hostile_texts_is_sound(hostile):
-    assert hostile.verify().findings == ()
+    assert hostile.admin.verify().findings == ()
     assert hostile.search("garden")[0].id == "plain"

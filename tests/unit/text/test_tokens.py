@@ -82,6 +82,6 @@ def test_names_and_functions(monkeypatch):
 
 def test_a_handle_tells_of_an_unknown_tokenizer():
     with Memory(":memory:", embedder="hashing", tokenizer="gpt2") as memory:
-        memory.add_message("hello")
+        memory.add("hello")
         with pytest.raises(ConfigurationError):
             memory.get_memory_context("hello")

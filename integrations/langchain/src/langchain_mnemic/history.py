@@ -74,7 +74,7 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         """
         handle = self._memory.scoped(session=self.session)
         prefix = id_prefix(handle.scope)
-        receipts = handle.add([entry(message, prefix=prefix, clean=handle.redacted) for message in messages])
+        receipts = handle.add([entry(message, prefix=prefix, clean=handle.trust.redacted) for message in messages])
         if rejected := receipts.rejected:
             reasons = "; ".join(f"{receipt.id}: {receipt.reason}" for receipt in rejected)
             raise InvalidInput(f"{len(rejected)} of {len(receipts)} messages were not stored: {reasons}.")

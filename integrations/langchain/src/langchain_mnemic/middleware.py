@@ -284,7 +284,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _shown(self, state: MnemicState, scope: Scope, known: Sequence[Message]) -> list[str]:
         """The ids of what the model sees of the thread anyway, in these words or in those that replaced them."""
-        prefix, marks, clean = id_prefix(scope), self._marks(state) or {}, self._memory.redacted
+        prefix, marks, clean = id_prefix(scope), self._marks(state) or {}, self._memory.trust.redacted
         spoken = [(i, m) for i, m in enumerate(state["messages"]) if self._stores(m)]
         ids = [id_ for i, m in spoken for id_ in record_ids(m, prefix=prefix, position=i, clean=clean)]
         keys, words = [key_of(m, i, clean) for i, m in spoken], {said_by(m, clean) for _, m in spoken}
@@ -294,7 +294,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return ids + [r.id for r in known if r.id and (said_in(r) in words or r.id.rpartition(":")[0] in places)]
 
     def _begin(self, state: MnemicState, scope: Scope, context: str, known: Sequence[Message]) -> dict[str, Any]:
-        messages, marks, clean = state["messages"], self._marks(state), self._memory.redacted
+        messages, marks, clean = state["messages"], self._marks(state), self._memory.trust.redacted
         if marks is None:
             start, own = last_turn(messages), f"{id_prefix(scope)}:"
             records = [record for record in known if (record.id or "").startswith(own)]
@@ -313,7 +313,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """What was dealt with; None for a thread that is met for the first time."""
         held = state.get("mnemic_mark")
         if isinstance(held, (str, list)):
-            return dealt_with(state["messages"], held, self._memory.redacted)
+            return dealt_with(state["messages"], held, self._memory.trust.redacted)
         return self._own(state, "mnemic_mark")
 
     def _kept(self, state: MnemicState, **values: Any) -> dict[str, Any]:
@@ -359,7 +359,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         """
         state = cast("MnemicState", request.state)
         said: list[str] = self._own(state, "mnemic_said") or []
-        clean = self._memory.redacted
+        clean = self._memory.trust.redacted
         messages = unmarked(state["messages"], self._marks(state) or {}, clean)
         new = {key_of(message, i, clean): message for i, message in messages if self._stores(message)}
         if any(isinstance(message, AIMessage) and key not in said for key, message in new.items()):
@@ -395,7 +395,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         return self._end(state)
 
     def _new(self, state: MnemicState, scope: Scope) -> list[Message]:
-        prefix, clean = id_prefix(scope), self._memory.redacted
+        prefix, clean = id_prefix(scope), self._memory.trust.redacted
         return [
             record
             for i, message in unmarked(state["messages"], self._marks(state) or {}, clean)
@@ -409,5 +409,5 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
 
     def _end(self, state: MnemicState) -> dict[str, Any]:
         messages = state["messages"]
-        marks = marked(enumerate(messages), self._marks(state) or {}, self._memory.redacted)
+        marks = marked(enumerate(messages), self._marks(state) or {}, self._memory.trust.redacted)
         return self._kept(state, mnemic_context="", mnemic_mark=marks, mnemic_said=[])

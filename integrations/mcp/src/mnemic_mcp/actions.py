@@ -278,7 +278,7 @@ async def _overview(memory: AsyncMemory, records: Sequence[MemoryRecord]) -> Ove
     known = {record.id: record for record in records}
     links: set[Link] = set()
     for record in records:
-        near = await memory.graph(record.id, depth=1)
+        near = await memory.links.graph(record.id, depth=1)
         links |= {*near.links}
         known |= {other.id: other for other in near.memories if other.expired_at is None and other.trust >= BELIEVED}
     ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
@@ -288,7 +288,7 @@ async def _overview(memory: AsyncMemory, records: Sequence[MemoryRecord]) -> Ove
 
 async def graph(memory: AsyncMemory, id: str, depth: int) -> GraphAnswer:
     """What a memory is linked to."""
-    found = await memory.graph(id, depth=depth)
+    found = await memory.links.graph(id, depth=depth)
     known = {record.id: record for record in found.memories}
     return GraphAnswer(memories=record_lines(found.memories), links=[_edge(link, known) for link in found.links])
 

@@ -51,7 +51,7 @@ def _opened(options: Options, place: str | Project | None) -> tuple[Memory, Call
 def _embed_waiting(memory: Memory) -> None:
     """Give a vector to what was stored without one."""
     with suppress(MnemicError):  # it stays pending, and quiet moments try again
-        memory.flush(process=False)
+        memory.admin.flush(process=False)
 
 
 def _close_on_signals(memory: Memory) -> None:

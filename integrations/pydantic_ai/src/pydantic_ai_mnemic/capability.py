@@ -140,7 +140,7 @@ class MnemicCapability(AbstractCapability[Any]):
             return ""
         # a history may come from another conversation, under whose name it was stored
         clean, sessions = (
-            handle.redacted,
+            handle.trust.redacted,
             {handle.scope.session, *(message.conversation_id for message in ctx.messages)},
         )
         places = [id_prefix(replace(handle.scope, session=session)) for session in sessions]
@@ -198,7 +198,7 @@ class MnemicCapability(AbstractCapability[Any]):
         said = self._said.get(ctx.run_id or "") or result.new_messages()  # a realtime session has no nodes
         last = [m for m in result.new_messages() if m is result.response]  # when streamed, no node follows it
         new_ones = [*unanswered(ctx.messages), *said, *last]
-        found = evidence(new_ones, prefix=id_prefix(handle.scope), clean=handle.redacted)
+        found = evidence(new_ones, prefix=id_prefix(handle.scope), clean=handle.trust.redacted)
         if new := {message.id: message for message in found}:
             for receipt in (await handle.add([*new.values()])).rejected:
                 logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from mnemic.errors import StoreCorrupt
-from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS
+from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, View
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Dialect
 from mnemic.stores.sql.rows import counts_by_status
@@ -191,72 +191,83 @@ def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> 
     return dict(found.fetchall())
 
 
-def _metadata_conditions(
-    dialect: Dialect, user: int, table: str, filters: RecordFilter
-) -> tuple[list[str], list[object]]:
-    """SQL conditions for tags, metadata and trust; keys and values are always bound."""
-    found = [dialect.filters.has_metadata(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
+Condition: TypeAlias = tuple[str, str, Sequence[object]]
+"""The column a condition needs, its SQL, and the values it binds."""
+
+
+def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordFilter) -> list[Condition]:
+    """The filters that the catalog does not hold; keys and values are always bound."""
+    found: list[Condition] = [
+        ("metadata", *dialect.filters.has_metadata(user, table, key, wanted))
+        for key, wanted in (filters.metadata or {}).items()
+    ]
     if filters.tags is not None:
-        found.insert(0, dialect.filters.has_tags(user, table, filters.tags))
-    if filters.min_trust is not None:
-        found.append(("trust >= ?", [filters.min_trust]))
-    return [clause for clause, _ in found], [value for _, bound in found for value in bound]
+        found.insert(0, ("tags", *dialect.filters.has_tags(user, table, filters.tags)))
+    return found + _compared(
+        ("trust", ">=", filters.min_trust), ("importance", ">=", filters.min_importance),
+        ("category", "=", filters.category), ("speaker", "=", filters.speaker),
+    )  # fmt: skip
+
+
+def _compared(*wanted: tuple[str, str, object]) -> list[Condition]:
+    """Comparisons of a column with a value; those with None do not count."""
+    return [(name, f"{name} {sign} ?", (value,)) for name, sign, value in wanted if value is not None]
+
+
+def _among(db: Dialect, column: str, values: Sequence[str], negation: str = "") -> Condition:
+    return (column, f"{negation}({column} IN (SELECT value FROM json_each(?)))", (db.bind_list(values),))
+
+
+def _joined(conditions: Sequence[Condition], columns: Collection[str] | None = None) -> tuple[str, list[object]]:
+    """Conditions as SQL; one on a column that the view lacks matches nothing."""
+    if columns is not None and any(name not in columns for name, *_ in conditions):
+        return "1 = 0", []
+    return " AND ".join(["1 = 1", *(sql for _, sql, _ in conditions)]), [v for *_, bound in conditions for v in bound]
 
 
 def matching(db: Connection, user: int, filters: RecordFilter) -> list[int]:
-    """The docs of a user whose tags and metadata match; the catalog applies the other filters."""
-    clauses, values = _metadata_conditions(db.dialect, user, "records", filters)
-    sql = f"SELECT doc FROM records WHERE {' AND '.join(['user_id = ?', *clauses])} ORDER BY doc"
-    return [doc for (doc,) in db.execute(sql, (user, *values))]
+    """The docs of a user that match what the catalog does not hold; it applies the other filters."""
+    where, values = _joined(_stored_conditions(db.dialect, user, "records", filters))
+    return [
+        doc
+        for (doc,) in db.execute(f"SELECT doc FROM records WHERE user_id = ? AND {where} ORDER BY doc", (user, *values))
+    ]
 
 
-def _reach(filters: RecordFilter, *, memories: bool) -> tuple[list[str], list[object]]:
+def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
     """Reach, session and project as SQL; ``Catalog.mask`` is the same in arrays."""
-    clauses: list[str] = []
-    values: list[object] = []
-    if filters.reach == "session" and filters.session is None:
-        clauses.append("session IS NULL")
-    elif filters.reach == "session":
-        clauses.append("session = ?")
-        values.append(filters.session)
+    found: list[Condition] = []
+    if filters.reach == "session":
+        found.append(("session", "session IS NOT DISTINCT FROM ?", (filters.session,)))
     elif memories:
-        clauses.append("(session IS NULL OR session IS NOT DISTINCT FROM ?)")
-        values.append(filters.session)
+        found.append(("session", "(session IS NULL OR session IS NOT DISTINCT FROM ?)", (filters.session,)))
     if filters.reach == "project":
-        clauses.append("project IS NOT DISTINCT FROM ?")
-        values.append(filters.project)
+        found.append(("project", "project IS NOT DISTINCT FROM ?", (filters.project,)))
     elif filters.reach != "user" and filters.project is not None:
-        clauses.append("(project IS NULL OR project = ?)")
-        values.append(filters.project)
-    return clauses, values
+        found.append(("project", "(project IS NULL OR project = ?)", (filters.project,)))
+    return found
 
 
-def _where(dialect: Dialect, user: int, table: str, filters: RecordFilter, time: str) -> tuple[str, list[object]]:
-    memories = table == "memories"
-    clauses, values = _reach(filters, memories=memories)
-    more, bound = _metadata_conditions(dialect, user, table, filters)
-    clauses += more
-    values += bound
+def _where(dialect: Dialect, user: int, view: View, filters: RecordFilter, time: str) -> tuple[str, list[object]]:
+    memories = view is MEMORIES
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
     if "archived" in statuses:
         statuses = (*statuses, "quarantined")
-    for clause, value in (
-        ("status IN (SELECT value FROM json_each(?))", dialect.bind_list(statuses)),
-        (
-            "type IN (SELECT value FROM json_each(?))",
-            dialect.bind_list(filters.types) if filters.types is not None else None,
+    found = [
+        *_reach(filters, memories=memories),
+        *_stored_conditions(dialect, user, view.name, filters),
+        _among(dialect, "status", statuses),
+        *_compared(
+            ("session", "=", filters.in_session), ("role", "=", filters.role),
+            (time, "<=", None if memories else filters.at), ("created_at", "<=", None if memories else filters.known_at),
+            (time, ">=", filters.since), (time, "<", filters.until),
         ),
-        ("session = ?", filters.in_session),
-        ("role = ?", filters.role),
-        (f"{time} <= ?", None if memories else filters.at),
-        ("created_at <= ?", None if memories else filters.known_at),
-        (f"{time} >= ?", filters.since),
-        (f"{time} < ?", filters.until),
-    ):
-        if value is not None:
-            clauses.append(clause)
-            values.append(value)
-    return " AND ".join(clauses), values
+    ]  # fmt: skip
+    if filters.types is not None:
+        found.append(_among(dialect, "type", filters.types))
+    if filters.exclude:
+        found.append(_among(dialect, "id", filters.exclude, "NOT "))
+    return _joined(found, view.names)
 
 
 def _validity(filters: RecordFilter) -> tuple[str, list[object]]:
@@ -286,7 +297,7 @@ def list_memories(
     db: Connection, user: int, filters: RecordFilter, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
-    where, values = _where(db.dialect, user, "memories", filters, "created_at")
+    where, values = _where(db.dialect, user, MEMORIES, filters, "created_at")
     clock, moments = _validity(filters)
     where, values = f"{where} AND {clock}", [*values, *moments]
     by = {
@@ -301,7 +312,7 @@ def list_memories(
 
 def memories_with_key(db: Connection, user: int, key: str, filters: RecordFilter) -> list[MemoryRecord]:
     """Valid memories whose metadata has a key."""
-    where, values = _where(db.dialect, user, "memories", filters, "created_at")
+    where, values = _where(db.dialect, user, MEMORIES, filters, "created_at")
     clock, moments = _validity(filters)
     has_key, keys = db.dialect.filters.has_key(user, "memories", key)
     rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
@@ -312,7 +323,7 @@ def list_episodes(
     db: Connection, user: int, filters: RecordFilter, *, limit: int | None, newest: bool
 ) -> list[Episode]:
     """Episodes by begin, oldest first; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, user, "episodes", filters, "said_at")
+    where, values = _where(db.dialect, user, EPISODES, filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
     found = rows.select(db, EPISODES, rest, (user, *values, ALL if limit is None else limit))
@@ -331,7 +342,7 @@ def list_messages(
     db: Connection, user: int, filters: RecordFilter, *, limit: int | None, newest: bool
 ) -> list[Message]:
     """Messages, oldest first; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, user, "messages", filters, "said_at")
+    where, values = _where(db.dialect, user, MESSAGES, filters, "said_at")
     direction = "DESC" if newest else "ASC"
     rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
     most = ALL if limit is None else limit

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, get_args
 from mnemic.errors import InvalidInput
 from mnemic.knowledge import remember
 from mnemic.lifecycle import maintenance
-from mnemic.recall import validation
 from mnemic.runtime import redaction, scopes
 from mnemic.text.clock import aware, now
 from mnemic.transfer.importers.found import Damage, Found
-from mnemic.types import MemoryRecord, Receipt, Scope, Status
+from mnemic.types import MemoryRecord, Receipt, RecordFilter, Scope, Status
 
 if TYPE_CHECKING:
     from mnemic.runtime.runtime import Runtime
@@ -132,15 +131,7 @@ class _Stored:
 
     def __init__(self, runtime: Runtime, scope: Scope) -> None:
         self._runtime, self._scope = runtime, scope
-        filters = validation.filters(
-            Scope(user=scope.user),
-            UTC,
-            kinds=("memory",),
-            reach="user",
-            status=get_args(Status),
-            expired=True,
-            searched=False,
-        )
+        filters = RecordFilter(kinds=("memory",), reach="user", status=get_args(Status), expired=True)
         held = runtime.store.list_memories(scope.user, filters, order="oldest", limit=None, offset=0)
         self._ids = {record.id for record in held}
         self._said: dict[str, str] = {}

@@ -138,7 +138,7 @@ def without_recall(message: ChatMessage, memory: Memory) -> ChatMessage | None:
     clean = copied(message)
     marked = False
     for block in clean.blocks:
-        if isinstance(block, TextBlock) and (rest := memory.without_recalled(block.text)) != block.text:
+        if isinstance(block, TextBlock) and (rest := memory.trust.without_recalled(block.text)) != block.text:
             begin, end = _TEMPLATE
             whole = rest.startswith(begin) and rest.endswith(end)
             block.text, marked = "" if whole else rest, True

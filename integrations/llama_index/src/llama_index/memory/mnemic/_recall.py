@@ -37,7 +37,9 @@ def shown_ids(memory: Memory, session: str, shown: Iterable[Said]) -> list[str]:
     """
     words = {*shown}
     return [
-        m.id for m in latest(memory, session) if m.id is not None and words.intersection(spoken([m], memory.redacted))
+        m.id
+        for m in latest(memory, session)
+        if m.id is not None and words.intersection(spoken([m], memory.trust.redacted))
     ]
 
 

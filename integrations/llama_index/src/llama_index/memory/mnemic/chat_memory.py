@@ -218,7 +218,7 @@ class MnemicChatMemory(BaseMemory):
         """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
         with self._lock:
             mine = _messages.cleaned(messages, self._handle)
-            clean = self._handle.redacted
+            clean = self._handle.trust.redacted
             if words := _messages.tellable(mine, clean):
                 said = _messages.spoken(words, clean)
                 stored = _messages.spoken(_recall.latest(self._handle, self._session), clean)
@@ -308,7 +308,7 @@ class MnemicChatMemory(BaseMemory):
 
     def _store_said(self, messages: Sequence[ChatMessage]) -> None:
         """Store what was said just now. A pair of turns that was said before gets a new id: it was said again."""
-        clean = self._handle.redacted
+        clean = self._handle.trust.redacted
         words = _messages.tellable(messages, clean)
         if not words:
             return
@@ -339,7 +339,7 @@ class MnemicChatMemory(BaseMemory):
         """The text for a turn, found again only when more of the history was cut off or the budget is another."""
         key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
-            clean = self._handle.redacted
+            clean = self._handle.trust.redacted
             shown = _messages.spoken(_messages.tellable(window, clean), clean)
             known = _recall.shown_ids(self._handle, self._session, shown)
             text = _recall.recall(

@@ -148,7 +148,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     def _feed(self, messages: Sequence[ChatMessage], session: str, *, ejected: bool = False) -> None:
         """Store what of the history is not stored yet, and was not stored here before: it may be erased since."""
-        clean = self._bound.memory.redacted
+        clean = self._bound.memory.trust.redacted
         history = _messages.tellable(_messages.cleaned(messages, self._bound.memory), clean)
         words, fed = _messages.spoken(history, clean), self._fed.get(session, [])
         if not words or (not ejected and fed == words):
@@ -173,7 +173,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     def _recalled(self, query: str, messages: Sequence[ChatMessage], session: str) -> str:
         """The text for a turn; what is answered meanwhile does not change it."""
-        clean = self._bound.memory.redacted
+        clean = self._bound.memory.trust.redacted
         shown = _messages.spoken(_messages.tellable(messages, clean), clean)
         answers = sum(1 for _ in takewhile(lambda word: word.role == "assistant", reversed(shown)))
         key = (session, query, shown[: len(shown) - answers])

@@ -1,0 +1,142 @@
+"""Administration of a record: checks, copies, moves, and the erasure of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import IO
+
+from mnemic.knowledge import pipeline
+from mnemic.lifecycle import erasure, maintenance, retention
+from mnemic.protocols import Embedder
+from mnemic.recall import validation
+from mnemic.runtime import factory
+from mnemic.runtime.redaction import redact_errors
+from mnemic.runtime.runtime import Runtime
+from mnemic.transfer import backup, export
+from mnemic.types import Erasure, Event, Kind, Scope, VerifyReport
+
+__all__ = ["Admin"]
+
+
+@redact_errors
+class Admin:
+    """Administration of a handle's user and record: ``memory.admin``."""
+
+    def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
+        self._runtime, self._scope, self._zone = runtime, scope, zone
+
+    def verify(self, *, deep: bool = True) -> VerifyReport:
+        """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.
+
+        ``deep`` also finds secrets that were stored under another policy or an older rule: a finding names their kind
+        and the records, never the secret, and nothing is changed. A vector index that differs from the record is
+        reported as a finding and rebuilt.
+        """
+        return maintenance.verify(self._runtime, deep=deep)
+
+    def log(self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100) -> list[Event]:
+        """The events of all of the user's records of some kinds, at every level, newest first.
+
+        Args:
+            kinds: of ``message``, ``episode`` and ``memory``.
+            limit: most events; None for all.
+
+        Raises:
+            InvalidInput: an argument is not valid.
+        """
+        found = self._runtime.store.lifecycle.log(
+            self._scope.user, kinds=validation.kinds(kinds), limit=validation.most(limit)
+        )
+        return [*found]
+
+    def reembed(
+        self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None
+    ) -> int:
+        """Recompute every vector of the record, with another embedder or the handle's own, and use that from then on.
+
+        Searches use the old vectors meanwhile; an interrupted call resumes when called again.
+
+        Args:
+            embedder: as for the constructor; ``None`` for the handle's own.
+            progress: called with (done, total).
+
+        Returns:
+            The number of vectors made.
+        """
+        chosen = factory.embedder_from(embedder) if embedder is not None else self._runtime.indexer.embedder
+        return maintenance.reembed(self._runtime, chosen, progress)
+
+    def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
+        """Copy the whole record, with all its users, into a new folder while it is in use, and verify the copy.
+
+        ``Memory(folder)`` opens it. Records that are erased later stay in the backup.
+
+        Args:
+            folder: a path that does not exist yet; only its owner can read it.
+            progress: called with (pages done, total pages).
+
+        Raises:
+            InvalidInput: the path exists.
+            StoreCorrupt: the copy fails verification; it is removed.
+            StoreError: the copy cannot be written.
+            ConfigurationError: the record is kept by a database server, which has its own backup tools.
+        """
+        return backup.backup(self._runtime, folder, progress)
+
+    def export(self, file: str | Path | IO[str], *, vectors: bool = False) -> dict[str, int]:
+        """Write all records of this user, at every level, to a JSONL file that ``import_from`` reads.
+
+        Args:
+            file: a path, or a text file open for writing.
+            vectors: include the vectors, so that the import needs no embedder.
+
+        Returns:
+            Counts by kind; ``left_out`` counts links between two forgotten memories.
+
+        Raises:
+            Conflict: others kept changing the record.
+            StoreUnavailable: the file cannot be written.
+        """
+        return export.export(self._runtime, self._scope, file, vectors=vectors)
+
+    def import_from(
+        self, file: str | Path | IO[str], *, progress: Callable[[int, int], None] | None = None
+    ) -> dict[str, int]:
+        """Import a file of ``export`` into a user without records, all or nothing.
+
+        Raises:
+            InvalidInput: the file is damaged or not an export, or this user has records.
+        """
+        return export.restore_from(self._runtime, self._scope, file, progress=progress)
+
+    def retire(self) -> int:
+        """Archive what expired by ``retention`` and ``delete_after``; returns the number of records.
+
+        Idle work does this too. Messages that a live memory cites are kept.
+        """
+        return retention.retire(self._runtime, self._scope, self._runtime.settings.retention)
+
+    def erase_user(self) -> Erasure:
+        """Erase all records of the handle's user, at every level, and the user's name, for good.
+
+        No byte is left in the files of the memory; backups and exports are not touched. Handles of this user stay
+        usable and start with an empty memory.
+        """
+        return erasure.erase_user(self._runtime, self._scope)
+
+    def flush(self, *, process: bool = True) -> int:
+        """Finish pending work: embed records without a vector, ``process`` waiting messages, and update the vector
+        index.
+
+        Returns the number of records embedded and messages processed.
+        """
+        erasure.finish(self._runtime)
+        embedded = maintenance.embed_pending(self._runtime)
+        done = embedded
+        if process:
+            done += pipeline.process(self._runtime, self._scope, self._zone).messages
+        if self._runtime.index is not None:
+            self._runtime.index.drain()
+        return done
