@@ -15,7 +15,7 @@ NOTE = "<!-- Made by docs/generate.py from the docstrings. Change those, then ru
 
 # Page, the source it is made from, and the names on it; "*" stands for every public class and function.
 PAGES = """
-Memory      src/mnemic                       Memory Links Sessions Trust Admin Filters SearchFilters AsyncMemory quoted
+Memory      src/mnemic                       Memory Links Sessions Trust Admin Filters SearchFilters Description AsyncMemory quoted
 Adapters    src/mnemic                       bound checked_options ScopeSource
 Values      src/mnemic/types                 Message Receipt Receipts Hit SearchResult MemoryContext MemorySummary MemoryRecord Episode Link Graph Emotion Event Scope SessionView
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge

@@ -24,6 +24,7 @@ from mnemic.types import (
     UNSET,
     ConsolidationAdvice,
     ConsolidationReport,
+    Description,
     Emotion,
     Episode,
     Erasure,
@@ -340,12 +341,13 @@ class AsyncMemory:
         source: Source = "direct_user",
         level: Literal["session"] | None = None,
         id: str | None = None,
+        **description: Unpack[Description],
     ) -> Receipt:
         """See ``Memory.remember``."""
         return await self._run(
             self._memory.remember, content, key=key, type=type, category=category, tags=tags, metadata=metadata,
             importance=importance, source_ids=source_ids, valid_at=valid_at,
-            delete_after=delete_after, source=source, level=level, id=id,
+            delete_after=delete_after, source=source, level=level, id=id, **description,
         )  # fmt: skip
 
     async def update(
@@ -362,11 +364,13 @@ class AsyncMemory:
         invalid_at: datetime | Unset | None = UNSET,
         delete_after: datetime | Unset | None = UNSET,
         source: Source | Unset = UNSET,
+        **description: Unpack[Description],
     ) -> Receipt:
         """See ``Memory.update``."""
         return await self._run(
             self._memory.update, id, content=content, type=type, category=category, tags=tags, metadata=metadata,
             importance=importance, valid_at=valid_at, invalid_at=invalid_at, delete_after=delete_after, source=source,
+            **description,
         )  # fmt: skip
 
     @overload

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from tests.internals import store_of
 
-from mnemic import UNSET, AsyncMemory, InvalidInput, Memory, UnknownArgument
+from mnemic import UNSET, AsyncMemory, InvalidInput, Memory, NotFound, UnknownArgument
 
 LATER = datetime(2030, 1, 1, tzinfo=UTC)
 
@@ -100,3 +100,38 @@ def test_an_unknown_method_names_the_nearest(memory, name, meant):
             getattr(face, name)
         assert meant in str(caught.value)
         assert not hasattr(face, "__no_such_protocol__")
+
+
+DESCRIPTION = {
+    "summary": "Port of the API", "context": "said at the review", "keywords": ("api", "port"), "confidence": 0.7,
+    "related_files": ("deploy/api.yaml",), "related_entities": ("Acme",),
+}  # fmt: skip
+
+
+def test_a_given_description_is_kept_whatever_describes_the_rest(memory):
+    held = memory.remember("The API of Acme listens on port 8080.", id="port", **DESCRIPTION)
+    assert held.outcome == "stored"
+    memory.process()  # fills in what is missing
+    kept = memory.get("port")
+    assert {name: getattr(kept, name) for name in DESCRIPTION} == DESCRIPTION
+    assert memory.update("port", summary="The port", context=None).outcome == "stored"
+    assert (memory.get("port").summary, memory.get("port").context) == ("The port", None)
+    memory.update("port", content="The API of Acme listens on port 9090.", keywords=["listening"])
+    renewed = memory.get("port")
+    assert renewed.keywords == ("listening",)
+    assert renewed.summary != "The port"
+    assert renewed.related_files == ("deploy/api.yaml",)
+    assert memory.admin.verify().ok
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("confidence", 2), ("keywords", "api"), ("summary", 7), ("related_files", [1]), ("sumary", "x")]
+)
+def test_a_wrong_description_stores_nothing(memory, name, value):
+    for call in (
+        lambda **given: memory.remember("Ana drinks tea", **given),
+        lambda **given: memory.update("x", **given),
+    ):
+        with pytest.raises((InvalidInput, UnknownArgument, NotFound)):
+            call(**{name: value})
+    assert memory.list() == []

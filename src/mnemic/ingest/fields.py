@@ -19,6 +19,7 @@ __all__ = [
     "MAX_CONTENT",
     "MAX_ID",
     "TYPES",
+    "description",
     "fraction",
     "json_object",
     "key",
@@ -94,6 +95,25 @@ def words(what: str, values: object) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidInput(f"{what} must be a list of strings, not {type(values).__name__}.")
     return tuple(dict.fromkeys(text(what, value, limit=MAX_ID) for value in cast("Iterable[object]", values)))
+
+
+def description(given: Mapping[str, object]) -> dict[str, Any]:
+    """The checked fields of ``Description``; None empties one.
+
+    Raises:
+        UnknownArgument: there is no such field.
+        InvalidInput: a value is not valid.
+    """
+    found: dict[str, Any] = {}
+    for name, value in given.items():
+        match name:
+            case "summary" | "context":
+                found[name] = optional(name, value, limit=MAX_CONTENT)
+            case "confidence":
+                found[name] = 1.0 if value is None else fraction(name, value)
+            case _:
+                found[name] = () if value is None else words(name, value)
+    return found
 
 
 def key(value: object) -> str | None:

@@ -27,7 +27,7 @@ from mnemic.types import MemoryRecord, Message, Source
 if TYPE_CHECKING:
     from mnemic.llm import extraction
 
-__all__ = ["Batch", "Candidate", "candidates", "with_description", "with_new_description"]
+__all__ = ["Batch", "Candidate", "candidates", "ruled_fields", "with_description", "with_new_description"]
 
 Vector = NDArray[np.float32]
 EpisodePart = tuple[Sequence[Message], EpisodeDraft, Vector | None]
@@ -268,14 +268,18 @@ _EMPTY_DESCRIPTION: dict[str, Any] = {
 }  # fmt: skip
 
 
+def ruled_fields(record: MemoryRecord) -> set[str]:
+    """The fields of a description that are as the rules would set them."""
+    ruled = with_description(replace(record, **_EMPTY_DESCRIPTION))
+    return {name for name in _EMPTY_DESCRIPTION if getattr(record, name) == getattr(ruled, name)}
+
+
 def with_new_description(record: MemoryRecord, held: MemoryRecord) -> MemoryRecord:
     """Renew the description of a memory with new content; fields set by a caller are kept.
 
     Tags of a language model cannot be distinguished from those of a caller and are kept too.
     """
-    ruled = with_description(replace(held, **_EMPTY_DESCRIPTION))
-    made = {n for n in _EMPTY_DESCRIPTION if getattr(held, n) == getattr(ruled, n) == getattr(record, n)}
-    blank = replace(
-        record, **{n: none for n, none in _EMPTY_DESCRIPTION.items() if n in made | {"summary", "keywords"}}
-    )
+    stale = {n for n in ("summary", "keywords") if getattr(record, n) == getattr(held, n)}
+    stale |= {n for n in ruled_fields(held) if getattr(record, n) == getattr(held, n)}
+    blank = replace(record, **{n: none for n, none in _EMPTY_DESCRIPTION.items() if n in stale})
     return with_description(blank) if held.summary or held.keywords else blank

@@ -6,13 +6,13 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from datetime import tzinfo
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.knowledge.candidates import with_description
+from mnemic.knowledge.candidates import ruled_fields, with_description
 from mnemic.knowledge.links import ProposedLink, propose_links
 from mnemic.knowledge.reconciliation import link_changes, time_said
 from mnemic.knowledge.snapshot import Neighbours, Snapshot
@@ -201,13 +201,16 @@ def _describe_batch(consultant: Consultant, records: Sequence[MemoryRecord]) -> 
 
 
 def _with_enrichment(record: MemoryRecord, found: enrichment.Enrichment) -> MemoryRecord:
-    """Apply the language model's description; fields set by the author are kept."""
+    """Apply the language model's description; fields set by the author are kept, those set by rule are not."""
+    ruled = ruled_fields(record)
+    text: dict[str, Any] = {
+        name: getattr(found, name) or getattr(record, name)
+        for name in ("summary", "keywords", "related_files", "related_entities")
+        if name in ruled or not getattr(record, name)
+    }
     return replace(
-        record, summary=found.summary or record.summary, keywords=found.keywords or record.keywords,
-        tags=record.tags or found.tags, category=record.category or found.category,
+        record, **text, tags=record.tags or found.tags, category=record.category or found.category,
         importance=record.importance if record.pinned else found.importance,
         salience=record.salience if record.pinned else found.importance,
         confidence=min(record.confidence, found.confidence),
-        related_files=found.related_files or record.related_files,
-        related_entities=found.related_entities or record.related_entities,
     )  # fmt: skip

@@ -24,7 +24,16 @@ from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Sco
 
 __all__ = ["remember", "store"]
 
-UNCHANGED_FIELDS = ("tags", "metadata", "category")
+UNCHANGED_FIELDS = (
+    "tags",
+    "metadata",
+    "category",
+    "summary",
+    "context",
+    "keywords",
+    "related_files",
+    "related_entities",
+)
 """Fields of a known statement that a duplicate does not change."""
 
 
@@ -56,6 +65,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         delete_after=fields.moment("delete_after", options.get("delete_after"), zone),
         created_at=moment,
         updated_at=moment,
+        **fields.description(options["description"]),
     )
 
 

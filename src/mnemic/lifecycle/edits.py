@@ -18,7 +18,19 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import TRUST_OF_SOURCE, is_trusted
 from mnemic.text.clock import now
 from mnemic.text.display import shown
-from mnemic.types import UNSET, Archive, Change, MemoryRecord, Message, Receipt, Receipts, Restore, Revise, Scope
+from mnemic.types import (
+    UNSET,
+    Archive,
+    Change,
+    Description,
+    MemoryRecord,
+    Message,
+    Receipt,
+    Receipts,
+    Restore,
+    Revise,
+    Scope,
+)
 
 __all__ = ["archive", "restore", "update"]
 
@@ -40,6 +52,8 @@ def _validated(name: str, value: object, zone: tzinfo) -> Any:
             raise InvalidInput(f"type must be one of {list(fields.TYPES)}, not {shown(value)}.")
         case "source":
             return fields.source(value)
+        case _ if name in Description.__annotations__:
+            return fields.description({name: value})[name]
         case _:
             text = fields.text(name, value, limit=fields.MAX_CONTENT)
             if name == "content" and not text.strip():

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from mnemic.errors import UnknownArgument
 
-__all__ = ["check_filters", "explain", "method_hint", "unknown_argument", "with_call_hints"]
+__all__ = ["check_names", "explain", "method_hint", "unknown_argument", "with_call_hints"]
 
 C = TypeVar("C", bound=type)
 
@@ -44,20 +44,24 @@ def explain(error: TypeError, method: Callable[..., Any], given: Mapping[str, An
     at = error.__traceback__
     if at is None or at.tb_next is not None:
         return error
-    taken = [name for name in inspect.signature(method).parameters if name != "self"]
+    taken = _named(method)
     unknown = next((name for name in given if name not in taken), None)
     return error if unknown is None else unknown_argument(method, unknown, taken)
 
 
-def check_filters(method: Callable[..., Any], given: Mapping[str, Any], filters: Collection[str]) -> None:
-    """Refuse arguments of a method that are no filters.
+def check_names(method: Callable[..., Any], given: Mapping[str, Any], known: Collection[str]) -> None:
+    """Refuse arguments that a method takes as ``**given`` and does not know.
 
     Raises:
         UnknownArgument: one is unknown; with the one that was probably meant.
     """
-    if unknown := next((name for name in given if name not in filters), None):
-        named = [name for name in inspect.signature(method).parameters if name not in ("self", "filters")]
-        raise unknown_argument(method, unknown, [*named, *sorted(filters)])
+    if unknown := next((name for name in given if name not in known), None):
+        raise unknown_argument(method, unknown, [*_named(method), *sorted(known)])
+
+
+def _named(method: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(method).parameters
+    return [name for name, one in parameters.items() if name != "self" and one.kind is not one.VAR_KEYWORD]
 
 
 def unknown_argument(method: Callable[..., Any], unknown: str, taken: Sequence[str]) -> UnknownArgument:

@@ -30,7 +30,7 @@ from mnemic.types.changes import (
 )
 from mnemic.types.erasure import Absorption, Erasure, Lineage, LineageNode, Purge
 from mnemic.types.literals import UNSET, Evidence, Kind, LinkType, MemoryType, Outcome, Reach, Source, Status, Unset
-from mnemic.types.query import Filters, Mood, Query, RecordFilter, SearchFilters
+from mnemic.types.query import Description, Filters, Mood, Query, RecordFilter, SearchFilters
 from mnemic.types.records import (
     Candidates,
     Emotion,
@@ -74,6 +74,7 @@ __all__ = [
     "Consolidate",
     "ConsolidationAdvice",
     "ConsolidationReport",
+    "Description",
     "DropLink",
     "Emotion",
     "Episode",

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict
 from mnemic.types.literals import Evidence, Kind, MemoryType, Reach, Status
 from mnemic.types.records import Emotion
 
-__all__ = ["Filters", "Mood", "Query", "RecordFilter", "SearchFilters"]
+__all__ = ["Description", "Filters", "Mood", "Query", "RecordFilter", "SearchFilters"]
 
 Mood: TypeAlias = Emotion | Literal["session"] | Callable[[], Emotion | None] | None
 """A mood to rank by: an emotion, a function that is asked at each call, or that of the user's last turns in the session."""
@@ -72,6 +72,26 @@ class SearchFilters(Filters, total=False):
     kinds: Sequence[Kind]
     min_similarity: float | None
     untrusted_share: float
+
+
+class Description(TypedDict, total=False):
+    """What ``remember`` and ``update`` take beside the statement; ``process`` fills in what is not given.
+
+    Attributes:
+        summary: the statement in a few words.
+        context: where it comes from or when it matters.
+        keywords: words that it is found by.
+        confidence: how sure it is, 0 to 1.
+        related_files: paths it is about.
+        related_entities: persons, products and places it is about.
+    """
+
+    summary: str | None
+    context: str | None
+    keywords: Sequence[str] | None
+    confidence: float | None
+    related_files: Sequence[str] | None
+    related_entities: Sequence[str] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

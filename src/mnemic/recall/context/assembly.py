@@ -148,7 +148,7 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
         )
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
         found += _memory_hits(recent)
-    if "message" in filters.kinds and filters.types is None and filters.tags is None:
+    if "message" in filters.kinds:
         messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
         found += [
             hit_from(Stored(kind="message", value=m, status="short_term", project=None), 0.0, {})
