@@ -56,8 +56,8 @@ class Project:
 def project(path: str | os.PathLike[str] = ".") -> Project:
     """The project that a folder belongs to: the git repository around it, else the folder itself.
 
-    Name and description come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at its root; the default name is
-    that of the folder. All clones and worktrees of one repository have one id. The home folder and the root of the file
+    The name (``project:`` or ``name:``) and ``description:`` come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at
+    its root; the default name is that of the folder. All clones and worktrees of one repository have one id. The home folder and the root of the file
     system never count as the repository around a folder.
 
     Args:
@@ -127,7 +127,7 @@ def _name_and_description(texts: list[str]) -> tuple[str, str]:
     def first(key: str, most: int) -> str:
         return next(filter(None, (_plain_line(fields.get(key, ""), most) for fields in found)), "")
 
-    return first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
+    return first("project", LONGEST_NAME) or first("name", LONGEST_NAME), first("description", LONGEST_DESCRIPTION)
 
 
 def _decode(data: bytes) -> str:

@@ -109,6 +109,8 @@ def test_front_matter_then_folder(at_home):
     assert (found.name, found.description) == ("Atlas", "")
     found = described(at_home / "b", CLAUDE="---\ndescription: Maps.\n---", AGENTS="---\nname: Agents' Atlas\n---\n")
     assert (found.name, found.description) == ("Agents' Atlas", "Maps.")
+    found = described(at_home / "c", CLAUDE="---\nproject: Atlas\nname: Notes for agents\n---\n")
+    assert found.name == "Atlas"
     found = described(at_home / "d", CLAUDE="# A heading\n\n- a list\n")
     assert (found.name, found.description) == ("d", "")
 
