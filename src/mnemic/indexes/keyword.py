@@ -78,7 +78,7 @@ def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
     if found is None:
         rows = (columns.status != STATUSES["archived"]) & np.isin(columns.kind, [KINDS[kind] for kind in kinds])
         if "message" in kinds:
-            rows[columns.rows_of(columns.beliefs.pairs[0])] = False
+            rows[columns.rows_of(columns.validity.pairs[0])] = False
         size = int(np.count_nonzero(rows))
         mean = float(dot(columns.length, rows)) / size if size else 0.0
         found = columns.memo[key] = Corpus(rows, size, mean)

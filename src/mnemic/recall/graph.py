@@ -107,11 +107,11 @@ def proximities(
         now: time of the query, in microseconds since 1970.
     """
     columns = view.columns
-    beliefs = columns.beliefs
+    validity = columns.validity
     seeds: dict[int, None] = {}
     for row in first[:SEEDS]:
         doc = int(columns.doc[row])
-        seeds |= dict.fromkeys((doc, *via.get(row, ()), *beliefs.made.get(doc, ())))
+        seeds |= dict.fromkeys((doc, *via.get(row, ()), *validity.made.get(doc, ())))
     edges = _edges(runtime, view, list(seeds), depth, now)
     reached: dict[int, float] = {}
     for seed in seeds:

@@ -111,10 +111,10 @@ def _live_duplicate(
     t: Transaction, project: str | None, session: str | None, digest: bytes, expired: datetime | None = None
 ) -> tuple[Any, ...] | None:
     """The live memory with the same text at the same level; among expired ones if ``expired`` is given."""
-    believed = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
+    expiry = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
     return t.db.execute(
         "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
-        f"AND hash = ? AND {LIVE} AND {believed}",
+        f"AND hash = ? AND {LIVE} AND {expiry}",
         (t.user, project or "", session or "", digest),
     ).fetchone()
 
@@ -131,9 +131,9 @@ def revise(t: Transaction, change: Revise) -> Receipt:
         return Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
     sql = "SELECT expired_at, importance FROM memories WHERE doc = ?"
     expired, importance = t.db.execute(sql, (doc,)).fetchone()
-    believed = (expired is None) == (record.expired_at is None)
+    same_expiry = (expired is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
-    if version != record.version - 1 or rows.public_status(status) == "archived" or not believed or erased:
+    if version != record.version - 1 or rows.public_status(status) == "archived" or not same_expiry or erased:
         reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
         return Receipt(id=record.id, outcome="rejected", reason=reason)
     duplicate = _live_duplicate(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)

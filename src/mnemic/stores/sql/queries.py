@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[np.float32]
 
 __all__ = [
-    "beliefs",
     "catalog",
     "events",
     "fetch",
@@ -36,6 +35,7 @@ __all__ = [
     "postings",
     "stats",
     "user_number",
+    "validity",
 ]
 
 ALL = 2**62
@@ -45,7 +45,7 @@ _CATALOG = """SELECT doc, kind, CASE status WHEN 'quarantined' THEN 'archived' E
     coalesce(said_at, created_at), CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END, speaker,
     length, coalesce(importance, 0.5), traits, coalesce(valid_at, said_at, created_at), utc_offset, told
     FROM records WHERE user_id = ?"""
-_BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
+_VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
     (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
@@ -65,9 +65,9 @@ def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) 
     return catalog_columns(_after_or_among(db, _CATALOG, user, after, docs))
 
 
-def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
+def validity(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
     """Times and sources of memories, selected as in ``catalog``."""
-    return [row for part in _after_or_among(db, _BELIEFS, user, after, docs) for row in part.fetchall()]
+    return [row for part in _after_or_among(db, _VALIDITY, user, after, docs) for row in part.fetchall()]
 
 
 def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
@@ -259,25 +259,25 @@ def _where(dialect: Dialect, user: int, table: str, filters: RecordFilter, time:
     return " AND ".join(clauses), values
 
 
-def _validity(filters: RecordFilter) -> tuple[str, list[object]]:
-    """Valid time and transaction time as SQL; ``Beliefs.hidden`` is the same in arrays.
+def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
+    """Valid time and transaction time as SQL; ``Validity.hidden`` is the same in arrays.
 
     The unary plus keeps the planner from an index on a bound that nearly all rows satisfy.
     """
     if filters.expired:
         return "1 = 1", []
     known = LATEST if filters.known_at is None else filters.known_at
-    believed = "(expired_at IS NULL OR expired_at > ?)"
+    current = "(expired_at IS NULL OR expired_at > ?)"
     until = f"""(CASE WHEN expired_at > ? THEN {LATEST}
         WHEN invalid_at <= delete_after OR delete_after IS NULL THEN coalesce(invalid_at, {LATEST})
         ELSE delete_after END)"""
     if filters.at is None:
         today = to_micros(now()) if filters.known_at is None else known
         begun = "(valid_at IS NULL OR +valid_at <= ?)"
-        return f"+created_at <= ? AND {believed} AND {until} > ? AND {begun}", [known, known, known, today, today]
+        return f"+created_at <= ? AND {current} AND {until} > ? AND {begun}", [known, known, known, today, today]
     true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
     return (
-        f"+created_at <= ? AND {true} AND ({believed} OR {until} < {LATEST})",
+        f"+created_at <= ? AND {true} AND ({current} OR {until} < {LATEST})",
         [known, filters.at, filters.at, known, known, known],
     )
 
@@ -287,7 +287,7 @@ def list_memories(
 ) -> list[MemoryRecord]:
     """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
     where, values = _where(db.dialect, user, "memories", filters, "created_at")
-    clock, moments = _validity(filters)
+    clock, moments = _valid_then(filters)
     where, values = f"{where} AND {clock}", [*values, *moments]
     by = {
         "newest": "created_at DESC, doc DESC",
@@ -302,7 +302,7 @@ def list_memories(
 def memories_with_key(db: Connection, user: int, key: str, filters: RecordFilter) -> list[MemoryRecord]:
     """Valid memories whose metadata has a key."""
     where, values = _where(db.dialect, user, "memories", filters, "created_at")
-    clock, moments = _validity(filters)
+    clock, moments = _valid_then(filters)
     has_key, keys = db.dialect.filters.has_key(user, "memories", key)
     rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
     return _values(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))

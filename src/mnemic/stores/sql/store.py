@@ -154,7 +154,7 @@ class SqlStore(Generic[D]):
             return CatalogDelta(
                 event=last,
                 rows=rows,
-                beliefs=queries.beliefs(db, user, after=after, docs=touched),
+                validity=queries.validity(db, user, after=after, docs=touched),
                 vectors=found,
                 touched=touched,
                 kept=kept,
