@@ -128,7 +128,7 @@ def _edges(runtime: Runtime, view: View, docs: Sequence[int], depth: int, now: i
         if not frontier:
             break
         further: set[int] = set()
-        for source, target, _, strength, used in runtime.store.relations.edges(view.user, frontier):
+        for source, target, _, strength, used in runtime.store.relations.links(view.user, frontier):
             idle = timedelta(
                 days=max(now - used, 0) // DAY
             )  # whole days, so that a repeated query gives the same result

@@ -158,7 +158,6 @@ class EpisodePromises:
         assert store.postings(number_of(store), "letter") == [4]
         held = store.fetch(number_of(store), [1])
         assert held[1].episode == 4
-        assert store.relations.episodes("ana", [1, 4]) == {4: change.record}
 
     def test_the_next_version_of_an_episode_takes_its_place(self, store: Store) -> None:
         store.apply("ana", [*map(add_message, "abc"), add_episode("e", ["a"], content="tea")])

@@ -9,7 +9,6 @@ from mnemic.stores.postgres.dialect import facets_of, invalid_indexes
 from mnemic.stores.postgres.setup import quoted
 from mnemic.stores.sql import integrity, queries
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.texts import Searchable, pages
 from mnemic.text.terms import analyse
 from mnemic.vectors import LENGTH_TOLERANCE
 
@@ -18,9 +17,9 @@ __all__ = ["mend", "missing_index", "unusable_vectors", "wrong_facets", "wrong_p
 _AMONG = "IN (SELECT value FROM json_each(?))"
 
 
-def wrong_postings(db: Connection) -> Generator[Searchable]:
+def wrong_postings(db: Connection) -> Generator[integrity.Searchable]:
     """Records whose postings do not match their text and user."""
-    for page in pages(db):
+    for page in integrity.pages(db):
         named, held = db.dialect.bind_list([one.doc for one in page]), dict[int, dict[tuple[int, str], int]]()
         for doc, user, term, count in db.execute(
             f"SELECT doc, user_id, term, count FROM postings WHERE doc {_AMONG}", (named,)
@@ -32,9 +31,9 @@ def wrong_postings(db: Connection) -> Generator[Searchable]:
                 yield one
 
 
-def wrong_facets(db: Connection) -> Generator[Searchable]:
+def wrong_facets(db: Connection) -> Generator[integrity.Searchable]:
     """Records whose facets do not match their tags and metadata."""
-    for page in pages(db):
+    for page in integrity.pages(db):
         named = db.dialect.bind_list([one.doc for one in page])
         held = dict(db.execute(f"SELECT doc, facets FROM records WHERE doc {_AMONG}", (named,)).fetchall())
         for one in page:

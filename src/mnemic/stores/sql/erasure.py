@@ -6,19 +6,21 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mnemic.errors import Conflict
 from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
+from mnemic.stores.sql.changes import Transaction, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
-from mnemic.stores.sql.rows import public_status, select, version_json
-from mnemic.stores.sql.transaction import Transaction, set_header
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.canonical import to_json
 from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord, Receipt
 
-__all__ = ["MARK", "ErasedRows", "apply_erase", "apply_erase_user", "erase", "erase_user", "lineage"]
+__all__ = ["MARK", "ErasedRows", "apply_erase", "apply_erase_user"]
+
+D = TypeVar("D", bound=Database)
 
 MARK = "erasing"
 """The header key that means: bytes of erased rows may still be on disk."""
@@ -100,16 +102,16 @@ def _rewrite_episode(t: Transaction, change: AddEpisode) -> int:
 
 def _overwrite_versions(t: Transaction, doc: int, since: Mapping[int, int]) -> None:
     """Overwrite earlier versions with the current row, from the first one that may contain erased content."""
-    (row,) = select(t.db, RECORDS, "WHERE doc = ?", (doc,))
+    (row,) = rows.select(t.db, RECORDS, "WHERE doc = ?", (doc,))
     t.db.execute(
-        "UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (version_json(row), doc, since.get(doc, 1))
+        "UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (rows.version_json(row), doc, since.get(doc, 1))
     )
 
 
 def _check_descendants(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
     """Refuse to erase records while others that derive from them would stay."""
     for part in _chunks(victims):
-        sql = f"SELECT child FROM lineage WHERE parent IN {_AMONG}"
+        sql = f"SELECT child FROM lineage WHERE parent IN {AMONG}"
         left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(victims) - set(remade)
         if left:
             raise Conflict(
@@ -125,11 +127,11 @@ def _delete_records(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
         for table, condition in _REFERRING.items():
             sql = f"SELECT count(*) FROM {table} WHERE user_id = ?1 AND {condition}"
             counts[table] += t.db.execute(sql, (t.user, named)).fetchone()[0]
-        counts["events"] += _delete(t, f"events WHERE doc IN {_AMONG}", named)
+        counts["events"] += _delete(t, f"events WHERE doc IN {AMONG}", named)
         for doc in part:
             t.db.dialect.unindex(t.db, doc)
         counts["fulltext"] += len(part)
-        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {_AMONG} RETURNING kind", (named,)).fetchall()
+        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {AMONG} RETURNING kind", (named,)).fetchall()
         counts.update(_TABLES[kind] for (kind,) in gone)
     return {table: count for table, count in counts.items() if count}
 
@@ -240,14 +242,14 @@ def _release_members(t: Transaction, promotion: StoredPromotion, victims: set[in
     """Restore the members of an erased memory, unless they were forgotten with it."""
     sql = "SELECT status, expired_at FROM records WHERE doc = ?"
     status, expired = t.db.execute(sql, (promotion.doc,)).fetchone()
-    fate = consolidation.last_transition(t, promotion.doc)[0] if public_status(status) == "archived" else ""
+    fate = changes.last_transition(t, promotion.doc)[0] if rows.public_status(status) == "archived" else ""
     for member in promotion.members:
         doc = member.doc
-        if doc in victims or consolidation.last_transition(t, doc) != ("absorb", promotion.consolidation):
+        if doc in victims or not changes.is_absorbed(t, doc, promotion.consolidation):
             continue
         sql = "SELECT id, version FROM records WHERE doc = ? AND status = 'archived'"
         for id_, version in t.db.execute(sql, (doc,)).fetchall():
-            if fate == "archive" or expired is not None or consolidation.has_duplicate(t, doc):
+            if fate == "archive" or expired is not None or changes.has_duplicate(t, doc):
                 t.event("archive", doc, id_, version, reason="its representative was forgotten")
                 continue
             sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ?"
@@ -282,10 +284,9 @@ def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainte
         t.db.execute(sql, (promotion.doc, promotion.revised))
 
 
-_AMONG = "(SELECT value FROM json_each(?))"
 _NODES = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
-    WHERE user_id = ? AND doc IN {_AMONG}"""
-_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {_AMONG}
+    WHERE user_id = ? AND doc IN {AMONG}"""
+_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {AMONG}
     UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down"""
 
 
@@ -297,7 +298,7 @@ def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
     docs |= more
     listed = db.dialect.bind_list(sorted(docs))
     sources: dict[int, list[int]] = {}
-    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {_AMONG}", (listed,)).fetchall():
+    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {AMONG}", (listed,)).fetchall():
         sources.setdefault(child, []).append(parent)
     names = _ids(db, user, {*docs, *(parent for parents in sources.values() for parent in parents)})
     nodes = {
@@ -311,7 +312,7 @@ def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
 
 
 def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
-    sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {_AMONG}"
+    sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {AMONG}"
     return dict(db.execute(sql, (user, db.dialect.bind_list(sorted(docs)))).fetchall())
 
 
@@ -321,7 +322,7 @@ def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[Stored
     heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
         ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
-        WHERE p.user_id = ? AND (p.doc IN {_AMONG} OR m.doc IN {_AMONG})"""
+        WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, named, named))
     return found, {doc for p in found for doc in (p.doc, *p.docs)}
@@ -362,20 +363,13 @@ def _original(db: Connection, user: int, doc: int, found: Sequence[StoredPromoti
     return replace(record, version=row[0] + 1, status=status, importance=found[0].importance)
 
 
-D = TypeVar("D", bound=Database)
-
-
-class ErasedRows(Generic[D]):
+class ErasedRows(Reader[D]):
     """Erasure of rows; engines add the purge of bytes."""
-
-    def __init__(self, database: D) -> None:
-        self._db = database
 
     def lineage(self, user: str, ids: Sequence[str]) -> Lineage:
         """Records of a user with all their descendants."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            return Lineage(nodes={}) if number is None else lineage(db, number, ids)
+        with self._snapshot(user) as (db, number):
+            return lineage(db, number, ids)
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.

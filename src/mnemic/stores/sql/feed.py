@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.stores.sql.rows import public_status
 from mnemic.vectors import unpacked
 
 __all__ = ["SqlFeed"]
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
-_PLACES = f"SELECT doc, user_id, status, tier_before FROM records WHERE doc {_AMONG}"
+_PLACES = f"SELECT doc, user_id, status, tier_before FROM records WHERE doc IN {AMONG}"
 _NEXT = "SELECT doc, user_id FROM records WHERE doc > ? ORDER BY doc LIMIT ?"
-_HELD = f"SELECT doc FROM vectors WHERE user_id = ? AND doc {_AMONG}"
+_HELD = f"SELECT doc FROM vectors WHERE user_id = ? AND doc IN {AMONG}"
 _SINCE = (
     "SELECT sequence, at, operation, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
 )
@@ -25,16 +25,11 @@ _SINCE = (
 D = TypeVar("D", bound=Database)
 
 
-def _model(db: Connection) -> Model | None:
-    header = queries.header(db)
-    return Model(str(header["model"]), int(header["dimension"])) if "model" in header else None
-
-
-class SqlFeed(Generic[D]):
+class SqlFeed(Reader[D]):
     """See ``RecordFeed``; engines implement ``_complete``."""
 
     def __init__(self, database: D) -> None:
-        self._db = database
+        super().__init__(database)
         self._name = self._set_name()
 
     def _set_name(self) -> str:
@@ -59,7 +54,7 @@ class SqlFeed(Generic[D]):
     def model(self) -> Model | None:
         """The embedder of the stored vectors."""
         with self._db.read() as db:
-            return _model(db)
+            return queries.model_of(db)
 
     def last(self) -> Mark:
         """The newest event such that all earlier ones can be read."""
@@ -113,7 +108,7 @@ class SqlFeed(Generic[D]):
                 found += _entries(db, user, {doc: row for doc, row in places.items() if row[0] == user})
             held = {entry.doc for entry in found}
             return Entries(
-                model=_model(db),
+                model=queries.model_of(db),
                 entries=sorted(found, key=lambda entry: entry.doc),
                 without_vector=[doc for doc in docs if doc in places and doc not in held],
                 gone=[doc for doc in docs if doc not in places],
@@ -145,7 +140,7 @@ def _tier(_: int, status: str, before: str | None) -> str:
 
 def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
     """The records of one user that have a vector; ``places`` maps docs to user, status and tier before archiving."""
-    held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc {_AMONG}"
+    held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN {AMONG}"
     vectors = dict(db.execute(held, (user, db.dialect.bind_list(list(places)))).fetchall())
     stored = queries.fetch(db, user, list(vectors))
     return [

@@ -7,14 +7,47 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Generator, Iterable
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from mnemic.stores.schema import LIVE
+from mnemic.stores.schema import LIVE, RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.clock import now, to_micros
+from mnemic.text.render import searchable
 from mnemic.types import VerifyReport
 
-__all__ = ["INVARIANTS", "drop_half_model", "forget_model", "mend", "verify"]
+__all__ = ["INVARIANTS", "Searchable", "drop_half_model", "forget_model", "mend", "pages", "texts", "verify"]
+
+PAGE = 500
+
+
+class Searchable(NamedTuple):
+    """A record with its searchable text and its row by column name."""
+
+    doc: int
+    user: int
+    text: str
+    values: dict[str, Any]
+
+
+def pages(db: Connection) -> Generator[list[Searchable]]:
+    """All readable records in pages; other checks report the unreadable ones."""
+    after = 0
+    while page := rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
+        found: list[Searchable] = []
+        for row in page:
+            with suppress(ValueError):
+                found.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
+        yield found
+        after = page[-1]["doc"]
+
+
+def texts(db: Connection) -> Generator[Searchable]:
+    """All readable records."""
+    for page in pages(db):
+        yield from page
+
 
 _TRANSITIONS = "('archive', 'absorb', 'restore', 'undo')"
 _LAST_TRANSITION = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {_TRANSITIONS}

@@ -39,7 +39,8 @@ Row = Mapping[str, Any]
 
 
 MESSAGE = (
-    "doc", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source", "trust",
+    "doc", "kind", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source",
+    "trust",
 )  # fmt: skip
 """The columns of a message: thousands are listed at once."""
 
@@ -193,7 +194,11 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
     )  # fmt: skip
 
 
-def record_from(row: Row) -> Message | Episode | MemoryRecord:
-    """The record of a row, without its lineage."""
-    read = {"message": message_from, "episode": episode_from, "memory": memory_from}
-    return read[row["kind"]](row)
+def record_from(row: Row, sources: Sequence[tuple[str, str]] = ()) -> Message | Episode | MemoryRecord:
+    """The record of a row; ``sources`` is its lineage, as kinds and ids."""
+    if row["kind"] == "message":
+        return message_from(row)
+    if row["kind"] == "memory":
+        return memory_from(row, [id_ for _, id_ in sources])
+    messages = [id_ for kind, id_ in sources if kind == "message"]
+    return episode_from(row, messages, [id_ for kind, id_ in sources if kind == "episode"])

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from mnemic import errors
-from mnemic.stores.sql import changes, consolidation, erasure, integrity, quarantine, queries
+from mnemic.stores.schema import MESSAGES
+from mnemic.stores.sql import changes, consolidation, erasure, integrity, queries
+from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.knowledge import Knowledge
 from mnemic.stores.sql.lifecycle import Lifecycle
-from mnemic.stores.sql.relations import Relations
-from mnemic.stores.sql.transaction import Transaction
+from mnemic.stores.sql.queries import Knowledge, Reader, Relations
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.stores.sql.vectors import Embedding
 from mnemic.types import (
@@ -52,15 +51,6 @@ __all__ = ["SqlStore"]
 D = TypeVar("D", bound=Database)
 
 
-def _locate(db: Connection, user: str, id: str) -> tuple[int, int]:
-    """The number of a user and the doc of one of its ids."""
-    number = queries.user_number(db, user)
-    doc = None if number is None else queries.find(db, number, id)
-    if number is None or doc is None:
-        raise errors.NotFound(f"This user has no record with the id {id!r}.")
-    return number, doc
-
-
 _APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
     AddMessage: changes.add_message,
     AddMemory: changes.add_memory,
@@ -77,8 +67,8 @@ _APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
     Undo: consolidation.undo,
     Touch: consolidation.record_access,
     SetEmotions: changes.set_emotions,
-    Quarantine: quarantine.quarantine,
-    Release: quarantine.release,
+    Quarantine: changes.quarantine,
+    Release: changes.release,
     Erase: erasure.apply_erase,
     EraseUser: erasure.apply_erase_user,
 }
@@ -98,7 +88,7 @@ def _apply(db: Connection, user: str, wanted: Sequence[Change], model: str) -> t
     return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
 
 
-class SqlStore(Generic[D]):
+class SqlStore(Reader[D]):
     """A record in a database. Safe for several threads and several processes at once.
 
     Args:
@@ -107,7 +97,7 @@ class SqlStore(Generic[D]):
     """
 
     def __init__(self, database: D, schema_version: int) -> None:
-        self._db = database
+        super().__init__(database)
         self._schema_version = schema_version
         self.location = database.name
 
@@ -139,34 +129,13 @@ class SqlStore(Generic[D]):
 
     def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> CatalogDelta:
         """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
-        with self._db.read() as db, db:  # one snapshot
-            last, touched, kept, reembedded = queries.last_event(db, user), [], set[int](), False
-            if event >= 0:
-                last, docs, kept, reembedded = queries.changed(db, user, event)
-                touched = [doc for doc in docs if doc <= after]
-            moved = [doc for doc in touched if doc not in kept]
-            header = queries.header(db)
-            rows = queries.catalog(db, user, after=after, docs=touched)
-            found = None
-            if vectors:
-                beyond, most = -1 if reembedded else after, len(rows) if rows else 0
-                found = queries.vectors(db, user, after=beyond, docs=moved, most=most)
-            return CatalogDelta(
-                event=last,
-                rows=rows,
-                validity=queries.validity(db, user, after=after, docs=touched),
-                vectors=found,
-                touched=touched,
-                kept=kept,
-                model=header.get("model"),
-                dimension=header.get("dimension"),
-                reembedded=reembedded,
-            )
+        with self._db.read() as db, db:
+            return queries.catalog(db, user, after=after, event=event, vectors=vectors)
 
     def postings(self, user: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         with self._db.read() as db:
-            return queries.postings(db, user, term)
+            return db.dialect.postings(db, user, term)
 
     def matching(self, user: int, filters: RecordFilter) -> list[int]:
         """Docs whose tags and metadata match the filters."""
@@ -180,9 +149,8 @@ class SqlStore(Generic[D]):
 
     def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
-        with self._db.read() as db:
-            number = queries.user_number(db, user)
-            return {} if number is None else queries.docs_of(db, number, ids, kind)
+        with self._snapshot(user) as (db, number):
+            return queries.docs_of(db, number, ids, kind)
 
     def get(self, user: str, id: str) -> Stored:
         """One record by id, archived or not.
@@ -190,31 +158,23 @@ class SqlStore(Generic[D]):
         Raises:
             NotFound: this user has no such record.
         """
-        with self._db.read() as db, db:
-            number, doc = _locate(db, user, id)
+        with self._snapshot(user) as (db, number):
+            doc = queries.located(db, number, id)
             return queries.fetch(db, number, [doc])[doc]
 
     def list_memories(
         self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
     ) -> tuple[MemoryRecord, ...]:
         """Memories of a user in order."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            found = (
-                []
-                if number is None
-                else queries.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
-            )
-            return tuple(found)
+        with self._snapshot(user) as (db, number):
+            return tuple(queries.list_memories(db, number, filters, order=order, limit=limit, offset=offset))
 
     def list_messages(
         self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
     ) -> tuple[Message, ...]:
         """Messages of a user, oldest first."""
-        with self._db.read() as db:
-            number = queries.user_number(db, user)
-            found = [] if number is None else queries.list_messages(db, number, filters, limit=limit, newest=newest)
-            return tuple(found)
+        with self._snapshot(user) as (db, number):
+            return tuple(queries.list_by_time(db, number, MESSAGES, filters, limit=limit, newest=newest))
 
     def history(self, user: str, id: str) -> tuple[Event, ...]:
         """The audit trail of one record.
@@ -222,9 +182,8 @@ class SqlStore(Generic[D]):
         Raises:
             NotFound: this user has no such record.
         """
-        with self._db.read() as db, db:
-            number, doc = _locate(db, user, id)
-            return tuple(queries.events(db, number, doc))
+        with self._snapshot(user) as (db, number):
+            return queries.events(db, number, "doc = ? ORDER BY sequence", (queries.located(db, number, id),))
 
     def stats(self, user: str) -> Stats:
         """Counts of a user's records and pending work."""

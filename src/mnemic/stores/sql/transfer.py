@@ -18,8 +18,8 @@ from mnemic.errors import Conflict
 from mnemic.stores import schema
 from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql import queries, rows
+from mnemic.stores.sql.changes import check_header, insert, put_vector, set_header
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.transaction import check_header, put_vector, set_header
 from mnemic.text.canonical import to_json
 from mnemic.text.render import searchable
 from mnemic.text.terms import analyse
@@ -370,8 +370,7 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
             if table == "records":
                 db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
                 row |= db.dialect.filters.columns(row)
-            marks = ", ".join("?" * len(row))
-            db.execute(f"INSERT INTO {table}({', '.join(row)}) VALUES({marks})", tuple(row.values()))
+            insert(db, table, row)
 
 
 def _write_vectors(db: Connection, found: Sequence[Row], model: Model | None) -> None:

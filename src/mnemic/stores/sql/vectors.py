@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.stores.sql import queries, transaction
+from mnemic.stores.sql import changes, queries
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
@@ -51,8 +51,8 @@ class Embedding:
                     "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
                 ).fetchall():
                     continue
-                transaction.check_header(db, model, len(vector), claim=True)
-                transaction.put_vector(db, user, doc, vector)
+                changes.check_header(db, model, len(vector), claim=True)
+                changes.put_vector(db, user, doc, vector)
                 db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
     def _unchanged(
@@ -90,7 +90,7 @@ class Embedding:
         with self._db.write() as db:
             if queries.header(db).get("reembedding") != model:
                 db.dialect.vectors.create_next(db)
-                transaction.set_header(db, reembedding=model)
+                changes.set_header(db, reembedding=model)
             return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
 
     def missing(self, limit: int) -> list[Waiting]:
@@ -117,7 +117,7 @@ class Embedding:
             self._put(db, row[0], row[1], None)
 
     def _put(self, db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None) -> None:
-        transaction.put_vector(db, user, doc, vector, table="vectors_next")
+        changes.put_vector(db, user, doc, vector, table="vectors_next")
 
     def _check_owner(self, db: Connection, model: str) -> None:
         if queries.header(db).get("reembedding") != model:
@@ -137,6 +137,6 @@ class Embedding:
             db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
             db.dialect.vectors.swap(db)
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
-            transaction.set_header(db, model=model, dimension=dimension)
+            changes.set_header(db, model=model, dimension=dimension)
             db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (at,))
             return True

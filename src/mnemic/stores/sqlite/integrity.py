@@ -5,7 +5,6 @@ from __future__ import annotations
 import apsw
 
 from mnemic.stores.sql import integrity
-from mnemic.stores.sql.texts import texts
 from mnemic.stores.sqlite.connection import SqliteConnection
 from mnemic.stores.sqlite.migrations import FULLTEXT
 from mnemic.text.terms import analyse
@@ -21,7 +20,7 @@ def wrong_fulltext(db: SqliteConnection) -> list[int]:
     found: dict[int, int] = {}
     for doc, term in db.execute("SELECT doc, term FROM postings"):
         found[doc] = found.get(doc, 0) + hash(term) & _BITS  # a sum: the order of terms does not matter here
-    for doc, user, text, _ in texts(db):
+    for doc, user, text, _ in integrity.texts(db):
         expected = 0
         for term in analyse(text)[0]:
             expected = expected + hash(f"{user}:{term}") & _BITS
@@ -39,7 +38,7 @@ def rebuild_fulltext(db: SqliteConnection) -> int:
     for statement in FULLTEXT:
         db.execute(statement)
     count = 0
-    for doc, user, text, _ in list(texts(db)):
+    for doc, user, text, _ in list(integrity.texts(db)):
         db.dialect.index(db, user, doc, analyse(text)[0])
         count += 1
     return count
