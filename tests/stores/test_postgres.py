@@ -24,7 +24,7 @@ from mnemic.stores.postgres import PostgresStore  # noqa: E402
 from mnemic.stores.postgres.adapters import escaped, unescaped  # noqa: E402
 from mnemic.stores.postgres.address import address_of, scrubbed  # noqa: E402
 from mnemic.stores.postgres.connection import to_postgres  # noqa: E402
-from mnemic.stores.postgres.migrations import LATEST  # noqa: E402
+from mnemic.stores.postgres.dialect import LATEST  # noqa: E402
 
 pytestmark = pytest.mark.engine
 ALL = RecordFilter()

@@ -8,6 +8,7 @@ from mnemic.errors import StoreError
 from mnemic.stores import schema
 from mnemic.stores.postgres.database import Database
 from mnemic.stores.postgres.errors import is_locked
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.erasure import MARK, ErasedRows
 from mnemic.types import Purge
 
@@ -35,7 +36,7 @@ class Erasure(ErasedRows[Database]):
         try:
             with self._db.read() as db:
                 mark = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
-                small = db.dialect.size(db) <= REWRITTEN
+                small = queries.size(db) <= REWRITTEN
             self._db.vacuum(TABLES, whole=small, patience=patience)
             if mark is not None:
                 with self._db.write() as db:

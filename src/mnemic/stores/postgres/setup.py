@@ -10,7 +10,7 @@ import psycopg
 from mnemic import errors
 from mnemic.stores import schema
 from mnemic.stores.postgres.connection import PostgresConnection, run
-from mnemic.stores.postgres.migrations import LATEST, MIGRATIONS
+from mnemic.stores.postgres.dialect import LATEST, MIGRATIONS
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres.address import Address

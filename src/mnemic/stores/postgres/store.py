@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mnemic.stores.postgres import integrity
 from mnemic.stores.postgres.database import Database, probe
+from mnemic.stores.postgres.dialect import LATEST
 from mnemic.stores.postgres.erasure import Erasure
 from mnemic.stores.postgres.feed import Feed
-from mnemic.stores.postgres.migrations import LATEST
+from mnemic.stores.postgres.integrity import PostgresIntegrity
 from mnemic.stores.postgres.vectors import NearestVectors, PostgresEmbedding
 from mnemic.stores.sql.store import SqlStore
-from mnemic.types import VerifyReport
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
@@ -30,29 +28,7 @@ class PostgresStore(SqlStore[Database]):
     """
 
     def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
-        super().__init__(Database(url, durability=durability), LATEST)
-
-    def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record; ``deep`` also checks full text, filter columns and vectors."""
-        report = super().verify(deep=deep)
-        changed = any("hash" in finding for finding in report.findings)  # a changed text does not match its full text
-        if not deep or not report.checks or changed:
-            return report
-        with self._db.read() as db, db:
-            found = {
-                "full text that does not match the text": [one.doc for one in integrity.wrong_postings(db)],
-                "filter columns that do not match tags and metadata": [one.doc for one in integrity.wrong_facets(db)],
-                "an invalid vector": integrity.unusable_vectors(db),
-            }
-            missing = ["the vectors have no index: searches of many records are slow"] * integrity.missing_index(db)
-        more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
-        return replace(report, findings=(*report.findings, *more, *missing))
-
-    def mend(self) -> tuple[str, ...]:
-        """Repair what is safe, with all other writers excluded; returns a line for each repair."""
-        idle = self._idle()
-        with self._db.write() as db:
-            return tuple(integrity.mend(db, idle=idle))
+        super().__init__(Database(url, durability=durability), LATEST, PostgresIntegrity())
 
     @staticmethod
     def at(url: str) -> tuple[str, bool]:

@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Transaction", "add_episode", "add_memory", "add_message", "archive", "check_header", "drop_link", "has_duplicate",
-    "insert", "is_absorbed", "last_transition", "mark_processed", "put_link", "put_vector", "quarantine", "release",
-    "restore", "revise", "set_emotions", "set_header", "supersede",
+    "insert", "is_absorbed", "last_transition", "lock_known_user", "lock_user", "mark_processed", "put_link",
+    "put_vector", "quarantine", "release", "restore", "revise", "set_emotions", "set_header", "supersede",
 ]  # fmt: skip
 
 Found = tuple[str, int, str, int]
@@ -53,11 +53,26 @@ def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> 
     if held is None and claim:
         sql = "INSERT INTO header VALUES('dimension', ?), ('model', ?) ON CONFLICT DO NOTHING RETURNING 1"
         if db.execute(sql, (str(dimension), model)).fetchall():
-            db.dialect.vectors.set_dimension(db, "vectors", dimension)
+            db.dialect.set_dimension(db, "vectors", dimension)
         else:  # another writer was first
             held = queries.model_of(db)
     if held is not None and held != (model, dimension):
         raise EmbeddingMismatch(held, (model, dimension))
+
+
+def lock_known_user(db: Connection, name: str) -> int | None:
+    """The number of a user; other writers of it wait until the transaction ends. None, without a write, for an unknown one."""
+    row = db.execute(f"SELECT user_id FROM users WHERE name = ? {db.dialect.user_lock}", (name,)).fetchone()
+    return row[0] if row else None
+
+
+def lock_user(db: Connection, name: str) -> int:
+    """Like ``lock_known_user``; a new user is created."""
+    while (known := lock_known_user(db, name)) is None:  # another writer may create it first
+        made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user_id"
+        if row := db.execute(made, (name,)).fetchone():
+            return row[0]
+    return known
 
 
 def set_header(db: Connection, **values: object) -> None:
@@ -73,7 +88,7 @@ def put_vector(
     """Store a vector; None marks a record whose text the model rejects."""
     sql = f"""INSERT INTO {table}(user_id, doc, vector) VALUES(?, ?, ?)
         ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector"""
-    db.execute(sql, (user, doc, None if vector is None else db.dialect.vectors.bind(vector)))
+    db.execute(sql, (user, doc, None if vector is None else db.dialect.bind_vector(vector)))
 
 
 def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:
@@ -93,7 +108,7 @@ class Transaction:
 
     def next_doc(self) -> int:
         """The doc of a new record, never used before."""
-        return self.db.dialect.next_doc(self.db)
+        return self.db.dialect.next_docs(self.db)
 
     def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
         """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
@@ -133,7 +148,7 @@ class Transaction:
 
     def insert(self, row: dict[str, Any]) -> bool:
         """Insert a record unless its id is taken; returns whether it was inserted."""
-        row = row | self.db.dialect.filters.columns(row)
+        row = row | self.db.dialect.filter_columns(row)
         return bool(insert(self.db, "records", row, "ON CONFLICT(user_id, id) DO NOTHING RETURNING 1").fetchall())
 
     def rewrite(self, row: dict[str, Any], version: int) -> None:
@@ -142,7 +157,7 @@ class Transaction:
         (old,) = rows.select(self.db, RECORDS, "WHERE doc = ?", (doc,))
         held = (self.user, doc, version, self.at, rows.version_json(old))
         self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", held)
-        row = row | self.db.dialect.filters.columns(row)
+        row = row | self.db.dialect.filter_columns(row)
         assignments = ", ".join(f"{name} = ?" for name in row)
         self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*row.values(), doc))
 

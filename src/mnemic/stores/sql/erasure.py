@@ -379,7 +379,7 @@ class ErasedRows(Reader[D]):
         """
 
         def work(db: Connection) -> dict[str, int]:
-            number = db.dialect.lock_known_user(db, user)
+            number = changes.lock_known_user(db, user)
             if number is None:  # already erased: the name must not be written again
                 return {}
             t = Transaction(db, number, model)

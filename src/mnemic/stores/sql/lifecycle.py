@@ -40,7 +40,7 @@ _REAL = {"salience": 2, "importance": 3, "arousal": 8, "trust": 10}
 
 def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
     """The live memories of a user, optionally restricted to some docs."""
-    has_key, values = db.dialect.filters.has_key(user, "m", "preference")
+    has_key, values = db.dialect.has_key(user, "m", "preference")
     sql = _CANDIDATES.format(has_key)
     bound = [*values, user]
     if docs is not None:

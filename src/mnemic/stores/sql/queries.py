@@ -40,7 +40,7 @@ from mnemic.vectors import unpacked
 __all__ = [
     "ALL", "AMONG", "Header", "Knowledge", "Reader", "Relations", "catalog", "catalog_columns", "changed", "docs_of",
     "duplicate", "events", "fetch", "header", "last_event", "list_by_time", "list_memories", "located", "matching",
-    "model_of", "number_of", "stats", "user_number", "vector_matrix",
+    "model_of", "number_of", "size", "stats", "user_number", "vector_matrix",
 ]  # fmt: skip
 
 ALL = 2**62
@@ -100,6 +100,11 @@ def model_of(db: Connection) -> Model | None:
     """The embedder of the stored vectors and their dimension; None without vectors."""
     held = header(db)
     return Model(str(held["model"]), held["dimension"]) if "model" in held or "dimension" in held else None
+
+
+def size(db: Connection) -> int:
+    """The size of the record in bytes."""
+    return int(db.execute(db.dialect.size).fetchone()[0])
 
 
 def last_event(db: Connection, user: int) -> int:
@@ -304,9 +309,9 @@ def _metadata_conditions(
     dialect: Dialect, user: int, table: str, filters: RecordFilter
 ) -> tuple[list[str], list[object]]:
     """SQL conditions for tags, metadata and trust; keys and values are always bound."""
-    found = [dialect.filters.has_metadata(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
+    found = [dialect.has_metadata(user, table, key, wanted) for key, wanted in (filters.metadata or {}).items()]
     if filters.tags is not None:
-        found.insert(0, dialect.filters.has_tags(user, table, filters.tags))
+        found.insert(0, dialect.has_tags(user, table, filters.tags))
     if filters.min_trust is not None:
         found.append(("trust >= ?", [filters.min_trust]))
     return [clause for clause, _ in found], [value for _, bound in found for value in bound]
@@ -469,7 +474,7 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
         embedding_model=held.get("model"),
         dimension=held.get("dimension"),
         schema_version=schema_version,
-        bytes_on_disk=db.dialect.size(db),
+        bytes_on_disk=size(db),
         location=location,
     )
 
@@ -667,7 +672,7 @@ class Relations(Reader[Database]):
         """The memories whose metadata has a key, whatever its value."""
         with self._snapshot(user) as (db, number):
             where, values = _where(db.dialect, number, MEMORIES, filters)
-            has_key, keys = db.dialect.filters.has_key(number, "memories", key)
+            has_key, keys = db.dialect.has_key(number, "memories", key)
             return _values(db, rows.select(db, MEMORIES, f"{where} AND {has_key} ORDER BY doc", (*values, *keys)))
 
     def memories_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:

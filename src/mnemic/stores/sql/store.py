@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from mnemic.stores.schema import MESSAGES
-from mnemic.stores.sql import changes, consolidation, erasure, integrity, queries
+from mnemic.stores.sql import changes, consolidation, erasure, queries
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.integrity import Integrity
 from mnemic.stores.sql.lifecycle import Lifecycle
 from mnemic.stores.sql.queries import Knowledge, Reader, Relations
 from mnemic.stores.sql.transfer import Transfer
@@ -79,11 +80,11 @@ _EXISTING_ONLY = (Touch, Erase, EraseUser)
 
 def _apply(db: Connection, user: str, wanted: Sequence[Change], model: str) -> tuple[Receipt, ...]:
     """Apply changes in order, inside the caller's transaction."""
-    number = db.dialect.lock_known_user(db, user)
+    number = changes.lock_known_user(db, user)
     if number is None:
         if all(isinstance(change, _EXISTING_ONLY) for change in wanted):
             return tuple(Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
-        number = db.dialect.lock_user(db, user)
+        number = changes.lock_user(db, user)
     transaction = Transaction(db, number, model)
     return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
 
@@ -94,11 +95,12 @@ class SqlStore(Reader[D]):
     Args:
         database: connections to it.
         schema_version: the number of its last migration.
+        integrity: the checks of its engine.
     """
 
-    def __init__(self, database: D, schema_version: int) -> None:
+    def __init__(self, database: D, schema_version: int, integrity: Integrity) -> None:
         super().__init__(database)
-        self._schema_version = schema_version
+        self._schema_version, self._integrity = schema_version, integrity
         self.location = database.name
 
     def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
@@ -191,9 +193,15 @@ class SqlStore(Reader[D]):
             return queries.stats(db, user, self.location, self._schema_version)
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record."""
+        """Check every invariant of the record; ``deep`` also checks texts, full text, vectors and what filters use."""
         with self._db.read() as db, db:
-            return integrity.verify(db, deep=deep, idle=self._idle)
+            return self._integrity.verify(db, deep=deep, idle=self._idle)
+
+    def mend(self) -> tuple[str, ...]:
+        """Repair what is safe, with all other writers excluded; returns a line for each repair."""
+        idle = self._idle()
+        with self._db.write() as db:
+            return tuple(self._integrity.mend(db, idle=idle))
 
     def _idle(self) -> bool:
         """Whether memories are claimed although no consolidation is running."""

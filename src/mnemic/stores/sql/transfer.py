@@ -18,7 +18,7 @@ from mnemic.errors import Conflict
 from mnemic.stores import schema
 from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql import queries, rows
-from mnemic.stores.sql.changes import check_header, insert, put_vector, set_header
+from mnemic.stores.sql.changes import check_header, insert, lock_user, put_vector, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.text.canonical import to_json
 from mnemic.text.render import searchable
@@ -267,12 +267,12 @@ class Transfer:
 
         def work(db: Connection) -> State:
             _check_absent(db, name)
-            user, state = db.dialect.lock_user(db, UNFINISHED + name), _state(db, name)
+            user, state = lock_user(db, UNFINISHED + name), _state(db, name)
             if state and (state.origin, state.event) == (origin, extent.event):
                 return state
             if state:
                 _discard(db, user, name)
-                db.dialect.lock_user(db, UNFINISHED + name)
+                lock_user(db, UNFINISHED + name)
             span = extent.high - extent.low + 1
             state = State(origin, extent.event, db.dialect.next_docs(db, span) - extent.low)
             _save_state(db, name, state)
@@ -289,7 +289,7 @@ class Transfer:
         """
 
         def work(db: Connection) -> None:
-            user = db.dialect.lock_user(db, UNFINISHED + name)
+            user = lock_user(db, UNFINISHED + name)
             if _state(db, name) != state:
                 raise Conflict(f"Another process is moving the user {name!r} to the same place. Let one of them do it.")
             _write(db, user, page.renumbered(user, state.by), model)
@@ -369,7 +369,7 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
             row = dict(zip(page.columns(table)[skip:], values[skip:], strict=True))
             if table == "records":
                 db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
-                row |= db.dialect.filters.columns(row)
+                row |= db.dialect.filter_columns(row)
             insert(db, table, row)
 
 

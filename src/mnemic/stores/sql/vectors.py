@@ -89,7 +89,7 @@ class Embedding:
         """Start or resume the rebuild for another model; returns the number of records without a new vector."""
         with self._db.write() as db:
             if queries.header(db).get("reembedding") != model:
-                db.dialect.vectors.create_next(db)
+                db.dialect.create_next(db)
                 changes.set_header(db, reembedding=model)
             return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
 
@@ -106,7 +106,7 @@ class Embedding:
         """
         with self._db.write() as db:
             self._check_owner(db, model)
-            db.dialect.vectors.set_dimension(db, "vectors_next", vectors.shape[1])
+            db.dialect.set_dimension(db, "vectors_next", vectors.shape[1])
             for (user, doc, _), vector in self._unchanged(db, rows, vectors):
                 self._put(db, user, doc, vector)
 
@@ -135,7 +135,7 @@ class Embedding:
             db.execute("DELETE FROM pending WHERE task = 'embed'")
             refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
             db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
-            db.dialect.vectors.swap(db)
+            db.dialect.swap(db)
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
             changes.set_header(db, model=model, dimension=dimension)
             db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (at,))

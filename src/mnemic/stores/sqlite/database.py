@@ -18,10 +18,8 @@ from mnemic import errors
 from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
 from mnemic.stores.sql.connection import Durability
-from mnemic.stores.sqlite.connection import SqliteConnection
-from mnemic.stores.sqlite.dialect import SqliteDialect
+from mnemic.stores.sqlite.dialect import APPLICATION_ID, LATEST, MIGRATIONS, SqliteConnection, SqliteDialect
 from mnemic.stores.sqlite.file import OpenFiles, ReadOnlyFile, file_identity
-from mnemic.stores.sqlite.migrations import APPLICATION_ID, LATEST, MIGRATIONS
 
 __all__ = ["Database", "translate"]
 

@@ -1,15 +1,13 @@
-"""The SQLite dialect: full text in FTS5, lists and metadata as JSON, one writer at a time."""
+"""SQLite's tables and its dialect: full text in FTS5, lists and metadata as JSON, one writer at a time."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
-
-import apsw
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from mnemic.errors import StoreCorrupt
+from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 
@@ -17,93 +15,84 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from mnemic.stores.sqlite.connection import SqliteConnection
-
-__all__ = ["SqliteDialect"]
+__all__ = ["APPLICATION_ID", "FULLTEXT", "LATEST", "MIGRATIONS", "SqliteConnection", "SqliteDialect"]
 
 
-class SqliteVectors:
-    """See ``VectorDialect``."""
+class SqliteConnection(Connection, Protocol):
+    """The part of ``apsw.Connection`` that is used here."""
 
-    def bind(self, vector: NDArray[np.float32]) -> bytes:
-        """Float16 bytes."""
-        return vector.astype("<f2").tobytes()
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
 
-    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
-        """Nothing to do: a blob has any length."""
+    def readonly(self, name: str) -> bool:
+        """Whether a database was opened read-only."""
+        ...
 
-    def create_next(self, db: Connection) -> None:
-        """Empty ``vectors_next``."""
-        db.execute("DELETE FROM vectors_next")
+    def pragma(self, name: str, value: str | int | None = None) -> Any:
+        """Read or set a pragma."""
+        ...
 
-    def swap(self, db: Connection) -> None:
-        """Copy the rows; readers see the old ones until the transaction ends."""
-        db.execute("DELETE FROM vectors")
-        db.execute("INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_next WHERE vector IS NOT NULL")
-        self.create_next(db)
+    def set_busy_handler(self, callable: Callable[[int], bool] | None) -> None:
+        """Set the callback for a database that another process has locked."""
+
+    def close(self) -> None:
+        """Close the connection."""
 
 
-class SqliteFilters:
-    """See ``FilterDialect``."""
+APPLICATION_ID = 0x4D4E454D  # "MNEM": identifies Mnemic files
 
-    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002
-        """None: filters read the JSON of the row."""
-        return {}
+Migration = Callable[[SqliteConnection], None]
 
-    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on the JSON list of tags; values are bound."""
-        sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
-        return sql, [json.dumps(list(tags))]
+SQLITE = schema.Engine(
+    "sqlite",
+    {
+        # Numbers are never reused: a stale cache of an erased user must not match a new one.
+        "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
+        "integer": "INTEGER",
+        "real": "REAL",
+        "text": "TEXT",
+        "blob": "BLOB",
+        "vector": "BLOB",
+    },
+    clustered=" WITHOUT ROWID",
+)
+FULLTEXT = (
+    # Terms are analysed, prefixed by their user and separated by spaces: every other character is part of a term.
+    # detail=full: with less, FTS5 returns wrong term counts.
+    """CREATE VIRTUAL TABLE fulltext USING fts5(terms, content='', contentless_delete=1, detail=full,
+        tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'''")""",
+    "CREATE VIRTUAL TABLE postings USING fts5vocab('fulltext', 'instance')",
+)
+"""The full-text tables: derived from the texts, and rebuilt if they are wrong."""
 
-    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on equal values of one type; 1 and 1.0 are equal."""
-        sql = (
-            f"EXISTS (SELECT 1 FROM json_each({table}.metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
-            "(w.type, CASE w.type WHEN 'integer' THEN 'real' WHEN 'real' THEN 'integer' END) AND m.value IS w.value)"
-        )
-        return sql, [to_json([value]), key]
 
-    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
-        """A condition on the key; an index finds the few records with metadata."""
-        return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
+def m006_record(db: SqliteConnection) -> None:
+    """The first schema."""
+    db.execute("CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID")
+    db.execute("INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))")
+    for statement in (*schema.definitions(SQLITE), *FULLTEXT):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (m006_record,)
+"""Migrations from number ``schema.OLDEST`` on."""
+LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
+"""The number of the last migration."""
 
 
 class SqliteDialect:
     """See ``Dialect``. The file has one writer at a time, so users need no locks."""
 
-    vectors = SqliteVectors()
-    filters = SqliteFilters()
-    header = ("fence", "next_doc")
-    invariants = {  # noqa: RUF012 - never changed
-        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
-        "a record with a number above the counter": """SELECT doc FROM records WHERE doc >=
-            (SELECT value FROM header WHERE key = 'next_doc')""",
-        "full text without a record": "SELECT id FROM fulltext_docsize WHERE id NOT IN (SELECT doc FROM records)",
-        "a vector of another length than the header says": """SELECT doc FROM vectors WHERE length(vector) !=
-            2 * (SELECT value FROM header WHERE key = 'dimension')""",
-    }
+    user_lock = ""
+    size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 
     def bind_list(self, values: Sequence[int] | Sequence[str]) -> str:
         """A list as JSON."""
         return json.dumps(list(values))
 
-    def lock_user(self, db: Connection, name: str) -> int:
-        """The number of a user, created if new."""
-        known = self.lock_known_user(db, name)
-        if known is not None:
-            return known
-        return db.execute("INSERT INTO users(name) VALUES(?) RETURNING user_id", (name,)).fetchone()[0]
-
-    def lock_known_user(self, db: Connection, name: str) -> int | None:
-        """The number of a user; the transaction already holds the lock on the file."""
-        row = db.execute("SELECT user_id FROM users WHERE name = ?", (name,)).fetchone()
-        return row[0] if row else None
-
-    def next_doc(self, db: Connection) -> int:
-        """From the counter in the header."""
-        return self.next_docs(db, 1)
-
-    def next_docs(self, db: Connection, count: int) -> int:
+    def next_docs(self, db: Connection, count: int = 1) -> int:
         """From the counter in the header."""
         sql = "UPDATE header SET value = value + ?1 WHERE key = 'next_doc' RETURNING value - ?1"
         row = db.execute(sql, (count,)).fetchone()
@@ -129,27 +118,40 @@ class SqliteDialect:
         found = db.execute("SELECT doc FROM postings WHERE term = ?", (f"{user}:{term}",)).fetchall()
         return [row[0] for row in found]
 
-    def size(self, db: Connection) -> int:
-        """Pages of the file in bytes."""
-        own = cast("SqliteConnection", db)
-        return int(own.pragma("page_count")) * int(own.pragma("page_size"))
+    def bind_vector(self, vector: NDArray[np.float32]) -> bytes:
+        """Float16 bytes."""
+        return vector.astype("<f2").tobytes()
 
-    def damage(self, db: Connection) -> list[str]:
-        """Results of SQLite's checks of the file and of the full-text index."""
-        # FTS5 checks the state of the index that this connection cached, and reports later writes of others as damage. A query
-        # before the check refreshes the cache.
-        found: list[str] = []
-        try:
-            db.execute("SELECT rowid FROM fulltext WHERE fulltext MATCH '\"-\"' LIMIT 1").fetchall()
-        except apsw.CorruptError as error:
-            found.append(f"the file is damaged: {error}")
-        found += [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
-        from mnemic.stores.sqlite.integrity import mistyped  # loads NumPy
+    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
+        """Nothing to do: a blob has any length."""
 
-        found += [f"the file is damaged: {what}" for what in ([] if found else mistyped(cast("SqliteConnection", db)))]
-        return found
+    def create_next(self, db: Connection) -> None:
+        """Empty ``vectors_next``."""
+        db.execute("DELETE FROM vectors_next")
 
-    def dangling(self, db: Connection) -> list[str]:
-        """References broken by a damaged page or by another program."""
-        broken = Counter(row[0] for row in db.execute("PRAGMA foreign_key_check"))
-        return [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]
+    def swap(self, db: Connection) -> None:
+        """Copy the rows; readers see the old ones until the transaction ends."""
+        db.execute("DELETE FROM vectors")
+        db.execute("INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_next WHERE vector IS NOT NULL")
+        self.create_next(db)
+
+    def filter_columns(self, row: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002
+        """None: filters read the JSON of the row."""
+        return {}
+
+    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
+        """A condition on the JSON list of tags; values are bound."""
+        sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
+        return sql, [json.dumps(list(tags))]
+
+    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
+        """A condition on equal values of one type; 1 and 1.0 are equal."""
+        sql = (
+            f"EXISTS (SELECT 1 FROM json_each({table}.metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
+            "(w.type, CASE w.type WHEN 'integer' THEN 'real' WHEN 'real' THEN 'integer' END) AND m.value IS w.value)"
+        )
+        return sql, [to_json([value]), key]
+
+    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
+        """A condition on the key; an index finds the few records with metadata."""
+        return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import apsw
 
 from mnemic import errors
-from mnemic.stores.sqlite.connection import SqliteConnection
+from mnemic.stores.sqlite.dialect import SqliteConnection
 
 __all__ = ["OpenFiles", "ReadOnlyFile", "file_identity"]
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from mnemic import errors
 from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.store import SqlStore
-from mnemic.stores.sqlite import backup, integrity
+from mnemic.stores.sqlite import backup
 from mnemic.stores.sqlite.database import Database
+from mnemic.stores.sqlite.dialect import LATEST
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.feed import Feed
-from mnemic.stores.sqlite.migrations import LATEST
+from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
 
 __all__ = ["SqliteStore"]
@@ -66,7 +67,7 @@ class SqliteStore(SqlStore[Database]):
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
         path = None if folder is None else self._file(_readable(folder))
-        super().__init__(Database(path, durability=durability), LATEST)
+        super().__init__(Database(path, durability=durability), LATEST, SqliteIntegrity())
 
     @staticmethod
     def _file(folder: Path) -> Path:
@@ -79,27 +80,9 @@ class SqliteStore(SqlStore[Database]):
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and that its files are in place; ``deep`` also checks the full text."""
-        report = super().verify(deep=deep)
-        if moved := self._db.moved:
-            return replace(
-                report, findings=(*report.findings, f"{moved}: nothing can be stored until it is opened again")
-            )
-        changed = any("hash" in finding for finding in report.findings)  # a changed text does not match its full text
-        if not deep or not report.checks or changed:
-            return report
-        with self._db.read() as db, db:
-            found = {
-                "full text that does not match the text": integrity.wrong_fulltext(db),
-                "an invalid vector": integrity.unusable_vectors(db),
-            }
-        more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
+        report, moved = super().verify(deep=deep), self._db.moved
+        more = (f"{moved}: nothing can be stored until it is opened again",) if moved else ()
         return replace(report, findings=(*report.findings, *more))
-
-    def mend(self) -> tuple[str, ...]:
-        """Repair what is safe; returns a line for each repair."""
-        idle = self._idle()
-        with self._db.write() as db:
-            return tuple(integrity.mend(db, idle=idle))
 
     @staticmethod
     def at(folder: Path) -> bool:
