@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 
+from mnemic.stores.postgres.database import quoted
 from mnemic.stores.postgres.dialect import facets_of
-from mnemic.stores.postgres.setup import quoted
 from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.integrity import Integrity, Searchable, finding, pages

@@ -5,22 +5,23 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from mnemic import errors
+from mnemic.services.processes import FileLock
 from mnemic.stores.sql.connection import Durability
+from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
 from mnemic.stores.sqlite import backup
 from mnemic.stores.sqlite.database import Database
 from mnemic.stores.sqlite.dialect import LATEST
 from mnemic.stores.sqlite.erasure import Erasure
-from mnemic.stores.sqlite.feed import Feed
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
 
-__all__ = ["SqliteStore"]
+__all__ = ["FILE_NAME", "InMemoryStore", "SqliteStore"]
 
 FILE_NAME = "mnemic.db"
 
@@ -55,6 +56,35 @@ def _prepare(folder: Path) -> Path:
         if not os.path.isfile(folder / FILE_NAME):  # noqa: PTH113 - Path.is_file raises for names that are too long
             raise errors.StoreUnavailable(f"The folder {folder} cannot be created or written: {error}.") from error
     return folder / FILE_NAME
+
+
+class Feed(SqlFeed[Database]):
+    """See ``RecordFeed``. The file has one writer at a time, so events are committed in the order of their numbers."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file."""
+        return None if self._db.path is None else self._db.path.parent
+
+    def lock(self, what: str) -> FileLock:
+        """A lock on a file in the folder.
+
+        Raises:
+            ConfigurationError: the record is in RAM.
+        """
+        if self.folder is None:
+            raise errors.ConfigurationError(
+                "A record in RAM is searched exactly and cannot be indexed in Chroma. Give the memory a folder, or leave "
+                "vectors= out."
+            )
+        path = self.folder / f"{what}.lock"
+        with suppress(OSError):  # without it the lock cannot be acquired
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return FileLock(path)
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Call a function after each commit of this process."""
+        self._db.committed = heard
 
 
 class SqliteStore(SqlStore[Database]):
@@ -144,3 +174,10 @@ class _Copy(SqliteStore):
 
     def _idle(self) -> bool:
         return False
+
+
+class InMemoryStore(SqliteStore):
+    """A record that writes nothing to disk. All threads share one connection."""
+
+    def __init__(self) -> None:
+        super().__init__(None)
