@@ -59,6 +59,11 @@ class Reader(Generic[D]):
     def __init__(self, database: D) -> None:
         self._db = database
 
+    def user(self, name: str) -> int | None:
+        """The number of a user; None if nothing is stored for it."""
+        with self._db.read() as db:
+            return user_number(db, name)
+
     @contextmanager
     def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
         """A connection as one snapshot, and the number of a user in it."""

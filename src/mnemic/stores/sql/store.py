@@ -119,11 +119,6 @@ class SqlStore(Reader[D]):
         with self._db.read() as db:
             return str(queries.header(db)["fence"])
 
-    def user(self, name: str) -> int | None:
-        """The number of a user; None if nothing is stored for it."""
-        with self._db.read() as db:
-            return queries.user_number(db, name)
-
     def last_event(self, user: int) -> int:
         """The newest event that concerns a user; a cache at this event is current."""
         with self._db.read() as db:
