@@ -479,7 +479,7 @@ class TestVectors:
             assert store.fetch(number, docs).keys() == set(docs)
             exact = np.sort(own @ query)[::-1][:10]
             np.testing.assert_allclose(cosines, exact, atol=2e-3)
-            assert cosines == sorted(cosines, reverse=True)
+            assert np.diff(cosines).max() <= 1e-3
 
     def test_the_index_is_used(self, store):
         self._filled(store)

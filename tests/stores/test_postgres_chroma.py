@@ -172,7 +172,7 @@ class TestTurns:
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add_message("a zebra ran away", id="zebra")
             first.flush(process=False)
-            session = outboxes[0]._lock_on_index._session._driver.info.backend_pid
+            session = outboxes[0]._lock_on_index._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
                 admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
             assert outboxes[1].drain(60)

@@ -40,7 +40,7 @@ from mnemic.vectors import unpacked
 __all__ = [
     "ALL", "AMONG", "Header", "Knowledge", "Reader", "Relations", "catalog", "catalog_columns", "changed", "docs_of",
     "duplicate", "events", "fetch", "header", "last_event", "list_by_time", "list_memories", "located", "matching",
-    "model_of", "number_of", "size", "stats", "user_number", "vector_matrix",
+    "model_of", "number_of", "size", "stats", "stored", "user_number", "vector_matrix",
 ]  # fmt: skip
 
 ALL = 2**62
@@ -280,7 +280,11 @@ def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
     where = f"WHERE user_id = ? AND doc IN {AMONG}"
-    found = rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs])))
+    return stored(db, rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs]))))
+
+
+def stored(db: Connection, found: Sequence[rows.Row]) -> dict[int, Stored]:
+    """The records of whole rows, by doc."""
     return {row["doc"]: _stored_record(row, value) for row, value in zip(found, _values(db, found), strict=True)}
 
 

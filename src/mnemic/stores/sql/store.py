@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from mnemic import types
 from mnemic.stores.schema import MESSAGES
 from mnemic.stores.sql import changes, consolidation, erasure, queries
 from mnemic.stores.sql.changes import Transaction
@@ -14,76 +15,44 @@ from mnemic.stores.sql.lifecycle import Lifecycle
 from mnemic.stores.sql.queries import Knowledge, Reader, Relations
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.stores.sql.vectors import Embedding
-from mnemic.types import (
-    AddEpisode,
-    AddMemory,
-    AddMessage,
-    Archive,
-    CatalogDelta,
-    Change,
-    Consolidate,
-    DropLink,
-    Erase,
-    EraseUser,
-    Event,
-    Kind,
-    MarkConsolidating,
-    MarkProcessed,
-    MemoryRecord,
-    Message,
-    PutLink,
-    Quarantine,
-    Receipt,
-    RecordFilter,
-    Release,
-    Restore,
-    Revise,
-    SetEmotions,
-    Stats,
-    Stored,
-    Supersede,
-    Touch,
-    Undo,
-    VerifyReport,
-)
 
 __all__ = ["SqlStore"]
 
 D = TypeVar("D", bound=Database)
 
 
-_APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
-    AddMessage: changes.add_message,
-    AddMemory: changes.add_memory,
-    AddEpisode: changes.add_episode,
-    MarkProcessed: changes.mark_processed,
-    Revise: changes.revise,
-    Supersede: changes.supersede,
-    PutLink: changes.put_link,
-    DropLink: changes.drop_link,
-    Archive: changes.archive,
-    Restore: changes.restore,
-    Consolidate: consolidation.consolidate,
-    MarkConsolidating: consolidation.mark_consolidating,
-    Undo: consolidation.undo,
-    Touch: consolidation.record_access,
-    SetEmotions: changes.set_emotions,
-    Quarantine: changes.quarantine,
-    Release: changes.release,
-    Erase: erasure.apply_erase,
-    EraseUser: erasure.apply_erase_user,
+_APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt]] = {
+    types.AddMessage: changes.add_message,
+    types.AddMemory: changes.add_memory,
+    types.AddEpisode: changes.add_episode,
+    types.MarkProcessed: changes.mark_processed,
+    types.Revise: changes.revise,
+    types.Supersede: changes.supersede,
+    types.PutLink: changes.put_link,
+    types.DropLink: changes.drop_link,
+    types.Archive: changes.archive,
+    types.Restore: changes.restore,
+    types.Consolidate: consolidation.consolidate,
+    types.MarkConsolidating: consolidation.mark_consolidating,
+    types.Undo: consolidation.undo,
+    types.Touch: consolidation.record_access,
+    types.SetEmotions: changes.set_emotions,
+    types.Quarantine: changes.quarantine,
+    types.Release: changes.release,
+    types.Erase: erasure.apply_erase,
+    types.EraseUser: erasure.apply_erase_user,
 }
 
-_EXISTING_ONLY = (Touch, Erase, EraseUser)
+_EXISTING_ONLY = (types.Touch, types.Erase, types.EraseUser)
 """Changes that never create a user: they must not store the name of an erased one again."""
 
 
-def _apply(db: Connection, user: str, wanted: Sequence[Change], model: str) -> tuple[Receipt, ...]:
+def _apply(db: Connection, user: str, wanted: Sequence[types.Change], model: str) -> tuple[types.Receipt, ...]:
     """Apply changes in order, inside the caller's transaction."""
     number = changes.lock_known_user(db, user)
     if number is None:
         if all(isinstance(change, _EXISTING_ONLY) for change in wanted):
-            return tuple(Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
+            return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
         number = changes.lock_user(db, user)
     transaction = Transaction(db, number, model)
     return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
@@ -103,7 +72,7 @@ class SqlStore(Reader[D]):
         self._schema_version, self._integrity = schema_version, integrity
         self.location = database.name
 
-    def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
+    def apply(self, user: str, changes: Sequence[types.Change], *, model: str = "") -> tuple[types.Receipt, ...]:
         """Apply changes in one transaction; ``model`` is the embedder of their vectors.
 
         Raises:
@@ -124,7 +93,7 @@ class SqlStore(Reader[D]):
         with self._db.read() as db:
             return queries.last_event(db, user)
 
-    def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> CatalogDelta:
+    def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> types.CatalogDelta:
         """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
         with self._db.read() as db, db:
             return queries.catalog(db, user, after=after, event=event, vectors=vectors)
@@ -134,22 +103,22 @@ class SqlStore(Reader[D]):
         with self._db.read() as db:
             return db.dialect.postings(db, user, term)
 
-    def matching(self, user: int, filters: RecordFilter) -> list[int]:
+    def matching(self, user: int, filters: types.RecordFilter) -> list[int]:
         """Docs whose tags and metadata match the filters."""
         with self._db.read() as db:
             return queries.matching(db, user, filters)
 
-    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, types.Stored]:
         """The records of docs, by doc; missing ones are left out."""
         with self._db.read() as db:
             return queries.fetch(db, user, docs)
 
-    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: types.Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
         with self._snapshot(user) as (db, number):
             return queries.docs_of(db, number, ids, kind)
 
-    def get(self, user: str, id: str) -> Stored:
+    def get(self, user: str, id: str) -> types.Stored:
         """One record by id, archived or not.
 
         Raises:
@@ -160,20 +129,20 @@ class SqlStore(Reader[D]):
             return queries.fetch(db, number, [doc])[doc]
 
     def list_memories(
-        self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
-    ) -> tuple[MemoryRecord, ...]:
+        self, user: str, filters: types.RecordFilter, *, order: str, limit: int | None, offset: int
+    ) -> tuple[types.MemoryRecord, ...]:
         """Memories of a user in order."""
         with self._snapshot(user) as (db, number):
             return tuple(queries.list_memories(db, number, filters, order=order, limit=limit, offset=offset))
 
     def list_messages(
-        self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
-    ) -> tuple[Message, ...]:
+        self, user: str, filters: types.RecordFilter, *, limit: int | None, newest: bool
+    ) -> tuple[types.Message, ...]:
         """Messages of a user, oldest first."""
         with self._snapshot(user) as (db, number):
             return tuple(queries.list_by_time(db, number, MESSAGES, filters, limit=limit, newest=newest))
 
-    def history(self, user: str, id: str) -> tuple[Event, ...]:
+    def history(self, user: str, id: str) -> tuple[types.Event, ...]:
         """The audit trail of one record.
 
         Raises:
@@ -182,12 +151,12 @@ class SqlStore(Reader[D]):
         with self._snapshot(user) as (db, number):
             return queries.events(db, number, "doc = ? ORDER BY sequence", (queries.located(db, number, id),))
 
-    def stats(self, user: str) -> Stats:
+    def stats(self, user: str) -> types.Stats:
         """Counts of a user's records and pending work."""
         with self._db.read() as db, db:
             return queries.stats(db, user, self.location, self._schema_version)
 
-    def verify(self, *, deep: bool = True) -> VerifyReport:
+    def verify(self, *, deep: bool = True) -> types.VerifyReport:
         """Check every invariant of the record; ``deep`` also checks texts, full text, vectors and what filters use."""
         with self._db.read() as db, db:
             return self._integrity.verify(db, deep=deep, idle=self._idle)

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.stores.sql import changes, queries
+from mnemic.stores.schema import RECORDS
+from mnemic.stores.sql import changes, queries, rows
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
 
@@ -20,33 +22,28 @@ __all__ = ["Embedding"]
 Waiting = tuple[int, int, str]
 """User, doc and text of a record that needs a vector."""
 
-_MISSING = "SELECT user_id, doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
+_MISSING = "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
 
-class Embedding:
+class Embedding(Reader[Database]):
     """Work on vectors in small steps, each resumable."""
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def _texts(self, db: Connection, found: Sequence[tuple[int, int]]) -> list[Waiting]:
-        texts: list[Waiting] = []
-        for user in sorted({user for user, _ in found}):
-            docs = [doc for owner, doc in found if owner == user]
-            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(queries.fetch(db, user, docs).items())]
-        return texts
+    def _texts(self, db: Connection, docs: Sequence[int]) -> list[Waiting]:
+        where = f"WHERE doc IN {AMONG} ORDER BY user_id, doc"
+        found = rows.select(db, RECORDS, where, (db.dialect.bind_list(docs),))
+        return [(row["user_id"], row["doc"], searchable(rows.record_from(row))) for row in found]
 
     def pending(self, limit: int) -> list[Waiting]:
         """Records without a vector, oldest first, as (user, doc, text)."""
         with self._db.read() as db, db:
-            sql = "SELECT user_id, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
-            return self._texts(db, db.execute(sql, (limit,)).fetchall())
+            sql = "SELECT doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
+            return self._texts(db, [doc for (doc,) in db.execute(sql, (limit,))])
 
-    def fill(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+    def fill(self, waiting: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
         """Store the vectors of pending records, except those that changed or are no longer pending."""
         with self._db.write() as db:
             at = to_micros(now())
-            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+            for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
                 if not db.execute(
                     "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
                 ).fetchall():
@@ -56,11 +53,11 @@ class Embedding:
                 db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
     def _unchanged(
-        self, db: Connection, rows: Sequence[Waiting], vectors: NDArray[np.float32]
+        self, db: Connection, waiting: Sequence[Waiting], vectors: NDArray[np.float32]
     ) -> list[tuple[Waiting, NDArray[np.float32]]]:
         """The rows whose text was not updated since it was embedded."""
-        current = set(self._texts(db, [(user, doc) for user, doc, _ in rows]))
-        return [(row, vector) for row, vector in zip(rows, vectors, strict=True) if row in current]
+        current = set(self._texts(db, [doc for _, doc, _ in waiting]))
+        return [(row, vector) for row, vector in zip(waiting, vectors, strict=True) if row in current]
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
         """Record a failed attempt; other records come first next time."""
@@ -82,7 +79,7 @@ class Embedding:
     def vectors_of(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
         with self._db.read() as db:
-            sql = "SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
+            sql = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN {AMONG}"
             return db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall()
 
     def begin(self, model: str) -> int:
@@ -96,9 +93,9 @@ class Embedding:
     def missing(self, limit: int) -> list[Waiting]:
         """Records without a new vector, as (user, doc, text)."""
         with self._db.read() as db, db:
-            return self._texts(db, db.execute(f"{_MISSING} LIMIT ?", (limit,)).fetchall())
+            return self._texts(db, [doc for (doc,) in db.execute(f"{_MISSING} LIMIT ?", (limit,))])
 
-    def build(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+    def build(self, waiting: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
         """Store new vectors in ``vectors_next``.
 
         Raises:
@@ -107,7 +104,7 @@ class Embedding:
         with self._db.write() as db:
             self._check_owner(db, model)
             db.dialect.set_dimension(db, "vectors_next", vectors.shape[1])
-            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+            for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
                 self._put(db, user, doc, vector)
 
     def skip(self, row: Waiting, model: str) -> None:
