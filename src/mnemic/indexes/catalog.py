@@ -33,10 +33,6 @@ def _no_times() -> Times:
     return np.empty(0, np.int64)
 
 
-def _no_pairs() -> Times:
-    return np.empty((2, 0), np.int64)
-
-
 @dataclass(frozen=True, slots=True)
 class Validity:
     """Valid time and transaction time of memories: a snapshot, one entry per memory, ascending by doc.
@@ -55,7 +51,7 @@ class Validity:
     origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     successors: Mapping[int, int] = field(default_factory=dict[int, int])
-    pairs: Times = field(default_factory=_no_pairs)
+    pairs: Times = field(default_factory=lambda: _no_times().reshape(2, 0))
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -276,26 +272,31 @@ class Columns:
         text = self.stored_periods.get(doc)
         return _periods(text) if text else ()
 
+    def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """A read-only value worked out once per snapshot."""
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = make()
+        return found
+
     def padded(self, name: str) -> NDArray[Any]:
         """A column with one more entry, the value for row -1 (no turn). Read-only."""
-        found = self.memo.get(("padded", name))
-        if found is None:
-            column: NDArray[Any] = getattr(self, name)
-            if name in ("previous", "following"):  # turns after this snapshot are left out
-                found = np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
-            else:
-                found = np.append(column, column.dtype.type(0))
-            self.memo["padded", name] = found
-        return found
+        return self.cached(("padded", name), lambda: self._padded(name))
+
+    def _padded(self, name: str) -> NDArray[Any]:
+        column: NDArray[Any] = getattr(self, name)
+        if name in ("previous", "following"):  # turns after this snapshot are left out
+            return np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
+        return np.append(column, column.dtype.type(0))
 
     @property
     def agents(self) -> NDArray[np.bool_]:
         """Mask of messages of an unnamed assistant, a tool or the system. Read-only."""
-        found = self.memo.get(("agents",))
-        if found is None:
-            nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
-            found = self.memo["agents",] = (nameless | self._has_role(PROGRAMS)) & (self.kind == KINDS["message"])
-        return found
+        return self.cached("agents", self._agents)
+
+    def _agents(self) -> NDArray[np.bool_]:
+        nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
+        return (nameless | self._has_role(PROGRAMS)) & (self.kind == KINDS["message"])
 
     def _has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
         table = np.zeros(len(self.names.label), np.bool_)
@@ -305,23 +306,22 @@ class Columns:
     @property
     def assisted(self) -> NDArray[np.bool_]:
         """(groups,) whether a conversation has an agent; entry 0 (no conversation): whether most turns are in such ones."""
-        found = self.memo.get(("assisted",))
-        if found is None:
-            turns = np.bincount(self.group, minlength=self.groups)
-            found = np.bincount(self.group[self.agents], minlength=self.groups) > 0
-            found[0] = turns[1:][found[1:]].sum() * 2 > turns[1:].sum()
-            self.memo["assisted",] = found
+        return self.cached("assisted", self._assisted)
+
+    def _assisted(self) -> NDArray[np.bool_]:
+        turns = np.bincount(self.group, minlength=self.groups)
+        found = np.bincount(self.group[self.agents], minlength=self.groups) > 0
+        found[0] = turns[1:][found[1:]].sum() * 2 > turns[1:].sum()
         return found
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and their sources, one column per pair. Read-only."""
-        found = self.memo.get(("derived",))
-        if found is None:
-            docs = self.validity.pairs
-            rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
-            held = (self.doc[rows] == docs).all(axis=0) if len(self) else np.zeros(0, np.bool_)
-            found = self.memo["derived",] = rows[:, held]
-        return found
+        return self.cached("derived", self._derived)
+
+    def _derived(self) -> NDArray[np.intp]:
+        docs = self.validity.pairs
+        rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
+        return rows[:, (self.doc[rows] == docs).all(axis=0)] if len(self) else rows[:, :0]
 
     def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows that match the filters; the store looks up tags, metadata and ids."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic import recall
 from mnemic.errors import EmbedderUnavailable
-from mnemic.indexes.vector import Cosines
+from mnemic.indexes.vector.exact import Cosines
 from mnemic.recall import Pool, hit_from
 from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, candidates
 from mnemic.recall.graph import proximities
