@@ -15,6 +15,7 @@ from mnemic.stores.sql.connection import Connection, Cursor
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.canonical import to_json
 from mnemic.text.clock import now, to_micros
+from mnemic.types import Receipt
 
 if TYPE_CHECKING:
     import numpy as np
@@ -186,21 +187,25 @@ class Transaction:
         return bool(self.db.execute(sql, (self.user, child, parent)).fetchall())
 
 
-def _existing_message(t: Transaction, id: str, content: str) -> types.Receipt:
+def _rejected(id: str, reason: str) -> Receipt:
+    return Receipt(id=id, outcome="rejected", reason=reason)
+
+
+def _duplicated(id: str, reason: str) -> Receipt:
+    return Receipt(id=id, outcome="duplicate", reason=reason)
+
+
+def _existing_message(t: Transaction, id: str, content: str) -> Receipt:
     sql = "SELECT kind, hash FROM records WHERE user_id = ? AND id = ?"
     kind, held = t.db.execute(sql, (t.user, id)).fetchone()
     if kind != "message":
-        return types.Receipt(id=id, outcome="rejected", reason="a memory has this id: give the message another one")
+        return _rejected(id, "a memory has this id: give the message another one")
     if held == rows.message_hash(content):
-        return types.Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
-    return types.Receipt(
-        id=id,
-        outcome="rejected",
-        reason="another message has this id; messages are never rewritten: give the new one another id",
-    )
+        return _duplicated(id, "a message with this id and content is stored")
+    return _rejected(id, "another message has this id; messages are never rewritten: give the new one another id")
 
 
-def add_message(t: Transaction, change: types.AddMessage) -> types.Receipt:
+def add_message(t: Transaction, change: types.AddMessage) -> Receipt:
     """Store a message under its id."""
     message = change.message
     assert message.id is not None
@@ -209,22 +214,18 @@ def add_message(t: Transaction, change: types.AddMessage) -> types.Receipt:
         return _existing_message(t, message.id, message.content)
     pending = t.index(doc, change.indexing)
     t.event("add", doc, message.id)
-    return types.Receipt(id=message.id, outcome="stored", pending=pending)
+    return Receipt(id=message.id, outcome="stored", pending=pending)
 
 
-def add_memory(t: Transaction, change: types.AddMemory) -> types.Receipt:
+def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     """Store a memory, unless the same statement is live at the same level."""
     record = change.record
     if (held := t.find_stored(record.id)) and not _is_same_memory(t, record, held):
-        reason = (
-            "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
-        )
-        return types.Receipt(id=record.id, outcome="rejected", reason=reason)
+        why = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
+        return _rejected(record.id, why)
     if same := record.id if held else _duplicate(t, record):
         t.alias(record.id, same)
-        return types.Receipt(
-            id=same, outcome="duplicate", reason="the same statement is already remembered at this level"
-        )
+        return _duplicated(same, "the same statement is already remembered at this level")
     doc = t.next_doc()
     t.insert(rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
@@ -232,7 +233,7 @@ def add_memory(t: Transaction, change: types.AddMemory) -> types.Receipt:
     if change.enrich:
         t.add_pending("enrich", doc)
     t.event("remember", doc, record.id)
-    return types.Receipt(id=record.id, outcome="stored", pending=pending)
+    return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
 def _duplicate(t: Transaction, record: types.MemoryRecord) -> str | None:
@@ -251,27 +252,25 @@ def _is_same_memory(t: Transaction, record: types.MemoryRecord, held: tuple[str,
     )
 
 
-def revise(t: Transaction, change: types.Revise) -> types.Receipt:
+def revise(t: Transaction, change: types.Revise) -> Receipt:
     """Write the next version of a memory."""
     record = change.record
     found = t.find_stored(record.id)
     if found is None:
         duplicate = t.required(record.id)  # raises NotFound for an unknown id
-        return types.Receipt(
-            id=record.id, outcome="duplicate", reason=f"another memory says this, number {duplicate[1]}"
-        )
+        return _duplicated(record.id, f"another memory says this, number {duplicate[1]}")
     _, doc, status, version = found
     if version == record.version:
-        return types.Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
+        return _duplicated(record.id, "this version is already stored")
     sql = "SELECT expired_at, importance FROM memories WHERE doc = ?"
     expired, importance = t.db.execute(sql, (doc,)).fetchone()
     same_expiry = (expired is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
     if version != record.version - 1 or rows.public_status(status) == "archived" or not same_expiry or erased:
         reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
-        return types.Receipt(id=record.id, outcome="rejected", reason=reason)
+        return _rejected(record.id, reason)
     if (duplicate := _duplicate(t, record)) not in (None, record.id):
-        return types.Receipt(id=record.id, outcome="rejected", reason=f"the memory {duplicate!r} already says this")
+        return _rejected(record.id, f"the memory {duplicate!r} already says this")
     importance = record.importance if change.weighs else importance
     record = replace(record, status=status, importance=importance)  # it may have been promoted since the caller read it
     t.unindex(doc)
@@ -283,23 +282,23 @@ def revise(t: Transaction, change: types.Revise) -> types.Receipt:
     elif not change.left and change.operation == "enrich":
         t.db.execute("DELETE FROM pending WHERE task = 'enrich' AND doc = ?", (doc,))
     t.event(change.operation, doc, record.id, record.version)
-    return types.Receipt(id=record.id, outcome="stored", pending=pending)
+    return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
-def archive(t: Transaction, change: types.Archive) -> types.Receipt:
+def archive(t: Transaction, change: types.Archive) -> Receipt:
     """Remove a record from search; it can be restored."""
     _, doc, status, version = t.required(change.id)
     if rows.public_status(status) == "archived":
         if last_transition(t, doc)[0] != "absorb":
-            return types.Receipt(id=change.id, outcome="duplicate", reason="already archived")
+            return _duplicated(change.id, "already archived")
         t.event("archive", doc, change.id, version, reason=change.reason)
-        return types.Receipt(
+        return Receipt(
             id=change.id, outcome="forgotten", reason="it was absorbed by another memory; undo will not restore it"
         )
     sql = "UPDATE records SET tier_before = status, status = 'archived' WHERE doc = ?"
     t.db.execute(sql, (doc,))
     t.event("archive", doc, change.id, version, reason=change.reason)
-    return types.Receipt(id=change.id, outcome="forgotten", reason=_superseded_note(t, doc))
+    return Receipt(id=change.id, outcome="forgotten", reason=_superseded_note(t, doc))
 
 
 def _superseded_note(t: Transaction, doc: int) -> str:
@@ -343,26 +342,26 @@ def has_duplicate(t: Transaction, doc: int) -> bool:
 _RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
 
 
-def restore(t: Transaction, change: types.Restore) -> types.Receipt:
+def restore(t: Transaction, change: types.Restore) -> Receipt:
     """Bring an archived record back."""
     kind, doc, status, version = t.required(change.id)
     if status == "quarantined":
         reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
-        return types.Receipt(id=change.id, outcome="rejected", reason=reason)
+        return _rejected(change.id, reason)
     if status != "archived":
         return _reinstate(t, change.id, doc, version) if kind == "memory" else _not_archived(change.id)
     if duplicate := _duplicate_of(t, doc, "m.expired_at IS NULL"):
-        return types.Receipt(id=change.id, outcome="rejected", reason=f"the memory {duplicate!r} already says this")
+        return _rejected(change.id, f"the memory {duplicate!r} already says this")
     t.db.execute(_RESTORED, (doc,))
     t.event("restore", doc, change.id, version)
-    return types.Receipt(id=change.id, outcome="restored")
+    return Receipt(id=change.id, outcome="restored")
 
 
-def _not_archived(id: str) -> types.Receipt:
-    return types.Receipt(id=id, outcome="duplicate", reason="not archived")
+def _not_archived(id: str) -> Receipt:
+    return _duplicated(id, "not archived")
 
 
-def _reinstate(t: Transaction, id: str, doc: int, version: int) -> types.Receipt:
+def _reinstate(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     """Make a superseded memory current again, if all its successors were forgotten or unlinked since."""
     sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
         WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
@@ -371,13 +370,13 @@ def _reinstate(t: Transaction, id: str, doc: int, version: int) -> types.Receipt
     if expired is None or (not later and not _was_unlinked(t, doc)):
         return _not_archived(id)
     if held := [name for name, status in later if rows.public_status(status) != "archived"]:
-        return types.Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
+        return _duplicated(id, f"not archived: {held[0]!r} took its place, and holds")
     if duplicate := _duplicate_of(t, doc):
-        return types.Receipt(id=id, outcome="rejected", reason=f"the memory {duplicate!r} already says this")
+        return _rejected(id, f"the memory {duplicate!r} already says this")
     t.db.execute("UPDATE records SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
     t.event("restore", doc, id, version, after=[name for name, _ in later])
-    return types.Receipt(id=id, outcome="restored", reason="it holds again")
+    return Receipt(id=id, outcome="restored", reason="it holds again")
 
 
 def _was_unlinked(t: Transaction, doc: int) -> bool:
@@ -387,7 +386,7 @@ def _was_unlinked(t: Transaction, doc: int) -> bool:
     return any("source" in one and "supersedes" in one["types"] for one in details)
 
 
-def add_episode(t: Transaction, change: types.AddEpisode) -> types.Receipt:
+def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
     """Store an episode or its next version, and assign its messages to it."""
     record = change.record
     held = t.find(record.id)
@@ -396,7 +395,7 @@ def add_episode(t: Transaction, change: types.AddEpisode) -> types.Receipt:
             f"The episode {record.id!r} was changed or merged in the meantime. Nothing was stored; process() again."
         )
     if held and held[3] == record.version:
-        return types.Receipt(id=record.id, outcome="duplicate", reason="this episode is stored")
+        return _duplicated(record.id, "this episode is stored")
     doc = held[1] if held else t.next_doc()
     values = rows.episode_row(change, doc, t.user)
     if held:
@@ -411,7 +410,7 @@ def add_episode(t: Transaction, change: types.AddEpisode) -> types.Receipt:
     if change.refine:
         t.add_pending("refine", doc)
     t.event("episode", doc, record.id, record.version)
-    return types.Receipt(id=record.id, outcome="stored", pending=pending)
+    return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
 def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None:
@@ -434,19 +433,19 @@ def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None
         )
 
 
-def mark_processed(t: Transaction, change: types.MarkProcessed) -> types.Receipt:
+def mark_processed(t: Transaction, change: types.MarkProcessed) -> Receipt:
     """Mark messages as processed without an episode."""
     sql = f"UPDATE records SET waits = 0 WHERE user_id = ? AND waits = 1 AND id IN {AMONG}"
     t.db.execute(sql, (t.user, t.bind_list(change.ids)))
-    return types.Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
+    return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
-def set_emotions(t: Transaction, change: types.SetEmotions) -> types.Receipt:
+def set_emotions(t: Transaction, change: types.SetEmotions) -> Receipt:
     """Store the emotions of messages."""
     sql = "UPDATE records SET valence = ?, arousal = ?, emotion_confidence = ? WHERE user_id = ? AND id = ?"
     for id_, emotion in change.emotions.items():
         t.db.execute(sql, (emotion.valence, emotion.arousal, emotion.confidence, t.user, id_))
-    return types.Receipt(id="", outcome="stored")
+    return Receipt(id="", outcome="stored")
 
 
 def _memory_doc(t: Transaction, id: str) -> int:
@@ -456,11 +455,11 @@ def _memory_doc(t: Transaction, id: str) -> int:
     return doc
 
 
-def supersede(t: Transaction, change: types.Supersede) -> types.Receipt:
+def supersede(t: Transaction, change: types.Supersede) -> Receipt:
     """End the validity of a memory, and link its successor."""
     doc = _memory_doc(t, change.id)
     if change.by is not None and change.by != change.id and _memory_doc(t, change.by) == doc:
-        return types.Receipt(id=change.id, outcome="duplicate", reason="nothing takes its own place")
+        return _duplicated(change.id, "nothing takes its own place")
     ended = None if change.at is None else to_micros(change.at)
     sql = "SELECT expired_at, invalid_at, version FROM memories WHERE doc = ?"
     expired, invalid, version = t.db.execute(sql, (doc,)).fetchone()
@@ -475,13 +474,13 @@ def supersede(t: Transaction, change: types.Supersede) -> types.Receipt:
     if expired is None or ends_earlier:
         t.event("supersede", doc, change.id, version, by=change.by, reason=change.reason)
     if later:
-        return types.Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
+        return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
     linked = change.by is not None and _link_successor(t, _memory_doc(t, change.by), doc, change.reason)
     if expired is None:
-        return types.Receipt(id=change.id, outcome="stored")
+        return Receipt(id=change.id, outcome="stored")
     if linked:
         t.event("link", doc, change.id, version, source=change.by, type="supersedes")
-    return types.Receipt(id=change.id, outcome="duplicate", reason="its time had ended before")
+    return _duplicated(change.id, "its time had ended before")
 
 
 def _link_successor(t: Transaction, source: int, target: int, reason: str) -> bool:
@@ -505,29 +504,29 @@ def _upsert_link(t: Transaction, source: int, target: int, kind: str, strength: 
     return bool(found)
 
 
-def put_link(t: Transaction, change: types.PutLink) -> types.Receipt:
+def put_link(t: Transaction, change: types.PutLink) -> Receipt:
     """Link two memories."""
     link = change.link
     source, target = _memory_doc(t, link.source), _memory_doc(t, link.target)
     if source == target and link.source != link.target:
-        return types.Receipt(id=link.source, outcome="duplicate", reason="both are one memory")
+        return _duplicated(link.source, "both are one memory")
     if not _upsert_link(t, source, target, link.type, link.strength, link.reason):
-        return types.Receipt(id=link.source, outcome="duplicate", reason="linked so already")
+        return _duplicated(link.source, "linked so already")
     t.event("link", source, link.source, target=link.target, type=link.type)
     t.event("link", target, link.target, source=link.source, type=link.type)
-    return types.Receipt(id=link.source, outcome="stored")
+    return Receipt(id=link.source, outcome="stored")
 
 
-def drop_link(t: Transaction, change: types.DropLink) -> types.Receipt:
+def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
     """Remove links from one memory to another."""
     source, target = _memory_doc(t, change.source), _memory_doc(t, change.target)
     sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = coalesce(?, type) RETURNING type"
     gone = [row[0] for row in t.db.execute(sql, (source, target, change.type)).fetchall()]
     if not gone:
-        return types.Receipt(id=change.source, outcome="duplicate", reason="there was no such link")
+        return _duplicated(change.source, "there was no such link")
     t.event("unlink", source, change.source, target=change.target, types=gone)
     t.event("unlink", target, change.target, source=change.source, types=gone)
-    return types.Receipt(id=change.source, outcome="stored")
+    return Receipt(id=change.source, outcome="stored")
 
 
 # Quarantine removes records and their descendants from search until they are released. The event stores whether a record was
@@ -548,7 +547,7 @@ def _row(t: Transaction, doc: int) -> tuple[str, str, str, int]:
     return t.db.execute("SELECT kind, id, status, version FROM records WHERE doc = ?", (doc,)).fetchone()
 
 
-def quarantine(t: Transaction, change: types.Quarantine) -> types.Receipt:
+def quarantine(t: Transaction, change: types.Quarantine) -> Receipt:
     """Remove records and their descendants from search, including forgotten and absorbed ones."""
     count = 0
     for doc in _descendants(t, change.ids):
@@ -562,10 +561,10 @@ def quarantine(t: Transaction, change: types.Quarantine) -> types.Receipt:
         t.db.execute(sql, (doc,))
         t.event("archive", doc, id_, version, reason=change.reason, quarantine=True, before=before)
         count += 1
-    return types.Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=f"{count} records")
+    return Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=f"{count} records")
 
 
-def release(t: Transaction, change: types.Release) -> types.Receipt:
+def release(t: Transaction, change: types.Release) -> Receipt:
     """Release records and their descendants, except those with another source in quarantine."""
     left = [doc for doc in _descendants(t, change.ids) if _row(t, doc)[2] == "quarantined"]
     count = 0
@@ -574,7 +573,7 @@ def release(t: Transaction, change: types.Release) -> types.Receipt:
             _release_record(t, doc)
         count += len(ready)
         left = [doc for doc in left if doc not in ready]
-    return types.Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=f"{count} records")
+    return Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=f"{count} records")
 
 
 def _has_quarantined_source(t: Transaction, doc: int) -> bool:
