@@ -17,11 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
 
-__all__ = [
-    "Catalog",
-    "Columns",
-    "Validity",
-]
+__all__ = ["Catalog", "Columns", "Validity"]
 
 OWN = 2
 """The maximum number of source messages of a memory on one statement: an answer and its question."""

@@ -199,10 +199,7 @@ RECORDS = Table(
     (*_COMMON, *_MESSAGE, *_EPISODE, *_MEMORY),
     key="doc",
     unique=("user_id, id", "user_id, doc"),
-    references=(
-        Reference("user_id", "users", "user_id"),
-        Reference("episode", "records", "doc", "SET NULL"),
-    ),
+    references=(Reference("user_id", "users", "user_id"), Reference("episode", "records", "doc", "SET NULL")),
     checks=(
         "kind != 'message' OR (role IS NOT NULL AND said_at IS NOT NULL AND waits IS NOT NULL)",
         "kind != 'episode' OR (title IS NOT NULL AND said_at IS NOT NULL AND ended_at IS NOT NULL)",
