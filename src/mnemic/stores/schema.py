@@ -126,14 +126,8 @@ class Engine:
 
 
 _TYPES: Mapping[str, Type] = {
-    "s": "serial",
-    "i": "integer",
-    "d": "integer",
-    "r": "real",
-    "t": "text",
-    "b": "blob",
-    "v": "vector",
-}
+    "s": "serial", "i": "integer", "d": "integer", "r": "real", "t": "text", "b": "blob", "v": "vector",
+}  # fmt: skip
 
 
 def _columns(text: str, checks: Mapping[str, str] | None = None) -> tuple[Column, ...]:

@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from mnemic.errors import Conflict, NotFound
 from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, WEIGHTS, Table
@@ -15,11 +15,23 @@ from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import from_micros
-from mnemic.types import Consolidate, Link, MarkConsolidating, Promotion, PutLink, Receipt, Supersede, Touch, Undo
+from mnemic.types import (
+    Consolidate,
+    Link,
+    MarkConsolidating,
+    MemoryRecord,
+    Promotion,
+    PutLink,
+    Receipt,
+    Status,
+    Supersede,
+    Touch,
+    Undo,
+)
 
 __all__ = [
-    "MovedLink", "StoredPromotion", "consolidate", "mark_consolidating", "promotions", "put_links", "record_access",
-    "restore_link", "undo", "undo_promotion",
+    "MovedLink", "StoredPromotion", "archive_for_good", "consolidate", "mark_consolidating", "previous", "promotions",
+    "put_links", "record_access", "restore_link", "restore_member", "undo", "undo_promotion",
 ]  # fmt: skip
 
 P = TypeVar("P")
@@ -277,11 +289,8 @@ def _promote(
         links=(),
     )  # fmt: skip
     undo = replace(undo, links=_move_links(t, undo))
-    t.db.execute(
-        """UPDATE records SET status = 'long_term',
-        importance = CASE pinned WHEN 0 THEN ? ELSE importance END WHERE doc = ?""",
-        (promotion.importance, doc),
-    )
+    sql = "UPDATE records SET status = 'long_term', importance = CASE pinned WHEN 0 THEN ? ELSE importance END WHERE doc = ?"
+    t.db.execute(sql, (promotion.importance, doc))
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
 
@@ -333,6 +342,12 @@ def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> b
     sql = f"INSERT INTO links(user_id, {_LINK}) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
     row = (t.user, source, target, kind, link.strength, link.reason, link.created_at)
     return bool(t.db.execute(sql, row).fetchall())
+
+
+def previous(promotion: StoredPromotion, row: str, version: int) -> MemoryRecord:
+    """A promoted memory as it was before, from its row in ``versions``, as a new version."""
+    record, status = rows.memory_from(rows.version_row(row)), cast("Status", promotion.status)
+    return replace(record, version=version, status=status, importance=promotion.importance)
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
@@ -420,7 +435,7 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     if gone:
         for member in promotion.members:
             if changes.is_absorbed(t, member.doc, consolidation):
-                _archive_for_good(t, member.doc, "its representative was forgotten")
+                archive_for_good(t, member.doc, "its representative was forgotten")
         return 1 + len(promotion.members)
     for link in promotion.links:
         if link.moved:
@@ -429,7 +444,7 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     for link in promotion.links:
         restore_link(t, link)
     _restore_tier(t, promotion, "long_term", consolidation)
-    return sum(not _restore_member(t, member, consolidation) for member in promotion.members)
+    return sum(not restore_member(t, member, consolidation) for member in promotion.members)
 
 
 def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
@@ -441,18 +456,18 @@ def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
             t.add_parent(member.doc, promotion.doc)
 
 
-def _archive_for_good(t: Transaction, doc: int, reason: str) -> None:
+def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
     """Write an archive event for a member that is not restored."""
     id_, version = t.db.execute("SELECT id, version FROM records WHERE doc = ?", (doc,)).fetchone()
     t.event("archive", doc, id_, version, reason=reason)
 
 
-def _restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
+def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
     """Restore a member, unless it was changed since or has a live duplicate; returns whether it was restored."""
     if not changes.is_absorbed(t, member.doc, consolidation):
         return False
     if changes.has_duplicate(t, member.doc):
-        _archive_for_good(t, member.doc, "another memory says the same")
+        archive_for_good(t, member.doc, "another memory says the same")
         return False
     _restore_tier(t, member, "archived", consolidation)
     return True

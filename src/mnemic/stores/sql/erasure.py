@@ -247,14 +247,10 @@ def _release_members(t: Transaction, promotion: StoredPromotion, victims: set[in
         doc = member.doc
         if doc in victims or not changes.is_absorbed(t, doc, promotion.consolidation):
             continue
-        sql = "SELECT id, version FROM records WHERE doc = ? AND status = 'archived'"
-        for id_, version in t.db.execute(sql, (doc,)).fetchall():
-            if fate == "archive" or expired is not None or changes.has_duplicate(t, doc):
-                t.event("archive", doc, id_, version, reason="its representative was forgotten")
-                continue
-            sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ?"
-            t.db.execute(sql, (member.status, doc))
-            t.event("undo", doc, id_, version, consolidation=promotion.consolidation)
+        if fate == "archive" or expired is not None:
+            consolidation.archive_for_good(t, doc, "its representative was forgotten")
+        else:
+            consolidation.restore_member(t, member, promotion.consolidation)
     for link in promotion.links:
         if not link.ends_at(victims):
             consolidation.restore_link(t, link)
@@ -356,11 +352,7 @@ def _original(db: Connection, user: int, doc: int, found: Sequence[StoredPromoti
     if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
         return None
     held = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
-    if held is None:
-        return None
-    record = rows.memory_from(rows.version_row(held[0]))
-    status: Any = found[0].status
-    return replace(record, version=row[0] + 1, status=status, importance=found[0].importance)
+    return consolidation.previous(found[0], held[0], row[0] + 1) if held else None
 
 
 class ErasedRows(Reader[D]):

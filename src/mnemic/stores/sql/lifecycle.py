@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,10 +16,10 @@ from mnemic.services.processes import process_lock
 from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import promotions
+from mnemic.stores.sql.consolidation import previous, promotions
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.text.clock import now, to_micros
-from mnemic.types import Candidates, Event, Kind, MemoryRecord, Status
+from mnemic.types import Candidates, Event, Kind, MemoryRecord
 
 __all__ = ["CandidateCache", "Lifecycle"]
 
@@ -136,9 +136,7 @@ class Lifecycle(Reader[Database]):
             chosen = "AND c.id = ? AND c.undone_at IS NULL AND p.revised IS NOT NULL"
             for held in promotions(db, number, chosen, (consolidation,)):
                 for (row,) in db.execute(sql, (held.doc, held.revised)).fetchall():
-                    record, status = rows.memory_from(rows.version_row(row)), cast("Status", held.status)
-                    version = (held.revised or 0) + 1
-                    found.append(replace(record, status=status, importance=held.importance, version=version))
+                    found.append(previous(held, row, (held.revised or 0) + 1))
         return found
 
     def quarantined(self, user: str) -> list[str]:

@@ -17,23 +17,10 @@ from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
-    "MESSAGE",
-    "Row",
-    "content_hash",
-    "counts_by_status",
-    "episode_from",
-    "episode_row",
-    "memory_from",
-    "memory_row",
-    "message_from",
-    "message_hash",
-    "message_row",
-    "public_status",
-    "record_from",
-    "select",
-    "version_json",
+    "MESSAGE", "Row", "content_hash", "counts_by_status", "episode_from", "episode_row", "memory_from", "memory_row",
+    "message_from", "message_hash", "message_row", "public_status", "record_from", "select", "version_json",
     "version_row",
-]
+]  # fmt: skip
 
 Row = Mapping[str, Any]
 
