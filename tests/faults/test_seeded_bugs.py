@@ -20,7 +20,7 @@ from mnemic.runtime.indexer import Indexer
 from mnemic.stores.sql import changes, consolidation
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sqlite import database
-from mnemic.stores.sqlite.dialect import SqliteDialect
+from mnemic.stores.sqlite.database import SqliteDialect
 from mnemic.transfer import export
 
 from .test_model import FolderWalk, Walk, limits

@@ -139,17 +139,14 @@ TEXT = 'text COLLATE "C"'  # ordered by its bytes, as in SQLite, whatever the lo
 POSTGRES = schema.Engine(
     "postgres",
     {
-        "serial": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-        "integer": "bigint",
-        "real": "double precision",
-        "text": TEXT,
-        "blob": "bytea",
+        "serial": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "bigint", "real": "double precision",
+        "text": TEXT, "blob": "bytea",
         # The dimension is known with the first vector; the index is created then.
         "vector": "halfvec",
     },
     # An update writes a new row version; free space keeps it in the same page.
     busy=" WITH (fillfactor = 70)",
-)
+)  # fmt: skip
 _OWN = (
     "CREATE SEQUENCE docs",
     # A covering key: the postings of one term of one user are one index range.

@@ -460,32 +460,28 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
     def count(sql: str) -> dict[Any, int]:
         return dict(db.execute(sql, (number,)).fetchall())
 
-    messages = count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1")
-    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")
-    projects = count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")
+    statuses = count("SELECT kind || ' ' || status, count(*) FROM records WHERE user_id = ? GROUP BY 1")
+    of_kind = {
+        kind: rows.counts_by_status((key.split()[1], n) for key, n in statuses.items() if key.startswith(kind))
+        for kind in ("message", "episode", "memory")
+    }
     held = header(db)
     return Stats(
-        messages=messages.get("short_term", 0),
-        episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-        memories=rows.counts_by_status(
-            count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()
-        ),
+        messages=of_kind["message"].get("short_term", 0),
+        episodes=sum(of_kind["episode"].values()) - of_kind["episode"].get("archived", 0),
+        memories=of_kind["memory"],
         links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
-        sessions=sessions[1],
-        projects=projects[1],
+        sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
+        projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")[1],
         pending={
             **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
                 AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
-            **count(
-                f"SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE} HAVING count(*) > 0"
-            ),
+            **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                HAVING count(*) > 0"""),
         },
-        embedding_model=held.get("model"),
-        dimension=held.get("dimension"),
-        schema_version=schema_version,
-        bytes_on_disk=size(db),
-        location=location,
-    )
+        embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=schema_version,
+        bytes_on_disk=size(db), location=location,
+    )  # fmt: skip
 
 
 Level = tuple[str | None, str | None]

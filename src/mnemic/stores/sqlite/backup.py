@@ -17,7 +17,7 @@ from mnemic.services.processes import FileLock
 from mnemic.stores.sqlite.database import Database, translate
 
 if TYPE_CHECKING:
-    from mnemic.stores.sqlite.dialect import SqliteConnection
+    from mnemic.stores.sqlite.database import SqliteConnection
 
 __all__ = ["copy", "unfinished"]
 

@@ -8,7 +8,7 @@ import apsw
 
 from mnemic.stores.sql.connection import Connection
 from mnemic.stores.sql.integrity import Integrity, finding, texts
-from mnemic.stores.sqlite.dialect import FULLTEXT
+from mnemic.stores.sqlite.database import FULLTEXT
 from mnemic.text.terms import analyse
 from mnemic.vectors import unpacked
 

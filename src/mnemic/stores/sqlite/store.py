@@ -15,8 +15,7 @@ from mnemic.stores.sql.connection import Durability
 from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
 from mnemic.stores.sqlite import backup
-from mnemic.stores.sqlite.database import Database
-from mnemic.stores.sqlite.dialect import LATEST
+from mnemic.stores.sqlite.database import LATEST, Database
 from mnemic.stores.sqlite.erasure import Erasure
 from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
