@@ -65,6 +65,12 @@ class Reader(Generic[D]):
             return user_number(db, name)
 
     @contextmanager
+    def _of(self, user: str) -> Generator[tuple[Connection, int]]:
+        """A connection and the number of a user, for one query."""
+        with self._db.read() as db:
+            yield db, number_of(db, user)
+
+    @contextmanager
     def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
         """A connection as one snapshot, and the number of a user in it."""
         with self._db.read() as db, db:
@@ -429,9 +435,11 @@ def list_by_time(
     where, values = _where(db.dialect, user, view, filters)
     direction = "DESC" if newest else "ASC"
     rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
-    names = rows.MESSAGE if view is MESSAGES else ()
+    messages = view is MESSAGES
+    names = rows.MESSAGE if messages else ()
     found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
-    return _values(db, found[::-1] if newest else found)
+    found = found[::-1] if newest else found
+    return [*map(rows.message_from, found)] if messages else _values(db, found)
 
 
 def events(db: Connection, user: int, where: str, values: Sequence[object]) -> tuple[Event, ...]:
@@ -460,16 +468,11 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
     def count(sql: str) -> dict[Any, int]:
         return dict(db.execute(sql, (number,)).fetchall())
 
-    statuses = count("SELECT kind || ' ' || status, count(*) FROM records WHERE user_id = ? GROUP BY 1")
-    of_kind = {
-        kind: rows.counts_by_status((key.split()[1], n) for key, n in statuses.items() if key.startswith(kind))
-        for kind in ("message", "episode", "memory")
-    }
     held = header(db)
     return Stats(
-        messages=of_kind["message"].get("short_term", 0),
-        episodes=sum(of_kind["episode"].values()) - of_kind["episode"].get("archived", 0),
-        memories=of_kind["memory"],
+        messages=count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1").get("short_term", 0),
+        episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
+        memories=rows.counts_by_status(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
         links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
         sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
         projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")[1],

@@ -26,8 +26,7 @@ Row = Mapping[str, Any]
 
 
 MESSAGE = (
-    "doc", "kind", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source",
-    "trust",
+    "doc", "id", "session", "project", "role", "speaker", "content", "said_at", "utc_offset", "metadata", "source", "trust",
 )  # fmt: skip
 """The columns of a message: thousands are listed at once."""
 

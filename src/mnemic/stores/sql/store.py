@@ -115,7 +115,7 @@ class SqlStore(Reader[D]):
 
     def docs_of(self, user: str, ids: Sequence[str], *, kind: types.Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
-        with self._snapshot(user) as (db, number):
+        with self._of(user) as (db, number):
             return queries.docs_of(db, number, ids, kind)
 
     def get(self, user: str, id: str) -> types.Stored:
@@ -139,7 +139,7 @@ class SqlStore(Reader[D]):
         self, user: str, filters: types.RecordFilter, *, limit: int | None, newest: bool
     ) -> tuple[types.Message, ...]:
         """Messages of a user, oldest first."""
-        with self._snapshot(user) as (db, number):
+        with self._of(user) as (db, number):
             return tuple(queries.list_by_time(db, number, MESSAGES, filters, limit=limit, newest=newest))
 
     def history(self, user: str, id: str) -> tuple[types.Event, ...]:
