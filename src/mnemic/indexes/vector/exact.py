@@ -27,7 +27,7 @@ LONG, LONGEST = 0.5, 0.99
 conversations it is .2 to .4 for all-MiniLM-L6-v2 and .8 to .86 for multilingual-e5-small."""
 FEWEST, MOST = 64, 2_048
 """Minimum number of records for a mean, and maximum number of records in its sample."""
-NOWHERE = 1e-6
+TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,7 +61,7 @@ class Centre:
         """The probe of a query, a unit vector, without the mean."""
         rest = query - self.mean
         length = float(np.sqrt(dot(rest, rest)))
-        direction = rest / length if length > NOWHERE else np.zeros_like(rest)
+        direction = rest / length if length > TINY else np.zeros_like(rest)
         return Probe(direction, float(dot(self.mean, direction)))
 
     def inverse(self, vectors: Floats) -> Floats:
@@ -69,7 +69,7 @@ class Centre:
         with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
             squares = np.vecdot(vectors, vectors)
             left = squares - 2 * np.vecdot(vectors, self.mean) + np.vecdot(self.mean, self.mean)
-        return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(NOWHERE))), np.float32(0))
+        return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(TINY))), np.float32(0))
 
     def apart(self, vectors: Floats) -> Floats:
         """Vectors without the mean, scaled to unit length; shape (n, d). Rows of zeros stay zero."""
@@ -364,7 +364,7 @@ class ExactIndex:
         self._centre: Centre | None = None
         self._inverse: NDArray[np.float32] = np.empty(0, np.float32)
         self._sampled = 0
-        self._lent: WeakSet[MatrixRows] = WeakSet()
+        self._snapshots: WeakSet[MatrixRows] = WeakSet()
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Apply new, replaced and rebuilt vectors."""
@@ -385,7 +385,7 @@ class ExactIndex:
         rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
         held = columns.doc[rows] == wanted
         changed = rows[held & (rows < known)]
-        if len(changed) and self._lent:  # a search may still read the matrix
+        if len(changed) and self._snapshots:  # a search may still read the matrix
             self._matrix = self._matrix.copy()
             self._signs = None if self._signs is None else self._signs.copy()
         if not known and len(rows) == size and held.all():
@@ -414,9 +414,9 @@ class ExactIndex:
         if self._centre is not None and (known := len(self._inverse)) < self._size:
             self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[known : self._size])])
         inverse = None if self._centre is None else self._inverse
-        lent = MatrixRows(self.matrix(), self.signs(), self._centre, inverse)
-        self._lent.add(lent)
-        return lent
+        rows = MatrixRows(self.matrix(), self.signs(), self._centre, inverse)
+        self._snapshots.add(rows)
+        return rows
 
     def signs(self) -> NDArray[np.uint64] | None:
         """The signs of the vectors as bits; None below ``LARGE`` rows.

@@ -59,13 +59,13 @@ class PostgresIntegrity(Integrity):
         for statement in _REWRITTEN:
             db.execute(statement)
 
-    def mend(self, db: Connection, *, idle: bool) -> list[str]:
+    def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
         done: list[str] = []
         for name in _invalid_indexes(db):
             db.execute(f"REINDEX INDEX {quoted(name)}")
             done.append(f"the index {name} rebuilt")
-        done += super().mend(db, idle=idle)
+        done += super().repair(db, idle=idle)
         if "model" not in queries.header(db):
             db.execute("DROP INDEX IF EXISTS vectors_hnsw")  # the next model creates one for its dimension
         if _missing_index(db):

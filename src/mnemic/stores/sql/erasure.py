@@ -52,20 +52,20 @@ def erase(t: Transaction, change: Erase) -> dict[str, int]:
     Raises:
         Conflict: a record was derived from them in the meantime that the change does not name.
     """
-    victims = {found[1]: id_ for id_ in change.ids if (found := t.find_stored(id_))}
-    if not victims:
+    erased = {found[1]: id_ for id_ in change.ids if (found := t.find_stored(id_))}
+    if not erased:
         return {}
     restored = {t.required(revise.record.id)[1] for revise in change.restored}
-    reworded = _withdraw(t, set(victims), restored)
+    reworded = _withdraw(t, set(erased), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
         _overwrite_versions(t, t.required(revise.record.id)[1], reworded)
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
-    _check_descendants(t, victims, {*rewritten, *restored})
-    counts = _delete_records(t, list(victims))
-    _scrub_events(t, set(victims.values()))
-    _mark(t, list(victims))
+    _check_descendants(t, erased, {*rewritten, *restored})
+    counts = _delete_records(t, list(erased))
+    _scrub_events(t, set(erased.values()))
+    _mark(t, list(erased))
     return counts
 
 
@@ -108,11 +108,11 @@ def _overwrite_versions(t: Transaction, doc: int, since: Mapping[int, int]) -> N
     )
 
 
-def _check_descendants(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
+def _check_descendants(t: Transaction, erased: Mapping[int, str], remade: Collection[int]) -> None:
     """Refuse to erase records while others that derive from them would stay."""
-    for part in _chunks(victims):
+    for part in _chunks(erased):
         sql = f"SELECT child FROM lineage WHERE parent IN {AMONG}"
-        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(victims) - set(remade)
+        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(erased) - set(remade)
         if left:
             raise Conflict(
                 f"{len(left)} records were derived from the erased ones in the meantime. Nothing was erased; try again."
@@ -176,15 +176,15 @@ def _is_named(value: Any, ids: Collection[str]) -> bool:
 # Consolidations of erased records
 
 
-def _withdraw(t: Transaction, victims: set[int], restored: set[int]) -> dict[int, int]:
-    """Remove victims from every consolidation: their members are restored, and representatives lose their lineage to them.
+def _withdraw(t: Transaction, erased: set[int], restored: set[int]) -> dict[int, int]:
+    """Remove erased records from every consolidation: members are restored, and representatives lose their lineage to them.
 
     Returns:
         For each memory to be restored, the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    held = _cut_links(t, promotions(t.db, t.user), victims)
-    tainted = _tainted(held, victims)
+    held = _remove_links(t, promotions(t.db, t.user), erased)
+    tainted = _tainted(held, erased)
     for promotion in reversed(held):
         doc = promotion.doc
         if doc in restored and not promotion.undone:
@@ -193,30 +193,30 @@ def _withdraw(t: Transaction, victims: set[int], restored: set[int]) -> dict[int
                 raise Conflict("A memory to be restored was changed in the meantime. Nothing was erased; try again.")
             sql = "DELETE FROM promotions WHERE user_id = ? AND consolidation = ? AND number = ?"
             t.db.execute(sql, (t.user, promotion.consolidation, promotion.number))
-        elif doc in victims:
+        elif doc in erased:
             if not promotion.undone:
-                _release_members(t, promotion, victims)
+                _release_members(t, promotion, erased)
         elif promotion.undone and promotion.revised:
             _overwrite_undone_version(t, promotion, tainted)
         elif not promotion.undone:
-            _cut_lineage(t, promotion, victims)
+            _remove_lineage(t, promotion, erased)
     return since
 
 
-def _cut_links(t: Transaction, held: Iterable[StoredPromotion], victims: set[int]) -> list[StoredPromotion]:
-    """Remove links of victims from promotions, oldest first, and from their representatives, however often they were moved.
+def _remove_links(t: Transaction, held: Iterable[StoredPromotion], erased: set[int]) -> list[StoredPromotion]:
+    """Remove links of erased records from promotions, oldest first, and from representatives, however often they moved.
 
     If another member had a link with the same ends, it replaces the removed one.
     """
     cut: dict[tuple[Any, ...], MovedLink | None] = {}
     found: list[StoredPromotion] = []
     for promotion in held:
-        gone = [link for link in promotion.links if link.ends_at(victims) or link.identity in cut]
+        gone = [link for link in promotion.links if link.ends_at(erased) or link.identity in cut]
         links = [link for link in promotion.links if link not in gone]
         links += [
             replace(link, strength=other.strength, reason=other.reason, created_at=other.created_at)
             for link in gone
-            if (other := cut.get(link.identity)) and not link.ends_at(victims)
+            if (other := cut.get(link.identity)) and not link.ends_at(erased)
         ]
         others = {promotion.ends(link): link for link in reversed(links)}
         for link in gone:
@@ -238,34 +238,34 @@ def _cut_links(t: Transaction, held: Iterable[StoredPromotion], victims: set[int
     return found
 
 
-def _release_members(t: Transaction, promotion: StoredPromotion, victims: set[int]) -> None:
+def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Restore the members of an erased memory, unless they were forgotten with it."""
     sql = "SELECT status, expired_at FROM records WHERE doc = ?"
     status, expired = t.db.execute(sql, (promotion.doc,)).fetchone()
     fate = changes.last_transition(t, promotion.doc)[0] if rows.public_status(status) == "archived" else ""
     for member in promotion.members:
         doc = member.doc
-        if doc in victims or not changes.is_absorbed(t, doc, promotion.consolidation):
+        if doc in erased or not changes.is_absorbed(t, doc, promotion.consolidation):
             continue
         if fate == "archive" or expired is not None:
             consolidation.archive_for_good(t, doc, "its representative was forgotten")
         else:
             consolidation.restore_member(t, member, promotion.consolidation)
     for link in promotion.links:
-        if not link.ends_at(victims):
+        if not link.ends_at(erased):
             consolidation.restore_link(t, link)
 
 
-def _cut_lineage(t: Transaction, promotion: StoredPromotion, victims: set[int]) -> None:
-    """Remove the lineage edges from a representative to victims, so that it is not erased with them."""
+def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
+    """Remove the lineage edges from a representative to erased records, so that it is not erased with them."""
     for member in promotion.members:
-        if member.descends and member.doc in victims:
+        if member.descends and member.doc in erased:
             t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
 
 
-def _tainted(held: Iterable[StoredPromotion], victims: set[int]) -> set[int]:
-    """The victims, and all memories whose text a consolidation ever made from theirs."""
-    tainted = set(victims)
+def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
+    """The erased records, and all memories whose text a consolidation ever made from theirs."""
+    tainted = set(erased)
     for promotion in held:
         if promotion.revised and promotion.docs & tainted:
             tainted.add(promotion.doc)
@@ -273,7 +273,7 @@ def _tainted(held: Iterable[StoredPromotion], victims: set[int]) -> set[int]:
 
 
 def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainted: set[int]) -> None:
-    """Overwrite the version that an undone consolidation made from texts of victims with the version before it."""
+    """Overwrite the version that an undone consolidation made from erased texts with the version before it."""
     if promotion.docs & tainted:
         sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
             AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""

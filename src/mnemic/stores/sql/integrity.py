@@ -155,7 +155,7 @@ def _truncate(found: Iterable[str]) -> list[str]:
 
 _DERIVED = ("pending", "access", "judged", "vectors")
 """Tables whose rows may be deleted if they belong to no record of their user: they are derived, or useless without it."""
-_ASTRAY = """DELETE FROM {0} WHERE NOT EXISTS
+_ORPHANS = """DELETE FROM {0} WHERE NOT EXISTS
     (SELECT 1 FROM records r WHERE r.user_id = {0}.user_id AND r.doc = {0}.doc) RETURNING doc"""
 _UNFILED = """UPDATE records SET episode = NULL, waits = 1 WHERE episode IS NOT NULL
     AND episode NOT IN (SELECT doc FROM episodes) RETURNING doc"""
@@ -235,30 +235,30 @@ class Integrity:
         if not 0 < int(length if (length := str(held.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
             yield "the dimension in the header is invalid"
 
-    def mend(self, db: Connection, *, idle: bool) -> list[str]:
+    def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
         done = ["incomplete model removed from the header: vectors will be computed again"] * _count(db, _HALF)
-        done += self._mend_vectors(db)
+        done += self._repair_vectors(db)
         for table in _DERIVED:
-            done += _line(f"rows of {table} that refer to no record removed", _count(db, _ASTRAY.format(table)))
+            done += _line(f"rows of {table} that refer to no record removed", _count(db, _ORPHANS.format(table)))
         done += _line("messages without their episode marked as unprocessed", _count(db, _UNFILED))
         done += _line("records without a vector queued for embedding", _count(db, _UNVECTORED, to_micros(now())))
         if idle:
             done += _line("memories of an interrupted consolidation returned to short-term", _count(db, _RELEASED))
         return done
 
-    def _mend_vectors(self, db: Connection) -> list[str]:
+    def _repair_vectors(self, db: Connection) -> list[str]:
         unknown = "NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension')"
         misfits = _count(db, f"DELETE FROM vectors WHERE {self.misfits} OR {unknown} RETURNING doc")
         if misfits:
             self.after_misfits(db)
             # without vectors the next model can claim the record
             db.execute("DELETE FROM header WHERE key IN ('model', 'dimension') AND NOT EXISTS (SELECT 1 FROM vectors)")
-        spoiled = self.unusable_vectors(db)
-        db.execute(f"DELETE FROM vectors WHERE doc IN {AMONG}", (db.dialect.bind_list(spoiled),))
+        unusable = self.unusable_vectors(db)
+        db.execute(f"DELETE FROM vectors WHERE doc IN {AMONG}", (db.dialect.bind_list(unusable),))
         return [
             *_line("vectors of the wrong length removed, to be computed again", misfits),
-            *_line("invalid vectors removed, to be computed again", len(spoiled)),
+            *_line("invalid vectors removed, to be computed again", len(unusable)),
         ]
 
     def after_misfits(self, db: Connection) -> None:

@@ -161,11 +161,11 @@ class SqlStore(Reader[D]):
         with self._db.read() as db, db:
             return self._integrity.verify(db, deep=deep, idle=self._idle)
 
-    def mend(self) -> tuple[str, ...]:
+    def repair(self) -> tuple[str, ...]:
         """Repair what is safe, with all other writers excluded; returns a line for each repair."""
         idle = self._idle()
         with self._db.write() as db:
-            return tuple(self._integrity.mend(db, idle=idle))
+            return tuple(self._integrity.repair(db, idle=idle))
 
     def _idle(self) -> bool:
         """Whether memories are claimed although no consolidation is running."""

@@ -308,7 +308,7 @@ class ReadOnlyFile:
     def __init__(self, path: Path, connect: Callable[[str], SqliteConnection]) -> None:
         self._path, self._connect = path, connect
         self._log = path.with_name(f"{path.name}-wal")
-        self._still: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
+        self._immutable: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
 
     def connect(self) -> SqliteConnection:
         """A new connection.
@@ -328,7 +328,7 @@ class ReadOnlyFile:
                 return db
         state = self._state()
         db = self._connect(f"{uri}?immutable=1")
-        self._still[db] = state
+        self._immutable[db] = state
         return db
 
     def _refuse_log(self, error: apsw.Error) -> None:
@@ -345,7 +345,7 @@ class ReadOnlyFile:
 
     def refresh(self, db: SqliteConnection) -> SqliteConnection:
         """The connection, or a new one if the owner has opened or changed the record since."""
-        if db not in self._still or not (self._log.exists() or self._changed(db)):
+        if db not in self._immutable or not (self._log.exists() or self._changed(db)):
             return db
         db.close()
         return self.connect()
@@ -370,7 +370,7 @@ class ReadOnlyFile:
             raise failure
 
     def _changed(self, db: SqliteConnection) -> bool:
-        return db in self._still and self._still[db] != self._state()
+        return db in self._immutable and self._immutable[db] != self._state()
 
     def _state(self) -> object:
         held = self._path.stat()
@@ -412,10 +412,10 @@ class Database:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._gate = (
+        self._pool_lock = (
             threading.Lock()
         )  # acquired directly: an interrupt inside Condition.__enter__ would leave it locked
-        self._pool = threading.Condition(self._gate)
+        self._pool = threading.Condition(self._pool_lock)
         self._readers: list[SqliteConnection] = []
         self._reading = 0
         self._working = False
@@ -698,7 +698,7 @@ class Database:
             return
         db, counted = None, False
         try:
-            with self._gate:
+            with self._pool_lock:
                 self._pool.wait_for(lambda: not self._paused)
                 db = self._readers.pop() if self._readers else None
                 self._reading, counted = self._reading + 1, True
@@ -716,7 +716,7 @@ class Database:
 
     def _return_reader(self, db: SqliteConnection | None) -> None:
         """Return a reader to the pool, or close it."""
-        with self._gate:
+        with self._pool_lock:
             self._reading -= 1
             if db is not None and len(self._readers) < MAX_IDLE_READERS and not self._closed:
                 self._readers.append(db)
@@ -731,7 +731,7 @@ class Database:
             self._closed = True
             return
         self._closed = True
-        with self._lock, self._gate, self._translated():
+        with self._lock, self._pool_lock, self._translated():
             for db in self._idle_connections():
                 db.close()
             self._readers.clear()

@@ -61,10 +61,10 @@ class SqliteIntegrity(Integrity):
         """Findings on full text."""
         return finding("full text that does not match the text", _wrong_fulltext(db))
 
-    def mend(self, db: Connection, *, idle: bool) -> list[str]:
+    def repair(self, db: Connection, *, idle: bool) -> list[str]:
         """Repair what is safe, in the caller's transaction; returns a line for each repair."""
         done = ["the next record number restored"] if db.execute(_NEXT).fetchall() else []
-        done += super().mend(db, idle=idle)
+        done += super().repair(db, idle=idle)
         try:
             wrong = bool(_wrong_fulltext(db))
         except apsw.CorruptError:  # it is rebuilt from the texts
