@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreUnavailable
@@ -68,10 +68,6 @@ class Feed(SqlFeed[Database]):
     def lock(self, what: str) -> SessionLock:
         """A lock held by a separate session, across machines."""
         return SessionLock(self._db, what)
-
-    def listen(self, heard: Callable[[], None]) -> None:
-        """Call a function after each commit of this process."""
-        self._db.committed = heard
 
 
 def _writers(db: Connection) -> set[str]:

@@ -113,7 +113,9 @@ class Dialect(Protocol):
 
 
 class Database(Protocol):
-    """Connections to one record."""
+    """Connections to one record. ``committed`` is called after every commit of this process."""
+
+    committed: Callable[[], None] | None
 
     @property
     def name(self) -> str:

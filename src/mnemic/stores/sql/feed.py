@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeVar
 
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
@@ -122,6 +122,10 @@ class SqlFeed(Reader[D]):
             WHERE e.user_id = ? AND e.sequence > ?"""
         with self._db.read() as db:
             return [doc for (doc,) in db.execute(sql, (user, after))]
+
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Call a function after each commit of this process."""
+        self._db.committed = heard
 
     def sizes(self) -> dict[int, int]:
         """The number of vectors by user."""

@@ -40,7 +40,7 @@ from mnemic.vectors import unpacked
 __all__ = [
     "ALL", "AMONG", "Header", "Knowledge", "Reader", "Relations", "catalog", "catalog_columns", "changed", "docs_of",
     "duplicate", "events", "fetch", "header", "last_event", "list_by_time", "list_memories", "located", "matching",
-    "model_of", "number_of", "size", "stats", "stored", "user_number", "vector_matrix",
+    "model_of", "number_of", "size", "stats", "stored", "stored_vectors", "user_number", "vector_matrix",
 ]  # fmt: skip
 
 ALL = 2**62
@@ -507,8 +507,7 @@ class Knowledge(Reader[Database]):
         with self._snapshot(user) as (db, number):
             rest = f"WHERE user_id = ? AND {_LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
             found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
-            docs = db.dialect.bind_list([row["doc"] for row in found])
-            vectors = _unpacked(db.execute(f"{_VECTORS} AND doc IN {AMONG}", (number, docs)))
+            vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
             return [
                 Waiting(doc=doc, message=rows.message_from(row), project=row["project"], vector=vectors.get(doc))
                 for row in found
@@ -519,8 +518,7 @@ class Knowledge(Reader[Database]):
         """Vectors by id, float32; records without one are missing."""
         with self._snapshot(user) as (db, number):
             docs = docs_of(db, number, ids)
-            named = db.dialect.bind_list(list(docs.values()))
-            held = _unpacked(db.execute(f"{_VECTORS} AND doc IN {AMONG}", (number, named)))
+            held = _unpacked(stored_vectors(db, number, list(docs.values())))
             return {id_: held[doc] for id_, doc in docs.items() if doc in held}
 
     def pending(self, user: str, task: str) -> list[str]:
@@ -603,6 +601,11 @@ def duplicate(
         (user, project or "", session or "", digest),
     ).fetchone()
     return row[0] if row else None
+
+
+def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Stored vectors as (doc, float16 bytes); records without one are left out."""
+    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, db.dialect.bind_list(docs))).fetchall()
 
 
 def _unpacked(found: Iterable[tuple[int, bytes]]) -> dict[int, NDArray[np.float32]]:

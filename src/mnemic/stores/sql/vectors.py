@@ -79,8 +79,7 @@ class Embedding(Reader[Database]):
     def vectors_of(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
         with self._db.read() as db:
-            sql = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN {AMONG}"
-            return db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall()
+            return queries.stored_vectors(db, user, docs)
 
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns the number of records without a new vector."""

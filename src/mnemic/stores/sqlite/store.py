@@ -81,10 +81,6 @@ class Feed(SqlFeed[Database]):
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return FileLock(path)
 
-    def listen(self, heard: Callable[[], None]) -> None:
-        """Call a function after each commit of this process."""
-        self._db.committed = heard
-
 
 class SqliteStore(SqlStore[Database]):
     """A record in a folder. Safe for several threads and several processes at once.
