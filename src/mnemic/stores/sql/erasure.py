@@ -16,9 +16,9 @@ from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
 from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.canonical import to_json
-from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord, Receipt
+from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 
-__all__ = ["MARK", "ErasedRows", "apply_erase", "apply_erase_user"]
+__all__ = ["MARK", "ErasedRows"]
 
 D = TypeVar("D", bound=Database)
 
@@ -35,18 +35,7 @@ _REFERRING = {
 CHUNK = 500
 
 
-def apply_erase(t: Transaction, change: Erase) -> Receipt:
-    """Erase records; returns a receipt."""
-    counts = erase(t, change)
-    return Receipt(id=change.ids[0] if change.ids else "", outcome="stored" if counts else "duplicate")
-
-
-def apply_erase_user(t: Transaction, change: EraseUser) -> Receipt:
-    """Erase a user; returns a receipt."""
-    return Receipt(id="", outcome="stored" if erase_user(t, change) else "duplicate")
-
-
-def erase(t: Transaction, change: Erase) -> dict[str, int]:
+def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     """Delete records and everything that refers to them; returns the deleted rows by table (none on repetition).
 
     Raises:
@@ -69,7 +58,7 @@ def erase(t: Transaction, change: Erase) -> dict[str, int]:
     return counts
 
 
-def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
+def _erase_user(t: Transaction) -> dict[str, int]:
     """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
     counts = Counter(_delete_records(t, docs))
@@ -375,7 +364,7 @@ class ErasedRows(Reader[D]):
             if number is None:  # already erased: the name must not be written again
                 return {}
             t = Transaction(db, number, model)
-            return erase(t, change) if isinstance(change, Erase) else erase_user(t, change)
+            return _erase(t, change) if isinstance(change, Erase) else _erase_user(t)
 
         return self._db.apply(work)
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from mnemic import types
 from mnemic.stores.schema import MESSAGES
-from mnemic.stores.sql import changes, consolidation, erasure, queries
+from mnemic.stores.sql import changes, consolidation, queries
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.integrity import Integrity
@@ -39,19 +39,14 @@ _APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt
     types.SetEmotions: changes.set_emotions,
     types.Quarantine: changes.quarantine,
     types.Release: changes.release,
-    types.Erase: erasure.apply_erase,
-    types.EraseUser: erasure.apply_erase_user,
 }
-
-_EXISTING_ONLY = (types.Touch, types.Erase, types.EraseUser)
-"""Changes that never create a user: they must not store the name of an erased one again."""
 
 
 def _apply(db: Connection, user: str, wanted: Sequence[types.Change], model: str) -> tuple[types.Receipt, ...]:
     """Apply changes in order, inside the caller's transaction."""
     number = changes.lock_known_user(db, user)
     if number is None:
-        if all(isinstance(change, _EXISTING_ONLY) for change in wanted):
+        if all(isinstance(change, types.Touch) for change in wanted):  # late: the name of an erased user stays away
             return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
         number = changes.lock_user(db, user)
     transaction = Transaction(db, number, model)
