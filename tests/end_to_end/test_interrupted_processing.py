@@ -11,7 +11,7 @@ from tests.internals import store_of
 
 from mnemic import Memory, Message, Processing, StoreFull
 from mnemic.knowledge import pipeline
-from mnemic.stores.sql.knowledge import Knowledge
+from mnemic.stores.sql.queries import Knowledge
 
 PROCESSOR = Path(__file__).with_name("process_until.py")
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)

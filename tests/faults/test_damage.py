@@ -271,7 +271,7 @@ def test_one_vector_that_is_none_changes_no_score_but_its_own(tmp_path, kind):
         assert memory.search("needs water")[0].id == "0"
         assert memory.admin.verify().findings == (f"an invalid vector: 1 (number {doc})",)
         memory.process()
-        assert "removed, to be computed again" in store_of(memory).mend()[0]
+        assert "removed, to be computed again" in store_of(memory).repair()[0]
         memory.admin.flush()
         assert memory.admin.verify().ok
         assert {hit.id: hit.score for hit in memory.search("garden flowers and the sea")} == pytest.approx(before)

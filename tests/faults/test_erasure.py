@@ -294,12 +294,9 @@ def test_what_is_made_of_it_meanwhile_is_not_overlooked(tmp_path):
         memory.remember("One", id="one")
         memory.remember("Two", id="two", source_ids=["one"])
         with pytest.raises(Conflict):
-            store.apply("ana", [Erase(ids=("one",))])
+            store.erasure.erase("ana", Erase(ids=("one",)))
         assert memory.get("one").content == "One"
-        assert [r.outcome for r in store.apply("ana", [Erase(ids=("one", "two")), Erase(ids=("one", "two"))])] == [
-            "stored",
-            "duplicate",
-        ]
+        assert [bool(store.erasure.erase("ana", Erase(ids=("one", "two")))) for _ in range(2)] == [True, False]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")

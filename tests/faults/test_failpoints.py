@@ -109,8 +109,13 @@ def consolidate(memory):
 
 
 def undo(memory):
-    while id_ := store_of(memory).lifecycle.last_consolidation("ana"):
-        memory.undo(id_)
+    newest = "SELECT id FROM consolidations WHERE undone_at IS NULL ORDER BY at DESC, id DESC LIMIT 1"
+    while True:
+        with database_of(memory).read() as db:
+            found = db.execute(newest).fetchone()
+        if not found:
+            return
+        memory.undo(found[0])
 
 
 def forgets(memory):

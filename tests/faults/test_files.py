@@ -22,7 +22,7 @@ from mnemic import (
     StoreCorrupt,
     StoreUnavailable,
 )
-from mnemic.stores.sqlite.file import ReadOnlyFile
+from mnemic.stores.sqlite.database import ReadOnlyFile
 
 
 def filled(folder, count=200):

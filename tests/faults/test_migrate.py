@@ -15,7 +15,7 @@ from tests.internals import store_of
 from mnemic import Conflict, Consolidator, EmbeddingMismatch, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.cli import main
 from mnemic.errors import ConfigurationError
-from mnemic.stores import SqliteStore, schema
+from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
 from mnemic.transfer.migrate import migrate
 
@@ -232,16 +232,7 @@ class TestSame:
         with closing(sqlite3.connect(tmp_path / "mnemic.db")) as db:
             tables = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
             derived = {name for name in tables if name.startswith(("fulltext", "postings", "sqlite_"))}
-            taken = {
-                table.name
-                for table in (
-                    schema.RECORDS,
-                    *transfer.DEPENDENTS,
-                    schema.EVENTS,
-                    schema.CONSOLIDATIONS,
-                    *schema.OUTCOMES,
-                )
-            }
+            taken = {table.name for _, moved in transfer._PAGES.values() for table in moved}
             assert tables - derived - {"header", "users", "vectors_next"} == taken
 
 

@@ -17,10 +17,10 @@ from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.knowledge import remember
 from mnemic.recall import search
 from mnemic.runtime.indexer import Indexer
-from mnemic.stores.sql import consolidation, transaction
-from mnemic.stores.sql.transaction import Transaction
+from mnemic.stores.sql import changes, consolidation
+from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sqlite import database
-from mnemic.stores.sqlite.dialect import SqliteDialect
+from mnemic.stores.sqlite.database import SqliteDialect
 from mnemic.transfer import export
 
 from .test_model import FolderWalk, Walk, limits
@@ -93,7 +93,7 @@ def lenient(right):
 
 BUGS = {
     # A row that is not written, or not removed
-    "the vector of a new record is dropped": (Walk, replaced(transaction, "put_vector", nothing)),
+    "the vector of a new record is dropped": (Walk, replaced(changes, "put_vector", nothing)),
     "what waits for its vector is not noted": (Walk, replaced(Transaction, "add_pending", nothing)),
     "an erased record stays in the full text": (Walk, replaced(SqliteDialect, "unindex", nothing)),
     "erasing leaves the records": (

@@ -1,4 +1,4 @@
-"""``verify`` sees every invariant that is broken, and ``mend`` puts right what can be without guessing."""
+"""``verify`` sees every invariant that is broken, and ``repair`` puts right what can be without guessing."""
 
 import pytest
 from tests.internals import database_of, store_of
@@ -57,7 +57,7 @@ BOB = "(SELECT user_id FROM users WHERE name = 'bob')"
 SPARE = "99999"
 COPY = "doc, user, id, session, project, content, hash, length, metadata, source, trust, created_at, title, started_at, ended_at, status"
 
-# What is done to the record, what verify says of it, and whether it can be mended.
+# What is done to the record, what verify says of it, and whether it can be repaired.
 PLANTED = {
     "no event": (f"DELETE FROM events WHERE doc = {PORT}", "no event", False),
     "a row is gone": ("DELETE FROM records WHERE id = 'port'", "event of a missing record", False),
@@ -208,18 +208,18 @@ def plant(memory, sql):
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
+def test_what_is_broken_is_found_and_repaired_where_that_is_safe(memory, planted):
     sql, said, safe = PLANTED[planted]
     plant(memory, sql)
     found = memory.admin.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
-    done = store_of(memory).mend()
+    done = store_of(memory).repair()
     left = [finding for finding in memory.admin.verify().findings if said in finding]
     if safe:
         assert done
         assert not left
-        assert store_of(memory).mend() == ()
+        assert store_of(memory).repair() == ()
     else:
         assert left
     assert everything(memory) == texts, "evidence is never touched"
@@ -248,7 +248,7 @@ def test_a_consolidation_under_way_is_no_finding(memory):
     with store_of(memory).lifecycle.exclusive() as alone:
         assert alone
         assert memory.admin.verify().ok
-        assert store_of(memory).mend() == ()
+        assert store_of(memory).repair() == ()
     assert not memory.admin.verify().ok
 
 
@@ -257,7 +257,7 @@ def test_a_new_record_is_whole():
         report = memory.admin.verify()
         assert report.ok
         assert report.checks["invariants"] > 20
-        assert store_of(memory).mend() == ()
+        assert store_of(memory).repair() == ()
 
 
 def test_what_others_wrote_meanwhile_is_no_damage(tmp_path):

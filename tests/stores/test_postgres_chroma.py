@@ -17,7 +17,8 @@ pytest.importorskip("chromadb")
 psycopg = pytest.importorskip("psycopg")
 
 from mnemic.stores.postgres import PostgresStore  # noqa: E402
-from mnemic.stores.postgres import feed as feeds  # noqa: E402
+from mnemic.stores.postgres import store as feeds  # noqa: E402
+from mnemic.stores.sql.changes import lock_user  # noqa: E402
 
 pytestmark = pytest.mark.engine
 
@@ -57,7 +58,7 @@ def writing(store, user):
     inside, go_on = threading.Event(), threading.Event()
 
     def slow(db):
-        number = db.dialect.lock_user(db, user)
+        number = lock_user(db, user)
         drawn = db.execute(
             "INSERT INTO events(user_id, at, operation) VALUES(?, 7, 'slow') RETURNING sequence", (number,)
         )
@@ -171,7 +172,7 @@ class TestTurns:
             assert [outbox.owner for outbox in outboxes] == [True, False]
             first.add("a zebra ran away", id="zebra")
             first.admin.flush(process=False)
-            session = outboxes[0]._lock_on_index._session._driver.info.backend_pid
+            session = outboxes[0]._lock_on_index._driver.info.backend_pid
             with psycopg.connect(postgres_server, autocommit=True) as admin:
                 admin.execute("SELECT pg_terminate_backend(%s, 5000)", (session,))
             assert outboxes[1].drain(60)

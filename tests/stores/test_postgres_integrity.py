@@ -1,4 +1,4 @@
-"""``verify``, ``mend`` and ``mnemic doctor`` over PostgreSQL: what is broken is found, and put right where that is safe."""
+"""``verify``, ``repair`` and ``mnemic doctor`` over PostgreSQL: what is broken is found, and put right where that is safe."""
 
 import json
 
@@ -83,13 +83,13 @@ def plant(memory, statements):
 
 
 @pytest.mark.parametrize("planted", [*OWN, *SHARED])
-def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
+def test_what_is_broken_is_found_and_repaired_where_that_is_safe(memory, planted):
     sql, said, safe = (OWN | SHARED)[planted]
     plant(memory, sql)
     found = memory.admin.verify().findings
     assert any(said in finding for finding in found), found
     texts = everything(memory)
-    done = store_of(memory).mend()
+    done = store_of(memory).repair()
     left = [finding for finding in memory.admin.verify().findings if said in finding]
     assert everything(memory) == texts, "evidence is never touched"
     if not safe:
@@ -97,7 +97,7 @@ def test_what_is_broken_is_found_and_mended_where_that_is_safe(memory, planted):
         return
     assert done
     assert not left
-    assert store_of(memory).mend() == ()
+    assert store_of(memory).repair() == ()
     memory.admin.flush(process=False)
     assert memory.admin.verify().ok, memory.admin.verify().findings
     assert memory.search("port 8080", tags=["network"], k=1)[0].id == "port"
@@ -111,7 +111,7 @@ def test_an_index_that_postgres_does_not_use_is_made_anew(memory, postgres_serve
             (f"{schema}.vectors_hnsw",),
         )
     assert memory.admin.verify().findings == ("the index vectors_hnsw is not valid: rebuild it with REINDEX",)
-    assert store_of(memory).mend() == ("the index vectors_hnsw rebuilt",)
+    assert store_of(memory).repair() == ("the index vectors_hnsw rebuilt",)
     assert memory.admin.verify().ok
 
 

@@ -17,11 +17,7 @@ from numpy.typing import NDArray
 
 from mnemic.types import CatalogDelta, CatalogRows, Coded, RecordFilter
 
-__all__ = [
-    "Beliefs",
-    "Catalog",
-    "Columns",
-]
+__all__ = ["Catalog", "Columns", "Validity"]
 
 OWN = 2
 """The maximum number of source messages of a memory on one statement: an answer and its question."""
@@ -33,12 +29,8 @@ def _no_times() -> Times:
     return np.empty(0, np.int64)
 
 
-def _no_pairs() -> Times:
-    return np.empty((2, 0), np.int64)
-
-
 @dataclass(frozen=True, slots=True)
-class Beliefs:
+class Validity:
     """Valid time and transaction time of memories: a snapshot, one entry per memory, ascending by doc.
 
     Times are microseconds since 1970, ``FOREVER`` for an open end. ``origins`` maps a memory to the docs it was derived from,
@@ -55,7 +47,7 @@ class Beliefs:
     origins: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     made: Mapping[int, Sequence[int]] = field(default_factory=dict[int, Sequence[int]])
     successors: Mapping[int, int] = field(default_factory=dict[int, int])
-    pairs: Times = field(default_factory=_no_pairs)
+    pairs: Times = field(default_factory=lambda: _no_times().reshape(2, 0))
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -65,16 +57,16 @@ class Beliefs:
         if filters.expired:
             return self.doc[:0]
         known = filters.known_at
-        believing = FOREVER - 1 if known is None else known
-        believed = self.expired > believing
-        ended_later = believed & (self.expired < FOREVER)  # the end was not known yet
+        then = FOREVER - 1 if known is None else known
+        current = self.expired > then
+        ended_later = current & (self.expired < FOREVER)  # the end was not known yet
         until = np.where(ended_later, FOREVER, self.until)
         if filters.at is None:
             today = now if known is None else known
-            shown = believed & (until > today) & (self.begins <= today)
+            shown = current & (until > today) & (self.begins <= today)
         else:
-            shown = (self.since <= filters.at) & (filters.at < until) & (believed | (until < FOREVER))
-        return self.doc[~(shown & (self.known <= believing))]
+            shown = (self.since <= filters.at) & (filters.at < until) & (current | (until < FOREVER))
+        return self.doc[~(shown & (self.known <= then))]
 
     def successor(self, doc: int, at: int | None, known_at: int | None = None) -> int | None:
         """The doc at the end of the supersession chain of a memory, as of the given times; None without a successor."""
@@ -104,29 +96,29 @@ class Beliefs:
         place = int(np.searchsorted(self.doc, doc))
         return place < len(self.doc) and int(self.doc[place]) == doc
 
-    def apply(self, delta: CatalogDelta) -> Beliefs:
+    def apply(self, delta: CatalogDelta) -> Validity:
         """A snapshot that includes a delta."""
-        touched = {row[0] for row in delta.beliefs} | set(delta.touched)
+        touched = {row[0] for row in delta.validity} | set(delta.touched)
         if not touched:
             return self
         kept = ~np.isin(self.doc, sorted(touched)) if len(self) else np.empty(0, np.bool_)
         columns = [column[kept] for column in (self.doc, self.since, self.until, self.expired, self.known, self.begins)]
-        if delta.beliefs:
-            columns = [np.append(old, new) for old, new in zip(columns, _columns(delta.beliefs), strict=True)]
+        if delta.validity:
+            columns = [np.append(old, new) for old, new in zip(columns, _columns(delta.validity), strict=True)]
         order = np.argsort(columns[0], kind="stable")
         doc, since, until, expired, known, begins = (column[order] for column in columns)
         successors = dict(self.successors)
         for one in touched:
             successors.pop(one, None)
-        successors |= {row[0]: row[6] for row in delta.beliefs if row[6] is not None}
-        origins = {row[0]: tuple(json.loads(row[5])) for row in delta.beliefs}
+        successors |= {row[0]: row[6] for row in delta.validity if row[6] is not None}
+        origins = {row[0]: tuple(json.loads(row[5])) for row in delta.validity}
         changed = {one for one in touched if self.origins.get(one, ()) != origins.get(one, ())}
-        beliefs = replace(
+        validity = replace(
             self, doc=doc, since=since, until=until, expired=expired, known=known, begins=begins, successors=successors
         )
-        return beliefs._with_origins(changed, origins) if changed else beliefs  # noqa: SLF001 - our own class
+        return validity._with_origins(changed, origins) if changed else validity  # noqa: SLF001 - our own class
 
-    def _with_origins(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Beliefs:
+    def _with_origins(self, changed: Collection[int], now: Mapping[int, Sequence[int]]) -> Validity:
         """A copy with new origins of some memories; the rest is shared."""
         origins, made = dict(self.origins), dict(self.made)
         for doc in sorted(changed):
@@ -259,7 +251,7 @@ class Columns:
     groups: int = 0
     memo: dict[Hashable, Any] = field(default_factory=dict[Hashable, Any], repr=False)
     stored_periods: Mapping[int, str] = field(default_factory=dict[int, str], repr=False)
-    beliefs: Beliefs = field(default_factory=Beliefs, repr=False)
+    validity: Validity = field(default_factory=Validity, repr=False)
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -276,26 +268,31 @@ class Columns:
         text = self.stored_periods.get(doc)
         return _periods(text) if text else ()
 
+    def cached(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """A read-only value worked out once per snapshot."""
+        found = self.memo.get(key)
+        if found is None:
+            found = self.memo[key] = make()
+        return found
+
     def padded(self, name: str) -> NDArray[Any]:
         """A column with one more entry, the value for row -1 (no turn). Read-only."""
-        found = self.memo.get(("padded", name))
-        if found is None:
-            column: NDArray[Any] = getattr(self, name)
-            if name in ("previous", "following"):  # turns after this snapshot are left out
-                found = np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
-            else:
-                found = np.append(column, column.dtype.type(0))
-            self.memo["padded", name] = found
-        return found
+        return self.cached(("padded", name), lambda: self._padded(name))
+
+    def _padded(self, name: str) -> NDArray[Any]:
+        column: NDArray[Any] = getattr(self, name)
+        if name in ("previous", "following"):  # turns after this snapshot are left out
+            return np.append(np.where(column < len(self), column, np.int32(-1)), np.int32(-1))
+        return np.append(column, column.dtype.type(0))
 
     @property
     def agents(self) -> NDArray[np.bool_]:
         """Mask of messages of an unnamed assistant, a tool or the system. Read-only."""
-        found = self.memo.get(("agents",))
-        if found is None:
-            nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
-            found = self.memo["agents",] = (nameless | self._has_role(PROGRAMS)) & (self.kind == KINDS["message"])
-        return found
+        return self.cached("agents", self._agents)
+
+    def _agents(self) -> NDArray[np.bool_]:
+        nameless = self._has_role(ASSISTANTS) & (self.speaker == 0)
+        return (nameless | self._has_role(PROGRAMS)) & (self.kind == KINDS["message"])
 
     def _has_role(self, roles: Sequence[str]) -> NDArray[np.bool_]:
         table = np.zeros(len(self.names.label), np.bool_)
@@ -305,23 +302,22 @@ class Columns:
     @property
     def assisted(self) -> NDArray[np.bool_]:
         """(groups,) whether a conversation has an agent; entry 0 (no conversation): whether most turns are in such ones."""
-        found = self.memo.get(("assisted",))
-        if found is None:
-            turns = np.bincount(self.group, minlength=self.groups)
-            found = np.bincount(self.group[self.agents], minlength=self.groups) > 0
-            found[0] = turns[1:][found[1:]].sum() * 2 > turns[1:].sum()
-            self.memo["assisted",] = found
+        return self.cached("assisted", self._assisted)
+
+    def _assisted(self) -> NDArray[np.bool_]:
+        turns = np.bincount(self.group, minlength=self.groups)
+        found = np.bincount(self.group[self.agents], minlength=self.groups) > 0
+        found[0] = turns[1:][found[1:]].sum() * 2 > turns[1:].sum()
         return found
 
     def derived(self) -> NDArray[np.intp]:
         """(2, n) rows of memories and their sources, one column per pair. Read-only."""
-        found = self.memo.get(("derived",))
-        if found is None:
-            docs = self.beliefs.pairs
-            rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
-            held = (self.doc[rows] == docs).all(axis=0) if len(self) else np.zeros(0, np.bool_)
-            found = self.memo["derived",] = rows[:, held]
-        return found
+        return self.cached("derived", self._derived)
+
+    def _derived(self) -> NDArray[np.intp]:
+        docs = self.validity.pairs
+        rows = np.minimum(np.searchsorted(self.doc, docs), max(len(self) - 1, 0))
+        return rows[:, (self.doc[rows] == docs).all(axis=0)] if len(self) else rows[:, :0]
 
     def mask(self, filters: RecordFilter) -> NDArray[np.bool_]:
         """Mask of rows that match the filters, except those that the store looks up; see ``RecordFilter.without_stored``."""
@@ -374,7 +370,7 @@ class Catalog:
         self._version = 0
         self._columns: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in _DTYPES.items()}
         self._names = Names()
-        self._beliefs = Beliefs()
+        self._validity = Validity()
         self._last_of: dict[int, int] = {}
         self._memo: dict[Hashable, Any] = {}
         self._stored_periods: dict[int, str] = {}
@@ -401,7 +397,7 @@ class Catalog:
             groups=len(self._names.group),
             stored_periods=self._stored_periods,
             memo=self._memo,
-            beliefs=self._beliefs,
+            validity=self._validity,
         )
 
     def apply(self, delta: CatalogDelta) -> None:
@@ -409,7 +405,7 @@ class Catalog:
         self._mark_erased(delta)
         if delta.rows:
             self._upsert(delta.rows)
-        self._beliefs = self._beliefs.apply(delta)
+        self._validity = self._validity.apply(delta)
         if delta.rows or delta.touched or delta.reembedded:
             self._version += 1
             self._memo = {}

@@ -20,13 +20,7 @@ from mnemic.vectors import dot
 if TYPE_CHECKING:
     from mnemic.types import CatalogDelta
 
-__all__ = [
-    "Corpus",
-    "Fts5Index",
-    "Occurrences",
-    "RankBM25Index",
-    "corpus_of",
-]
+__all__ = ["Corpus", "Fts5Index", "Occurrences", "RankBM25Index", "corpus_of"]
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -73,16 +67,15 @@ def corpus_of(columns: Columns, kinds: Sequence[str]) -> Corpus:
 
     Next to messages, records derived from them do not count: processing must not change the ranking of messages.
     """
-    key = ("corpus", *kinds)
-    found = columns.memo.get(key)
-    if found is None:
-        rows = (columns.status != STATUSES["archived"]) & np.isin(columns.kind, [KINDS[kind] for kind in kinds])
-        if "message" in kinds:
-            rows[columns.rows_of(columns.beliefs.pairs[0])] = False
-        size = int(np.count_nonzero(rows))
-        mean = float(dot(columns.length, rows)) / size if size else 0.0
-        found = columns.memo[key] = Corpus(rows, size, mean)
-    return found
+    return columns.cached(("corpus", *kinds), lambda: _corpus(columns, kinds))
+
+
+def _corpus(columns: Columns, kinds: Sequence[str]) -> Corpus:
+    rows = (columns.status != STATUSES["archived"]) & np.isin(columns.kind, [KINDS[kind] for kind in kinds])
+    if "message" in kinds:
+        rows[columns.rows_of(columns.validity.pairs[0])] = False
+    size = int(np.count_nonzero(rows))
+    return Corpus(rows, size, float(dot(columns.length, rows)) / size if size else 0.0)
 
 
 class Occurrences:

@@ -64,7 +64,7 @@ class Snapshot:
         here &= c.project == c.names.project.get(self._project)
         here &= c.session == c.names.session.get(self._session)
         ended = np.zeros(len(c), np.bool_)
-        ended[c.rows_of(c.beliefs.doc[c.beliefs.expired < FOREVER])] = True
+        ended[c.rows_of(c.validity.doc[c.validity.expired < FOREVER])] = True
         self._live_rows, self._ended_rows = here & ~ended, here & ended
 
     def nearest(self, vector: Vector | None, most: int) -> Neighbours:

@@ -263,7 +263,7 @@ class _Records:
 
     def _contradicting_docs(self, doc: int) -> set[int]:
         if doc not in self._contradicting:
-            edges = self._runtime.store.relations.edges(self._scored.view.user, [doc])
+            edges = self._runtime.store.relations.links(self._scored.view.user, [doc])
             self._contradicting[doc] = {end for a, b, kind, *_ in edges if kind == "contradicts" for end in (a, b)} - {
                 doc
             }

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
-from mnemic.indexes.vector import Cosines
+from mnemic.indexes.vector.exact import Cosines
 from mnemic.runtime.views import View
 from mnemic.text import bm25, cues
 from mnemic.text.clock import from_micros

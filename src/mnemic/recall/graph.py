@@ -107,11 +107,11 @@ def proximities(
         now: time of the query, in microseconds since 1970.
     """
     columns = view.columns
-    beliefs = columns.beliefs
+    validity = columns.validity
     seeds: dict[int, None] = {}
     for row in first[:SEEDS]:
         doc = int(columns.doc[row])
-        seeds |= dict.fromkeys((doc, *via.get(row, ()), *beliefs.made.get(doc, ())))
+        seeds |= dict.fromkeys((doc, *via.get(row, ()), *validity.made.get(doc, ())))
     edges = _edges(runtime, view, list(seeds), depth, now)
     reached: dict[int, float] = {}
     for seed in seeds:
@@ -128,7 +128,7 @@ def _edges(runtime: Runtime, view: View, docs: Sequence[int], depth: int, now: i
         if not frontier:
             break
         further: set[int] = set()
-        for source, target, _, strength, used in runtime.store.relations.edges(view.user, frontier):
+        for source, target, _, strength, used in runtime.store.relations.links(view.user, frontier):
             idle = timedelta(
                 days=max(now - used, 0) // DAY
             )  # whole days, so that a repeated query gives the same result

@@ -98,18 +98,18 @@ class Visibility:
         self, view: View, question: AnalysedQuery, rows: Rows
     ) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
         """For superseded rows: the docs that superseded them, and the rows that show these."""
-        beliefs, columns = view.columns.beliefs, view.columns
+        validity, columns = view.columns.validity, view.columns
         superseding: dict[int, list[int]] = {}
         successors: dict[int, list[int]] = {}
-        if not beliefs.successors:
+        if not validity.successors:
             return superseding, successors
         for row in rows.tolist():
             doc = int(columns.doc[row])
-            memory = self._most_relevant(view, question, [doc, *beliefs.made.get(doc, ())])
+            memory = self._most_relevant(view, question, [doc, *validity.made.get(doc, ())])
             filters = question.query.filters
-            if later := beliefs.superseding(doc, filters.at, filters.known_at):
+            if later := validity.superseding(doc, filters.at, filters.known_at):
                 superseding[row] = later
-            successor = None if memory is None else beliefs.successor(memory, filters.at, filters.known_at)
+            successor = None if memory is None else validity.successor(memory, filters.at, filters.known_at)
             if memory is None or successor is None or not self._is_relevant(view, question, row, memory):
                 continue
             for at in columns.rows_of([successor]).tolist():
@@ -132,7 +132,7 @@ class Visibility:
     def _most_relevant(self, view: View, question: AnalysedQuery, docs: Sequence[int]) -> int | None:
         """The memory most relevant to the query, of a record and the memories derived from it."""
         columns = view.columns
-        memories = [doc for doc in docs if doc in columns.beliefs.origins or doc in columns.beliefs.successors]
+        memories = [doc for doc in docs if doc in columns.validity.origins or doc in columns.validity.successors]
         if len(memories) < 2 or question.cosines is None:
             return memories[0] if memories else None
         rows = columns.rows_of(sorted(memories))

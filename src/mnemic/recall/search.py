@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from mnemic import recall
 from mnemic.errors import EmbedderUnavailable
-from mnemic.indexes.vector import Cosines
+from mnemic.indexes.vector.exact import Cosines
 from mnemic.recall import Pool, hit_from
 from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, candidates
 from mnemic.recall.graph import proximities
@@ -209,7 +209,7 @@ def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, 
     scale = query.recipe.weights.get("dense", 1.0)
     mood, weight = None, 0.0
     if query.mood is not None or query.recipe.quality:
-        mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.beliefs) > 0)
+        mood, weight = mood_and_weight(runtime, scope, query, scale, processed=len(view.columns.validity) > 0)
     question = replace(question, query=replace(query, emotion_weight=weight))
     pool = build_pool(
         view, question, rows, boosted=provenance.boosted, mood=_mood_by_row(runtime, view, query, rows, mood)
@@ -313,7 +313,7 @@ def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool
 
 def _allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: View) -> NDArray[np.bool_]:
     allowed = view.columns.mask(filters)
-    hidden = view.columns.beliefs.hidden(filters, to_micros(now()))
+    hidden = view.columns.validity.hidden(filters, to_micros(now()))
     allowed[view.columns.rows_of(hidden)] = False
     if filters.known_at is not None:
         allowed[view.columns.rows_of(runtime.store.relations.stored_after(view.user, filters.known_at))] = False

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemic.embedders import embedder_from
 from mnemic.errors import ConfigurationError, MissingExtra, StoreError, StoreReadOnly
-from mnemic.indexes.vector import discard, index_from
+from mnemic.indexes.vector.choice import discard, index_from
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
 from mnemic.rerankers import reranker_from
 from mnemic.runtime.gate import SearchGate

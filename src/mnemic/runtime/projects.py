@@ -57,8 +57,8 @@ def project(path: str | os.PathLike[str] = ".") -> Project:
     """The project that a folder belongs to: the git repository around it, else the folder itself.
 
     The name (``project:`` or ``name:``) and ``description:`` come from the front matter of ``CLAUDE.md`` or ``AGENTS.md`` at
-    its root; the default name is that of the folder. All clones and worktrees of one repository have one id. The home folder and the root of the file
-    system never count as the repository around a folder.
+    its root; the default name is that of the folder. All clones and worktrees of one repository have one id. The home
+    folder and the root of the file system never count as the repository around a folder.
 
     Args:
         path: a folder, or a file in it; it need not exist.

@@ -13,7 +13,7 @@ import numpy as np
 
 from mnemic.indexes.catalog import Catalog, Columns
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
-from mnemic.indexes.vector import Centre, ExactIndex, IndexedRows, RowVectors, centre_of, sample_size
+from mnemic.indexes.vector.exact import Centre, ExactIndex, IndexedRows, RowVectors, centre_of, sample_size
 from mnemic.protocols import KeywordIndex, VectorIndex
 from mnemic.services.processes import process_lock
 from mnemic.text.render import searchable

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from mnemic.stores.in_memory import InMemoryStore
-from mnemic.stores.sqlite import SqliteStore
+from mnemic.stores.sqlite import InMemoryStore, SqliteStore
 
 if TYPE_CHECKING:
     from mnemic.stores.postgres import PostgresStore

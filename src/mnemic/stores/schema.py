@@ -14,27 +14,9 @@ from typing import Literal
 from mnemic import errors
 
 __all__ = [
-    "EPISODES",
-    "LIVE",
-    "MEMORIES",
-    "MESSAGES",
-    "OLDEST",
-    "OUTCOMES",
-    "RECORDS",
-    "TABLES",
-    "VECTORS_NEXT",
-    "VIEWS",
-    "Column",
-    "Engine",
-    "Index",
-    "Reference",
-    "Table",
-    "View",
-    "check_version",
-    "create_table",
-    "definitions",
-    "views",
-]
+    "EPISODES", "LIVE", "MEMORIES", "MESSAGES", "OLDEST", "OUTCOMES", "RECORDS", "TABLES", "VECTORS_NEXT", "VIEWS", "Column",
+    "Engine", "Index", "Reference", "Table", "View", "check_version", "create_table", "definitions", "views",
+]  # fmt: skip
 
 OLDEST = 6
 """The number of the first migration; earlier ones belong to unreleased versions."""
@@ -143,29 +125,32 @@ class Engine:
     busy: str = ""
 
 
-def _integer(name: str, default: str | None = None, check: str | None = None) -> Column:
-    return Column(name, "integer", default=default, check=check)
+_TYPES: Mapping[str, Type] = {
+    "s": "serial", "i": "integer", "d": "integer", "r": "real", "t": "text", "b": "blob", "v": "vector",
+}  # fmt: skip
 
 
-def _text(name: str, default: str | None = None) -> Column:
-    return Column(name, "text", default=default)
+def _columns(text: str, checks: Mapping[str, str] | None = None) -> tuple[Column, ...]:
+    """Columns written as ``name:type``, with the first letter of the type (d: a doc), ``?`` if nullable, ``=default``.
+
+    ``checks`` are conditions on their values by column, with ``{}`` for its name.
+    """
+    found: list[Column] = []
+    for word in text.split():
+        declared, _, default = word.partition("=")
+        name, _, kind = declared.partition(":")
+        check = (checks or {}).get(name)
+        found.append(
+            Column(
+                name, _TYPES[kind[0]], required=not kind.endswith("?"), default=default or None, names=kind[0] == "d",
+                check=check and check.format(name),
+            )
+        )  # fmt: skip
+    return tuple(found)
 
 
-def _real(name: str, check: str | None = None) -> Column:
-    return Column(name, "real", check=check)
-
-
-def _nullable(type: Type, *names: str, check: str | None = None) -> tuple[Column, ...]:
-    """Nullable columns."""
-    return tuple(Column(name, type, required=False, check=check and check.format(name)) for name in names)
-
-
-def _doc(name: str = "doc") -> Column:
-    return Column(name, "integer", names=True)
-
-
-def _enum(name: str, *words: str, required: bool = True) -> Column:
-    return Column(name, "text", required=required, check=f"{name} IN ({', '.join(map(repr, words))})")
+def _one_of(*words: str) -> str:
+    return f"{{}} IN ({', '.join(map(repr, words))})"
 
 
 def _record_references(*names: str) -> tuple[Reference, ...]:
@@ -173,47 +158,34 @@ def _record_references(*names: str) -> tuple[Reference, ...]:
     return tuple(Reference(f"user_id, {name}", "records", "user_id, doc") for name in names or ("doc",))
 
 
-_UNIT = "{} BETWEEN 0 AND 1"
-_SIGNED = "{} BETWEEN -1 AND 1"
+_UNIT, _SIGNED = "{} BETWEEN 0 AND 1", "{} BETWEEN -1 AND 1"
 
-_COMMON = (
-    _doc(),
-    _integer("user_id"),
-    _enum("kind", "message", "episode", "memory"),
-    _text("id"),
-    *_nullable("text", "session", "project", "speaker"),
-    _text("content"),
-    Column("hash", "blob"),
-    _integer("length"),
-    _integer("traits", "0", "traits BETWEEN 0 AND 2147483647"),
-    *_nullable("text", "told"),
-    _text("metadata", "'{}'"),
-    _text("source"),
-    _real("trust", _UNIT.format("trust")),
-    _enum("status", "short_term", "consolidating", "long_term", "archived", "quarantined"),
-    *_nullable("text", "tier_before"),
-    _integer("version", "1"),
-    _integer("utc_offset", "0"),
-    _integer("created_at"),
-    *_nullable(
-        "integer", "said_at"
-    ),  # when the message was sent, the episode began, or the source of the memory was said
-    *_nullable("real", "valence", "arousal", check=_SIGNED),
-    *_nullable("real", "emotion_confidence", check=_UNIT),
+_COMMON = _columns(
+    # said_at: when the message was sent, the episode began, or the source of the memory was said
+    """doc:d user_id:i kind:t id:t session:t? project:t? speaker:t? content:t hash:b length:i traits:i=0 told:t?
+    metadata:t='{}' source:t trust:r status:t tier_before:t? version:i=1 utc_offset:i=0 created_at:i said_at:i?
+    valence:r? arousal:r? emotion_confidence:r?""",
+    {
+        "kind": _one_of("message", "episode", "memory"),
+        "traits": "{} BETWEEN 0 AND 2147483647",
+        "trust": _UNIT,
+        "status": _one_of("short_term", "consolidating", "long_term", "archived", "quarantined"),
+        "valence": _SIGNED,
+        "arousal": _SIGNED,
+        "emotion_confidence": _UNIT,
+    },
 )
-_MESSAGE = (
-    *_nullable("text", "role"),
-    Column("episode", "integer", required=False, names=True),
-    *_nullable("integer", "waits"),  # 1: not yet processed
-)
-_EPISODE = (*_nullable("text", "title"), *_nullable("integer", "ended_at"))
-_MEMORY = (
-    _enum("type", "episodic", "semantic", "procedural", "emotional", required=False),
-    *_nullable("text", "category", "key"),
-    *_nullable("real", "importance", "salience", "confidence", check=_UNIT),
-    *_nullable("integer", "pinned"),
-    *_nullable("text", "summary", "context", "keywords", "tags", "related_files", "related_entities"),
-    *_nullable("integer", "valid_at", "invalid_at", "expired_at", "delete_after", "updated_at"),
+_MESSAGE = _columns("role:t? episode:d? waits:i?")  # waits is 1 until the message is processed
+_EPISODE = _columns("title:t? ended_at:i?")
+_MEMORY = _columns(
+    """type:t? category:t? key:t? importance:r? salience:r? confidence:r? pinned:i? summary:t? context:t? keywords:t? tags:t?
+    related_files:t? related_entities:t? valid_at:i? invalid_at:i? expired_at:i? delete_after:i? updated_at:i?""",
+    {
+        "type": _one_of("episodic", "semantic", "procedural", "emotional"),
+        "importance": _UNIT,
+        "salience": _UNIT,
+        "confidence": _UNIT,
+    },
 )
 
 RECORDS = Table(
@@ -221,10 +193,7 @@ RECORDS = Table(
     (*_COMMON, *_MESSAGE, *_EPISODE, *_MEMORY),
     key="doc",
     unique=("user_id, id", "user_id, doc"),
-    references=(
-        Reference("user_id", "users", "user_id"),
-        Reference("episode", "records", "doc", "SET NULL"),
-    ),
+    references=(Reference("user_id", "users", "user_id"), Reference("episode", "records", "doc", "SET NULL")),
     checks=(
         "kind != 'message' OR (role IS NOT NULL AND said_at IS NOT NULL AND waits IS NOT NULL)",
         "kind != 'episode' OR (title IS NOT NULL AND said_at IS NOT NULL AND ended_at IS NOT NULL)",
@@ -267,19 +236,18 @@ EPISODES = _view("episodes", "episode", _EPISODE)
 MEMORIES = _view("memories", "memory", _MEMORY)
 VIEWS = (MESSAGES, EPISODES, MEMORIES)
 
-_LINKS = ("extends", "contradicts", "implements", "references", "supersedes")
-_VECTORS = (_integer("user_id"), _doc(), Column("vector", "vector", required=False))
+_LINK_TYPE = {"type": _one_of("extends", "contradicts", "implements", "references", "supersedes")}
 
-USERS = Table("users", (Column("user_id", "serial"), _text("name")), unique=("name",))
+USERS = Table("users", _columns("user_id:s name:t"), unique=("name",))
 VERSIONS = Table(
     "versions",
-    (_integer("user_id"), _doc(), _integer("version"), _integer("changed_at"), _text("row")),
+    _columns("user_id:i doc:d version:i changed_at:i row:t"),
     key="doc, version",
     references=_record_references(),
 )
 LINEAGE = Table(
     "lineage",
-    (_integer("user_id"), _doc("child"), _doc("parent")),
+    _columns("user_id:i child:d parent:d"),
     key="child, parent",
     references=_record_references("child", "parent"),
     indexes=(Index("lineage_by_parent", "parent"),),
@@ -287,15 +255,9 @@ LINEAGE = Table(
 )
 LINKS = Table(
     "links",
-    (
-        _integer("user_id"),
-        _doc("source"),
-        _doc("target"),
-        _enum("type", *_LINKS),
-        _real("strength", _UNIT.format("strength")),
-        _text("reason", "''"),
-        _integer("created_at"),
-        *_nullable("integer", "expired_at"),
+    _columns(
+        "user_id:i source:d target:d type:t strength:r reason:t='' created_at:i expired_at:i?",
+        _LINK_TYPE | {"strength": _UNIT},
     ),
     key="source, target, type",
     references=_record_references("source", "target"),
@@ -307,28 +269,12 @@ EVENTS = Table(
     # The audit trail and the feed for caches of other processes; events never hold content. An event outlives its record,
     # so it has no foreign key to it.
     "events",
-    (
-        Column("sequence", "serial"),
-        _integer("user_id"),
-        _integer("at"),
-        _text("operation"),
-        Column("doc", "integer", required=False, names=True),
-        *_nullable("text", "id"),
-        *_nullable("integer", "version"),
-        _text("detail", "'{}'"),
-    ),
+    _columns("sequence:s user_id:i at:i operation:t doc:d? id:t? version:i? detail:t='{}'"),
     indexes=(Index("events_by_user", "user_id, sequence"), Index("events_by_doc", "doc")),
 )
 PENDING = Table(
     "pending",
-    (
-        _text("task"),
-        _doc(),
-        _integer("user_id"),
-        _integer("since"),
-        _integer("attempts", "0"),
-        *_nullable("text", "error"),
-    ),
+    _columns("task:t doc:d user_id:i since:i attempts:i=0 error:t?"),
     key="task, doc",
     references=_record_references(),
     indexes=(Index("pending_by_user", "user_id, task"), Index("pending_by_doc", "doc")),
@@ -336,38 +282,34 @@ PENDING = Table(
 )
 ACCESS = Table(
     "access",
-    (_integer("user_id"), _doc(), _integer("count"), _integer("last_at")),
+    _columns("user_id:i doc:d count:i last_at:i"),
     key="doc",
     references=_record_references(),
     indexes=(Index("access_by_time", "last_at"),),
     busy=True,
 )
-JUDGED = Table(
-    "judged",
-    (_integer("user_id"), _doc(), _integer("at")),
-    key="doc",
-    references=_record_references(),
-    busy=True,
-)
+JUDGED = Table("judged", _columns("user_id:i doc:d at:i"), key="doc", references=_record_references(), busy=True)
 CONSOLIDATIONS = Table(
     "consolidations",
-    (_integer("user_id"), _text("id"), _integer("at"), *_nullable("integer", "undone_at")),
+    _columns("user_id:i id:t at:i undone_at:i?"),
     key="user_id, id",
     references=(Reference("user_id", "users", "user_id"),),
     clustered=True,
 )
 
 
-def _outcome_table(name: str, key: str, *columns: Column, docs: tuple[str, ...] = ("doc",)) -> Table:
-    """A table of undo data of consolidations; its rows are deleted with the consolidation or with the records they name."""
-    parent = ("promotions", "consolidation, number") if key.startswith("number") and name != "promotions" else None
-    of, target_columns = (parent[0], f"user_id, {parent[1]}") if parent else ("consolidations", "user_id, id")
+def _outcome_table(name: str, key: str, columns: str, *docs: str, of: str = "") -> Table:
+    """A table of undo data of consolidations; its rows are deleted with the consolidation or with the records they name.
+
+    ``of`` is the column that refers to a promotion of the consolidation.
+    """
+    parent, target = ("promotions", "user_id, consolidation, number") if of else ("consolidations", "user_id, id")
     return Table(
         name,
-        (_integer("user_id"), _text("consolidation"), *columns),
+        _columns(f"user_id:i consolidation:t {columns}", _LINK_TYPE),
         key=f"user_id, consolidation, {key}",
         references=(
-            Reference("user_id, consolidation" + (", number" if parent else ""), of, target_columns),
+            Reference("user_id, consolidation" + (f", {of}" if of else ""), parent, target),
             *_record_references(*docs),
         ),
         indexes=tuple(Index(f"{name}_by_{column}", column) for column in docs),
@@ -375,29 +317,29 @@ def _outcome_table(name: str, key: str, *columns: Column, docs: tuple[str, ...] 
     )
 
 
-PROMOTIONS = _outcome_table(
-    "promotions", "number", _integer("number"), _doc(), _text("status"), _real("importance"),
-    *_nullable("integer", "revised"),
-)  # fmt: skip
+PROMOTIONS = _outcome_table("promotions", "number", "number:i doc:d status:t importance:r revised:i?", "doc")
 MEMBERS = _outcome_table(
-    "members", "number, doc", _integer("number"), _doc(), _text("status"), _real("importance"), _integer("descends"),
-    _integer("turned"),
-)  # fmt: skip
+    "members", "number, doc", "number:i doc:d status:t importance:r descends:i turned:i", "doc", of="number"
+)
 MOVED_LINKS = _outcome_table(
-    "moved_links", "number, source, target, type", _integer("number"), _doc("source"), _doc("target"),
-    _enum("type", *_LINKS), _real("strength"), _text("reason"), _integer("created_at"), _integer("moved"),
-    docs=("source", "target"),
+    "moved_links", "number, source, target, type",
+    "number:i source:d target:d type:t strength:r reason:t created_at:i moved:i", "source", "target", of="number",
 )  # fmt: skip
 DECIDED_LINKS = _outcome_table(
-    "decided_links", "source, target, type", _doc("source"), _doc("target"), _enum("type", *_LINKS),
-    *_nullable("integer", "invalid_at"), docs=("source", "target"),
-)  # fmt: skip
-WEIGHTS = _outcome_table("weights", "doc", _doc(), _real("before"), _real("after"))
+    "decided_links", "source, target, type", "source:d target:d type:t invalid_at:i?", "source", "target"
+)
+WEIGHTS = _outcome_table("weights", "doc", "doc:d before:r after:r", "doc")
 OUTCOMES = (PROMOTIONS, MEMBERS, MOVED_LINKS, DECIDED_LINKS, WEIGHTS)
 """The undo data of consolidations."""
-# Narrow and clustered by user: the vectors of one user are one sequential scan.
-VECTORS = Table("vectors", _VECTORS, key="user_id, doc", references=_record_references(), clustered=True)
-VECTORS_NEXT = Table("vectors_next", _VECTORS, key="user_id, doc", references=_record_references(), clustered=True)
+
+
+def _vector_table(name: str) -> Table:
+    """Narrow and clustered by user: the vectors of one user are one sequential scan."""
+    columns = _columns("user_id:i doc:d vector:v?")
+    return Table(name, columns, key="user_id, doc", references=_record_references(), clustered=True)
+
+
+VECTORS, VECTORS_NEXT = _vector_table("vectors"), _vector_table("vectors_next")
 
 TABLES = (
     USERS, RECORDS, VERSIONS, LINEAGE, LINKS, EVENTS, PENDING, ACCESS, JUDGED, CONSOLIDATIONS, *OUTCOMES,

@@ -63,7 +63,7 @@ def mend(folder: Path, target: Path) -> tuple[str, ...]:
         if not report.checks and not all("fts5" in finding or "fulltext" in finding for finding in report.findings):
             return ("nothing: the file is damaged. Restore a backup",)
         store.backup(target, progress=_no_progress, check=False)
-        return store.mend() or ("nothing can be repaired safely",)
+        return store.repair() or ("nothing can be repaired safely",)
     finally:
         store.close()
 
@@ -85,7 +85,7 @@ def mend_server(url: str) -> tuple[str, ...]:
     """
     store = _server_store()(url)
     try:
-        return ("nothing to repair",) if store.verify().ok else store.mend() or ("nothing can be repaired safely",)
+        return ("nothing to repair",) if store.verify().ok else store.repair() or ("nothing can be repaired safely",)
     finally:
         store.close()
 

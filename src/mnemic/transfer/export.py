@@ -219,7 +219,7 @@ def _sort_sources(lines: Sequence[dict[str, object]]) -> None:
 def _edges(runtime: Runtime, user: str, number: int, stored: Mapping[int, Stored]) -> tuple[list[Link], int]:
     """The links of a user, and the number of unreadable ones: the walk does not reach links between archived memories."""
     ids = {doc: str(item.value.id) for doc, item in stored.items() if item.kind == "memory"}
-    pairs = {(ids[a], ids[b]) for a, b, _ in runtime.store.relations.links(number, list(ids))}
+    pairs = {(ids[a], ids[b]) for a, b, *_ in runtime.store.relations.links(number, list(ids))}
     left = set(pairs)
     found: dict[tuple[str, str, str], Link] = {}
     for start in [end for pair in sorted(pairs) for end in (pair, pair[::-1])]:

@@ -77,7 +77,7 @@ class CatalogDelta:
     """The changes that bring a cache of one user's records to event number ``event``.
 
     ``rows`` and ``vectors`` are those of new and touched docs; None if there are none. A touched doc without a row was erased.
-    ``beliefs`` are (doc, valid from, valid until or None, expired at or None, created at, JSON list of source docs, successor
+    ``validity`` are (doc, valid from, valid until or None, expired at or None, created at, JSON list of source docs, successor
     doc or None, given ``valid_at`` or None) of memories. ``kept`` are docs with an unchanged text, and so unchanged terms and
     vector: their vectors are left out. An empty ``kept`` is always correct, but slower.
     """
@@ -85,7 +85,7 @@ class CatalogDelta:
     event: int
     rows: CatalogRows | None = None
     vectors: CatalogVectors | None = None
-    beliefs: Sequence[tuple[Any, ...]] = ()
+    validity: Sequence[tuple[Any, ...]] = ()
     touched: Sequence[int] = ()
     kept: Collection[int] = ()
     model: str | None = None

@@ -257,7 +257,5 @@ Change: TypeAlias = (
     | SetEmotions
     | Quarantine
     | Release
-    | Erase
-    | EraseUser
 )
-"""A change of a record."""
+"""A change of a record. Erasure is no such change: it also deletes the history of what it erases."""

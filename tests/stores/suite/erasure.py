@@ -94,7 +94,7 @@ class ErasureSuite:
     def test_a_second_time_there_is_nothing_to_do(self, store: Store) -> None:
         store.apply("ana", [add_message("one", id="m1")])
         change = Erase(ids=("m1", "nobody"))
-        assert [r.outcome for r in store.apply("ana", [change, change])] == ["stored", "duplicate"]
+        assert store.erasure.erase("ana", change) == {"messages": 1, "vectors": 1, "events": 1, "fulltext": 1}
         assert store.erasure.erase("ana", change) == {}
         assert store.apply("ana", [add_message("one", id="m1")])[0].outcome == "stored"
         _sound(store)
@@ -219,8 +219,7 @@ class ErasureSuite:
         store.apply("ana", [add_memory("r1")])
         doc = store.docs_of("ana", ["r1"])["r1"]
         store.erasure.erase("ana", EraseUser())
-        late = [Touch(uses={doc: 2}, at=7), Erase(ids=("r1",))]
-        assert [receipt.outcome for receipt in store.apply("ana", late)] == ["duplicate", "duplicate"]
+        assert store.apply("ana", [Touch(uses={doc: 2}, at=7)])[0].outcome == "duplicate"
         assert store.erasure.erase("ana", Erase(ids=("r1",))) == {}
         assert store.erasure.erase("ana", EraseUser()) == {}
         assert store.user("ana") is None

@@ -68,7 +68,6 @@ class LifecyclePromises:
         assert (memory_of(store, "a").importance, memory_of(store, "d").importance) == (0.75, 0.25)
         links = store.relations.graph("ana", "a", depth=1, types=("contradicts", "extends"), most=9).links
         assert {(x.source, x.target, x.type) for x in links} == {("a", "e", "extends"), ("d", "a", "contradicts")}
-        assert store.lifecycle.last_consolidation("ana") == "con"
         assert store.lifecycle.tiers("ana") == {"long_term": 1, "archived": 2, "short_term": 2}
         assert store.verify().ok
 
@@ -94,7 +93,6 @@ class LifecyclePromises:
         with pytest.raises((errors.Conflict, errors.NotFound)):
             store.apply("bob", [consolidation("ac")])
         assert _statuses(store, "abcdef") == before
-        assert store.lifecycle.last_consolidation("ana") is None
 
     def test_a_cycle_decided_on_after_the_change_is_stored(self, store: Store) -> None:
         store.apply(
@@ -243,7 +241,6 @@ class UndoPromises:
         assert store.apply("ana", [Undo(id="con")])[0].outcome == "stored"
         assert everything(store)[:-1] == before
         assert store.apply("ana", [Undo(id="con")])[0].outcome == "duplicate"
-        assert store.lifecycle.last_consolidation("ana") is None
         for user, id_ in (("ana", "nothing"), ("bob", "con")):
             with pytest.raises(errors.NotFound):
                 store.apply(user, [Undo(id=id_)])

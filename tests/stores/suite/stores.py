@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.stores.suite.knowledge import BeliefPromises, EpisodePromises, number_of, rows_of
+from tests.stores.suite.knowledge import EpisodePromises, ValidityPromises, number_of, rows_of
 from tests.stores.suite.lifecycle import LifecyclePromises, UndoPromises
 from tests.stores.suite.links import LinkPromises, WorkPromises
 from tests.stores.suite.quarantine import QuarantinePromises, WordingPromises
@@ -351,7 +351,7 @@ class StoreSuite(
     _Walls,
     _Caches,
     EpisodePromises,
-    BeliefPromises,
+    ValidityPromises,
     LinkPromises,
     WorkPromises,
     LifecyclePromises,

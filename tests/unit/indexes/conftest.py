@@ -9,7 +9,7 @@ import pytest
 
 from mnemic.indexes.catalog import Catalog
 from mnemic.indexes.keyword import Fts5Index, RankBM25Index
-from mnemic.indexes.vector import ExactIndex
+from mnemic.indexes.vector.exact import ExactIndex
 from mnemic.runtime.indexer import Indexer
 from mnemic.stores import InMemoryStore
 from mnemic.testing.fakes import memory_record, message

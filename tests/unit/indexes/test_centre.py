@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from mnemic.indexes.vector import ExactIndex, IndexedRows, MatrixRows, centre_of, exact, sample_size
+from mnemic.indexes.vector import exact
 from mnemic.indexes.vector import exact as exact_index
+from mnemic.indexes.vector.exact import ExactIndex, IndexedRows, MatrixRows, centre_of, sample_size
 
 SIZE, DIMENSION = 400, 48
 

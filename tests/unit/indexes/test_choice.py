@@ -7,7 +7,8 @@ import pytest
 from tests.internals import runtime_of
 
 from mnemic import ConfigurationError, Memory, MissingExtra
-from mnemic.indexes.vector import choice, index_from
+from mnemic.indexes.vector import choice
+from mnemic.indexes.vector.choice import index_from
 from mnemic.indexes.vector.chroma import Chroma, ChromaIndex
 from mnemic.indexes.vector.chroma import index as chroma
 from mnemic.indexes.vector.exact import IndexedRows

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from mnemic.indexes.vector import IndexedRows, MatrixRows
 from mnemic.indexes.vector import exact as module
+from mnemic.indexes.vector.exact import IndexedRows, MatrixRows
 
 SIZE, DIMENSION = 600, 16
 

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.vector import MatrixCosines, exact
-from mnemic.indexes.vector.exact import Probe
+from mnemic.indexes.vector import exact
+from mnemic.indexes.vector.exact import MatrixCosines, Probe
 from mnemic.text.render import searchable
 
 RUN = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 from weakref import WeakSet
 
 import numpy as np
@@ -17,20 +16,9 @@ from mnemic.types import CatalogDelta
 from mnemic.vectors import among, dot, unpacked
 
 __all__ = [
-    "LARGE",
-    "Centre",
-    "Cosines",
-    "ExactIndex",
-    "IndexedRows",
-    "MatrixCosines",
-    "MatrixRows",
-    "Probe",
-    "RowVectors",
-    "centre_of",
-    "nearest_wording",
-    "sample_size",
-    "signs_of",
-]
+    "LARGE", "Centre", "Cosines", "ExactIndex", "IndexedRows", "MatrixCosines", "MatrixRows", "Probe", "RowVectors",
+    "centre_of", "sample_size", "signs_of",
+]  # fmt: skip
 
 Floats = NDArray[np.float32]
 
@@ -39,7 +27,7 @@ LONG, LONGEST = 0.5, 0.99
 conversations it is .2 to .4 for all-MiniLM-L6-v2 and .8 to .86 for multilingual-e5-small."""
 FEWEST, MOST = 64, 2_048
 """Minimum number of records for a mean, and maximum number of records in its sample."""
-NOWHERE = 1e-6
+TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +61,7 @@ class Centre:
         """The probe of a query, a unit vector, without the mean."""
         rest = query - self.mean
         length = float(np.sqrt(dot(rest, rest)))
-        direction = rest / length if length > NOWHERE else np.zeros_like(rest)
+        direction = rest / length if length > TINY else np.zeros_like(rest)
         return Probe(direction, float(dot(self.mean, direction)))
 
     def inverse(self, vectors: Floats) -> Floats:
@@ -81,7 +69,7 @@ class Centre:
         with np.errstate(all="ignore"):  # as in mnemic.vectors.dot
             squares = np.vecdot(vectors, vectors)
             left = squares - 2 * np.vecdot(vectors, self.mean) + np.vecdot(self.mean, self.mean)
-        return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(NOWHERE))), np.float32(0))
+        return np.where(squares > 0, 1 / np.sqrt(np.maximum(left, np.float32(TINY))), np.float32(0))
 
     def apart(self, vectors: Floats) -> Floats:
         """Vectors without the mean, scaled to unit length; shape (n, d). Rows of zeros stay zero."""
@@ -115,9 +103,7 @@ KEPT = 4_000
 def signs_of(vectors: Floats, mean: Floats | float = 0.0) -> Signs:
     """Signs of vectors minus a mean as bits, shape (words, n), 64 dimensions per word: 48 bytes for 384 dimensions."""
     bits = np.packbits(vectors > mean, axis=1)
-    short = -bits.shape[1] % 8
-    if short:
-        bits = np.pad(bits, ((0, 0), (0, short)))
+    bits = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
     return np.ascontiguousarray(np.ascontiguousarray(bits).view(np.uint64).T)
 
 
@@ -131,31 +117,14 @@ def similarities(matrix: Floats, query: Floats) -> Floats:
         return np.vecdot(matrix, query)
 
 
-class Cosines(Protocol):
-    """Cosines of a query with every row; those of ranked rows are exact."""
-
-    values: Floats
-    """Shape (rows,); approximate for rows that are neither settled nor sharpened."""
-
-    def settle(self, allowed: NDArray[np.bool_]) -> None:
-        """Compute exact cosines for the likely nearest of the allowed rows."""
-        ...
-
-    def sharpen(self, rows: NDArray[np.intp]) -> None:
-        """Compute exact cosines for rows that lack them."""
-        ...
-
-
-def nearest_wording(found: Sequence[Floats]) -> Floats:
-    """The maximum cosine of every row over several wordings of one query."""
-    best = found[0]
-    for more in found[1:]:
-        best = np.maximum(best, more)
-    return best
+def _nearest(wordings: Sequence[Probe], dots: Callable[[Floats], Floats], inverse: Floats | None) -> Floats:
+    """The maximum cosine of every row over several wordings of one query; ``dots`` multiplies all rows with a direction."""
+    found = [one.cosines(dots(one.direction), inverse) for one in wordings]
+    return found[0] if len(found) == 1 else np.maximum.reduce(found)
 
 
 class MatrixCosines:
-    """Cosines of rows in RAM.
+    """Cosines of a query with every row in RAM, in ``values``, shape (rows,); those of ranked rows are exact.
 
     With signs, rows are first compared by the number of signs shared with the query, which estimates the angle (random
     hyperplanes: Charikar 2002); candidates are then multiplied. The estimates of the others only show that a conversation
@@ -174,18 +143,15 @@ class MatrixCosines:
         self._matrix, self._wordings, self._inverse = matrix, wordings, inverse
         self._exact: NDArray[np.bool_] | None = None
         if signs is None:
-            self.values = nearest_wording(
-                [one.cosines(similarities(matrix, one.direction), inverse) for one in wordings]
-            )
+            self.values = _nearest(wordings, lambda direction: similarities(matrix, direction), inverse)
             return
-        self.values = nearest_wording([_by_angle(signs, one.direction) for one in wordings])
+        self.values = _nearest(wordings, lambda direction: _by_angle(signs, direction), None)
         self._exact = np.zeros(len(matrix), np.bool_)
 
     def settle(self, allowed: NDArray[np.bool_]) -> None:
         """Multiply the likely nearest of the allowed rows."""
-        if self._exact is None:
-            return
-        self.sharpen(among(self.values, allowed, KEPT))
+        if self._exact is not None:
+            self.sharpen(among(self.values, allowed, KEPT))
 
     def sharpen(self, rows: NDArray[np.intp]) -> None:
         """Multiply rows that were not multiplied yet."""
@@ -198,8 +164,8 @@ class MatrixCosines:
             some = rows[start : start + BLOCK]
             chosen = self._matrix.take(some, axis=0)
             inverse = None if self._inverse is None else self._inverse[some]
-            self.values[some] = nearest_wording(
-                [one.cosines(dot(chosen, one.direction), inverse) for one in self._wordings]
+            self.values[some] = _nearest(
+                self._wordings, lambda direction, chosen=chosen: dot(chosen, direction), inverse
             )
         self._exact[rows] = True
 
@@ -230,44 +196,12 @@ COSTS = 4
 """The cost of one result of an index, in fetched and multiplied rows."""
 
 
-class RowVectors(Protocol):
-    """The vectors of one user for a search; rows without a vector are zeros."""
-
-    @property
-    def dimension(self) -> int:
-        """Length of a vector; 0 while there are none."""
-        ...
-
-    @property
-    def held(self) -> Floats | None:
-        """All vectors, shape (rows, dimension), if they are in RAM; else None."""
-        ...
-
-    def of(self, rows: Rows | NDArray[np.bool_]) -> Floats:
-        """The vectors of some rows, by number or mask: shape (len(rows), dimension)."""
-        ...
-
-    @property
-    def centre(self) -> Centre | None:
-        """The mean that is removed before vectors are compared, if any."""
-        ...
-
-    def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> Cosines:
-        """Cosines of one query, in one or several wordings (unit vectors), with every row.
-
-        Args:
-            wordings: at least one.
-            plain: compare the original vectors, without removing the mean.
-        """
-        ...
-
-
 def _probes(wordings: Sequence[Floats], centre: Centre | None) -> list[Probe]:
     return [Probe(one) if centre is None else centre.probe(one) for one in wordings]
 
 
 class MatrixRows:
-    """Vectors in RAM.
+    """Vectors in RAM: ``held``, shape (rows, dimension), in which rows without a vector are zeros.
 
     Args:
         matrix: (rows, dimension) float32.
@@ -296,7 +230,12 @@ class MatrixRows:
         return self.held[rows]
 
     def cosines(self, wordings: Sequence[Floats], *, plain: bool = False) -> MatrixCosines:
-        """Cosines of every row."""
+        """Cosines of one query, in one or several wordings (unit vectors), with every row.
+
+        Args:
+            wordings: at least one.
+            plain: compare the original vectors, without removing the mean.
+        """
         if plain and self.centre is not None:
             return MatrixCosines(self.held, None, _probes(wordings, None))
         return MatrixCosines(self.held, self._signs, _probes(wordings, self.centre), self._inverse)
@@ -363,7 +302,7 @@ class IndexedRows:
 
 
 class IndexedCosines:
-    """Cosines of rows found by an index; other rows have 0.
+    """Cosines of rows found by an index, in ``values``, shape (rows,); other rows have 0.
 
     The index only returns candidates: every cosine is computed from the vector in the record, so that a stale, approximate or
     damaged index can miss a row but never rank one wrongly.
@@ -401,10 +340,13 @@ class IndexedCosines:
         if len(rows):
             chosen = self._vectors.of(rows)
             inverse = None if self._centre is None else self._centre.inverse(chosen)
-            self.values[rows] = nearest_wording(
-                [one.cosines(dot(chosen, one.direction), inverse) for one in self._wordings]
-            )
+            self.values[rows] = _nearest(self._wordings, lambda direction: dot(chosen, direction), inverse)
             self._exact[rows] = True
+
+
+Cosines = MatrixCosines | IndexedCosines
+RowVectors = MatrixRows | IndexedRows
+"""The vectors of one user for a search."""
 
 
 class ExactIndex:
@@ -422,7 +364,7 @@ class ExactIndex:
         self._centre: Centre | None = None
         self._inverse: NDArray[np.float32] = np.empty(0, np.float32)
         self._sampled = 0
-        self._lent: WeakSet[MatrixRows] = WeakSet()
+        self._snapshots: WeakSet[MatrixRows] = WeakSet()
 
     def apply(self, delta: CatalogDelta, columns: Columns) -> None:
         """Apply new, replaced and rebuilt vectors."""
@@ -443,7 +385,7 @@ class ExactIndex:
         rows = np.minimum(np.searchsorted(columns.doc, wanted), size - 1)
         held = columns.doc[rows] == wanted
         changed = rows[held & (rows < known)]
-        if len(changed) and self._lent:  # a search may still read the matrix
+        if len(changed) and self._snapshots:  # a search may still read the matrix
             self._matrix = self._matrix.copy()
             self._signs = None if self._signs is None else self._signs.copy()
         if not known and len(rows) == size and held.all():
@@ -472,9 +414,9 @@ class ExactIndex:
         if self._centre is not None and (known := len(self._inverse)) < self._size:
             self._inverse = np.concatenate([self._inverse, self._centre.inverse(self._matrix[known : self._size])])
         inverse = None if self._centre is None else self._inverse
-        lent = MatrixRows(self.matrix(), self.signs(), self._centre, inverse)
-        self._lent.add(lent)
-        return lent
+        rows = MatrixRows(self.matrix(), self.signs(), self._centre, inverse)
+        self._snapshots.add(rows)
+        return rows
 
     def signs(self) -> NDArray[np.uint64] | None:
         """The signs of the vectors as bits; None below ``LARGE`` rows.

@@ -162,11 +162,11 @@ def _mark_superseded(runtime: Runtime, scope: Scope, hits: Sequence[Hit], filter
     """Set ``superseded_by`` on messages whose content a later memory superseded."""
     message_ids = [hit.id for hit in hits if hit.kind == "message"]
     view = runtime.views.of(scope.user) if message_ids else None
-    if view is None or not view.columns.beliefs.successors:
+    if view is None or not view.columns.validity.successors:
         return list(hits)
-    beliefs = view.columns.beliefs
+    validity = view.columns.validity
     docs = runtime.store.docs_of(scope.user, message_ids)
-    later = {id_: beliefs.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
+    later = {id_: validity.superseding(doc, filters.at, filters.known_at) for id_, doc in docs.items()}
     ids = runtime.store.relations.ids(view.user, sorted({doc for docs in later.values() for doc in docs}))
     named = {id_: tuple(ids[doc] for doc in docs if doc in ids) for id_, docs in later.items()}
     return [replace(hit, superseded_by=named[hit.id]) if named.get(hit.id) else hit for hit in hits]

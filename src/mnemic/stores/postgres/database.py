@@ -1,4 +1,4 @@
-"""Connections to one PostgreSQL database: pool, transactions, locks, and the mapping of driver errors."""
+"""Connections to one PostgreSQL database: setup, pool, transactions, locks, and the mapping of driver errors."""
 
 from __future__ import annotations
 
@@ -6,26 +6,27 @@ import hashlib
 import itertools
 import os
 import random
+import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import psycopg
 from psycopg import pq
-from psycopg_pool import ConnectionPool
+from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
-from mnemic.stores.postgres.adapters import adapters
-from mnemic.stores.postgres.address import Address, address_of
-from mnemic.stores.postgres.connection import PostgresConnection, run
-from mnemic.stores.postgres.errors import BUSY_SECONDS, closed, is_lost, is_transient, translate
-from mnemic.stores.postgres.setup import configure, prepare, quoted, search_path, version_of
-from mnemic.stores.postgres.statistics import forget_samples
+from mnemic import errors
+from mnemic.stores import schema
+from mnemic.stores.postgres.address import Address, address_of, scrubbed
+from mnemic.stores.postgres.connection import Driver, PostgresConnection, run
+from mnemic.stores.postgres.dialect import LATEST, MIGRATIONS, adapters
 
 if TYPE_CHECKING:
     from mnemic.stores.sql.connection import Durability
 
-__all__ = ["Database", "Session", "VectorCounts", "probe"]
+__all__ = ["Database", "SessionLock", "VectorCounts", "is_locked", "probe", "quoted"]
 
 T = TypeVar("T")
 
@@ -33,6 +34,219 @@ MAX_CONNECTIONS = 16
 IDLE_SECONDS = 5.0
 """A connection idle for longer is checked before use."""
 ATTEMPTS = 5
+
+
+# Errors
+
+BUSY_SECONDS = 30.0
+"""Seconds that a call waits for a lock or a connection."""
+
+# SQLSTATE codes: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_TRANSIENT = frozenset(
+    {"40001", "40P01"}
+)  # serialization failure, deadlock: rolled back as a whole, and may be repeated
+_READ_ONLY = frozenset({"25006", "42501"})
+_LOCKED = frozenset({"55P03", "57014"})
+_FULL = frozenset({"53100", "53200"})
+_DAMAGED = frozenset({"XX001", "XX002", "42P01", "42703"})
+_AWAY = ("08", "28", "3D", "53", "57P")
+
+
+def is_transient(error: Exception) -> bool:
+    """Whether the same transaction, repeated, is likely to succeed."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in _TRANSIENT
+
+
+def is_locked(error: BaseException | None) -> bool:
+    """Whether the wait for a lock of another session timed out."""
+    return isinstance(error, psycopg.Error) and error.sqlstate in _LOCKED
+
+
+def is_lost(error: Exception) -> bool:
+    """Whether a connection was lost before it was used; timeouts of the pool do not count."""
+    return isinstance(error, psycopg.OperationalError) and not isinstance(
+        error, (PoolClosed, PoolTimeout, TooManyRequests)
+    )
+
+
+def closed() -> errors.StoreClosed:
+    """The error of a closed handle."""
+    return errors.StoreClosed("This memory was closed. Open it again: Memory(...).")
+
+
+def translate(error: Exception, address: Address) -> errors.StoreError:
+    """The mnemic error for a driver error; the transaction was rolled back."""
+    where, said = address.name, scrubbed(_server_message(error))
+    state = (error.sqlstate or "") if isinstance(error, psycopg.Error) else ""
+    if isinstance(error, PoolClosed):
+        return errors.StoreClosed(
+            "This memory was closed by another thread during the call. Open it again: Memory(...)."
+        )
+    if isinstance(error, (PoolTimeout, TooManyRequests)):
+        return errors.StoreUnavailable(
+            f"{where} gave no connection within {BUSY_SECONDS:.0f} s: the server is down, or every connection of this "
+            "process is in use. Check the server and repeat the call."
+        )
+    if state in _FULL:
+        return errors.StoreFull(
+            f"The server of {where} is full: {said} The write was rolled back; free some space and repeat it."
+        )
+    if state in _READ_ONLY:
+        return errors.StoreReadOnly(
+            f"{where} cannot be written: {said} Check the privileges of the user, and that the server is not a standby."
+        )
+    if state in _LOCKED:
+        return errors.StoreUnavailable(
+            f"{where} stayed locked by another session for {BUSY_SECONDS:.0f} s; nothing was written. Repeat the call, or "
+            "look in pg_stat_activity for a session that holds a transaction open."
+        )
+    if state in _DAMAGED:
+        return errors.StoreCorrupt(
+            f"{where} is damaged or not a Mnemic record: {said} Nothing was changed. Restore a backup, or choose another "
+            "schema: ?schema=name."
+        )
+    if state in _TRANSIENT:
+        return errors.StoreUnavailable(f"{where} is busy: {said} Nothing was stored. Repeat the call.")
+    if state.startswith(_AWAY) or (not state and isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))):
+        return errors.StoreUnavailable(f"{where} cannot be reached: {said} Check the address and the server.")
+    return errors.StoreError(f"{where}: PostgreSQL refused the operation: {type(error).__name__}: {said}")
+
+
+def _server_message(error: Exception) -> str:
+    """The first line of the server's message: further lines may quote values."""
+    primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+    text = " ".join((primary or str(error)).split())[:300]
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+# Setup: pgvector, schema and migrations, run once under a lock
+
+OLDEST_SERVER = 130_000
+OLDEST_PGVECTOR = (0, 8)
+LOCK = 0x4D4E454D  # "MNEM": the advisory lock for creating schemas
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The oid of halfvec and the schema of pgvector in a database."""
+
+    halfvec: int
+    extension_schema: str
+
+
+def quoted(name: str) -> str:
+    """A quoted identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def configure(driver: Driver, path: str, *, durable: bool, patience: float) -> None:
+    """Apply the settings of a session, in one message.
+
+    Without ``durable``, commits are still atomic. JIT is off: it slows short queries. Integrity checks need more memory for
+    hash joins.
+    """
+    sql = """SELECT set_config('search_path', $1, false), set_config('synchronous_commit', $2, false),
+        set_config('lock_timeout', $3, false), set_config('jit', 'off', false),
+        set_config('work_mem', greatest(pg_size_bytes(current_setting('work_mem')) / 1024, 65536)::text, false)"""
+    driver.execute(sql, (path, "on" if durable else "off", str(int(patience * 1000))))
+
+
+def prepare(driver: Driver, address: Address) -> Ready:
+    """Bring the schema up to date.
+
+    Raises:
+        SchemaTooNew: a newer Mnemic wrote it.
+        StoreCorrupt: the schema holds something else.
+        StoreUnavailable: the server or pgvector is too old, or pgvector is missing.
+    """
+    if driver.info.server_version < OLDEST_SERVER:
+        raise errors.StoreUnavailable(
+            f"{address.name} runs PostgreSQL before 13, which is too old. Upgrade the server."
+        )
+    version = version_of(driver, address)
+    if version < LATEST:
+        with driver.transaction():
+            driver.execute("SELECT pg_advisory_xact_lock($1)", (LOCK,))
+            _migrate(driver, address, version_of(driver, address))
+    return _extension(driver, address)
+
+
+def version_of(driver: Driver, address: Address) -> int:
+    """The number of the last migration of the schema; 0 if there is none."""
+    # Not to_regclass(): its cache may miss the commit of another session.
+    sql = """SELECT 1 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+        WHERE n.nspname = $1 AND c.relname = 'header'"""
+    if not _one(driver, sql, address.schema):
+        return 0
+    held: dict[str, str] = dict(run(driver, f"SELECT key, value FROM {quoted(address.schema)}.header").fetchall())
+    if held.get("application") != "mnemic":
+        raise errors.StoreCorrupt(
+            f"The schema of {address.name} belongs to another program. Choose another one: ?schema=name."
+        )
+    version = int(held["schema_version"])
+    schema.check_version(address.name, version, LATEST)
+    return version
+
+
+def _migrate(driver: Driver, address: Address, version: int) -> None:
+    if version == LATEST:
+        return
+    if not _one(driver, "SELECT 1 FROM pg_namespace WHERE nspname = $1", address.schema):
+        run(driver, f"CREATE SCHEMA {quoted(address.schema)}")
+    ready = _extension(driver, address)
+    db = PostgresConnection(driver)
+    db.execute("SELECT set_config('search_path', ?, true)", (search_path(address, ready),))
+    if version == 0:
+        try:
+            db.execute('CREATE TABLE header(key text COLLATE "C" PRIMARY KEY, value text COLLATE "C")')
+            db.execute("INSERT INTO header VALUES('application', 'mnemic'), ('schema_version', '0')")
+            MIGRATIONS[0](db)
+        except (psycopg.errors.DuplicateTable, psycopg.errors.DuplicateObject) as error:
+            raise errors.StoreCorrupt(
+                f"The schema of {address.name} holds tables of another program. Choose another one: ?schema=name."
+            ) from error
+    for migrate in MIGRATIONS[max(version + 1 - schema.OLDEST, 1) :]:
+        migrate(db)
+    db.execute("UPDATE header SET value = ? WHERE key = 'schema_version'", (str(LATEST),))
+
+
+def search_path(address: Address, ready: Ready) -> str:
+    """The search path: our schema, then that of pgvector."""
+    return f"{quoted(address.schema)}, {quoted(ready.extension_schema)}"
+
+
+def _extension(driver: Driver, address: Address) -> Ready:
+    """Find pgvector, or install it if this user may."""
+    sql = """SELECT e.extversion, n.nspname, (SELECT t.oid FROM pg_type t WHERE t.typname = 'halfvec'
+        AND t.typnamespace = e.extnamespace) FROM pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace
+        WHERE e.extname = 'vector'"""
+    found = driver.execute(sql).fetchone()
+    if found is None:
+        try:
+            driver.execute("CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public")
+        except (psycopg.errors.InsufficientPrivilege, psycopg.errors.FeatureNotSupported, psycopg.errors.UndefinedFile):
+            raise _no_pgvector(address, "it is missing, and this user cannot install it") from None
+        found = driver.execute(sql).fetchone()
+    assert found is not None
+    version, schema, halfvec = found
+    if tuple(int(part) for part in str(version).split(".")[:2]) < OLDEST_PGVECTOR or halfvec is None:
+        raise _no_pgvector(address, f"it is {version}: ALTER EXTENSION vector UPDATE upgrades it")
+    return Ready(int(halfvec), str(schema))
+
+
+def _no_pgvector(address: Address, why: str) -> errors.StoreUnavailable:
+    return errors.StoreUnavailable(
+        f"{address.name} needs the extension pgvector 0.8 or newer; {why}. Install pgvector on the server, and run CREATE "
+        "EXTENSION vector in this database once as its owner."
+    )
+
+
+def _one(driver: Driver, sql: str, *values: object) -> Any:
+    row = run(driver, sql, values).fetchone()
+    return row[0] if row else None
+
+
+# Connections
 
 
 class VectorCounts(NamedTuple):
@@ -49,21 +263,51 @@ class _Driver(psycopg.Connection[tuple[Any, ...]]):
     used_at = 0.0
 
 
-class Session:
-    """A connection outside of the pool that holds a lock."""
+class SessionLock:
+    """An advisory lock on a record, across machines, held by one handle as long as the lock's own connection lives.
 
-    def __init__(self, driver: _Driver) -> None:
-        self._driver, self._pid = driver, os.getpid()
+    Args:
+        database: the record.
+        what: the name of the lock.
+    """
+
+    def __init__(self, database: Database, what: str) -> None:
+        self._db, self._what = database, what
+        self._driver: _Driver | None = None
+        self._pid = 0
+        self._guard = threading.Lock()
 
     @property
-    def is_alive(self) -> bool:
-        """Whether the connection, and so the lock, still exists."""
-        return os.getpid() == self._pid and _is_alive(self._driver)
+    def held(self) -> bool:
+        """Whether this handle holds the lock; checks the connection."""
+        with self._guard:
+            return self._is_held()
 
-    def close(self) -> None:
-        """Close the connection, unless it belongs to the parent process."""
-        if os.getpid() == self._pid:
-            self._driver.close()
+    def _is_held(self) -> bool:
+        if self._driver is not None and not (os.getpid() == self._pid and _is_alive(self._driver)):
+            self._forget()
+        return self._driver is not None
+
+    def acquire(self) -> bool:
+        """Acquire the lock if it is free; returns whether this handle holds it.
+
+        Raises:
+            StoreUnavailable: the server cannot be reached.
+        """
+        with self._guard:
+            if not self._is_held():
+                self._driver, self._pid = self._db.connect_locked(self._what), os.getpid()
+            return self._driver is not None
+
+    def release(self) -> None:
+        """Release the lock."""
+        with self._guard:
+            self._forget()
+
+    def _forget(self) -> None:
+        driver, self._driver = self._driver, None
+        if driver is not None and os.getpid() == self._pid:  # else it belongs to the parent process
+            driver.close()
 
 
 def _patience(address: Address) -> float:
@@ -225,44 +469,34 @@ class Database:
 
         The lock belongs to a separate connection: it ends with the block, or when the server notices that the process is gone.
         """
-        session = self.locked("consolidation")
+        lock = SessionLock(self, "consolidation")
         try:
-            yield session is not None
+            yield lock.acquire()
         finally:
-            if session is not None:
-                session.close()
+            lock.release()
 
-    def locked(self, what: str) -> Session | None:
-        """A session that holds a named lock on this record until it is closed; None if another session holds it."""
+    def connect_locked(self, what: str) -> _Driver | None:
+        """A connection that holds a named lock on this record until it is closed; None if another one holds it."""
         self._check()
+        key = f"{what} of {quoted(self._address.schema)}".encode()
+        number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)
         with self._translated():
-            driver = self._connect()
+            driver, locked = self._connect(), False
             try:
-                key = f"{what} of {quoted(self._address.schema)}".encode()
-                number = int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big", signed=True)
                 row = driver.execute("SELECT pg_try_advisory_lock($1)", (number,)).fetchone()
-            except BaseException:
-                driver.close()
-                raise
-            if row and row[0]:
-                return Session(driver)
-            driver.close()
-            return None
+                locked = bool(row and row[0])
+            finally:
+                if not locked:
+                    driver.close()
+            return driver if locked else None
 
-    def vacuum(self, tables: Sequence[str], *, whole: bool, patience: float) -> None:
-        """Vacuum tables and remove samples of their values from the planner's statistics.
-
-        Args:
-            tables: the names of the tables.
-            whole: VACUUM FULL: rewrites and locks each table, so that no bytes of deleted rows stay.
-            patience: seconds to wait for other sessions that use a table.
-        """
+    @contextmanager
+    def maintenance(self, patience: float) -> Generator[Driver]:
+        """A connection outside of the pool and of transactions, which waits ``patience`` seconds for locks."""
         self._check()
         with self._translated(), self._connect() as driver:
             configure(driver, self._path, durable=True, patience=patience)
-            for table in tables:
-                forget_samples(driver, table)
-                run(driver, f"VACUUM ({'FULL, ' if whole else ''}ANALYZE) {table}")
+            yield driver
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""

@@ -1,26 +1,174 @@
-"""The PostgreSQL dialect: locks by user, postings as rows, filters by hash, vectors of pgvector."""
+"""PostgreSQL's values, tables and dialect: locks by user, postings as rows, filters by hash, vectors of pgvector."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import secrets
+import struct
+import sys
+from array import array
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
-from mnemic.stores.postgres.adapters import Half, Numbers
-from mnemic.stores.postgres.migrations import POSTGRES
-from mnemic.stores.schema import VECTORS_NEXT, create_table
+import numpy as np
+import psycopg
+from psycopg import adapt, pq
+from psycopg.types.numeric import Int8Dumper
+
+from mnemic.stores import schema
 from mnemic.stores.sql.connection import Connection
 from mnemic.text.canonical import to_json
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
+    from psycopg.abc import Buffer
 
-__all__ = ["PostgresDialect", "facets_of", "invalid_indexes"]
+__all__ = ["LATEST", "MIGRATIONS", "Half", "PostgresDialect", "adapters", "escaped", "facets_of", "unescaped"]
 
-_SPACIOUS = "SET LOCAL work_mem = '512MB'"  # integrity checks join all records
+# PostgreSQL's text type cannot store NUL. To keep messages byte for byte, NUL is escaped as DLE 0, and
+# DLE (U+0010) as DLE 1.
+_ESCAPES = {0x00: "\x100", 0x10: "\x101"}
+_HEAD = struct.Struct(">HH")
+_ARRAY = struct.Struct(">iiIii")
+_BIGINT = 20
+_ELEMENT = np.dtype([("length", ">i4"), ("value", ">i8")])
+
+
+def escaped(text: str) -> str:
+    """Text without NUL; distinct texts stay distinct."""
+    return text.translate(_ESCAPES) if "\x00" in text or "\x10" in text else text
+
+
+def unescaped(text: str) -> str:
+    """The original of an escaped text."""
+    return text.replace("\x100", "\x00").replace("\x101", "\x10") if "\x10" in text else text
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """A vector in the binary format of halfvec."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, vector: NDArray[np.float32]) -> Half:
+        """The dimension, then the numbers as big-endian float16."""
+        return cls(_HEAD.pack(len(vector), 0) + vector.astype(">f2").tobytes())
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """Integers in the binary format of bigint[]; thousands are sent at a time."""
+
+    data: bytes
+
+    @classmethod
+    def of(cls, values: Sequence[int]) -> Numbers:
+        """A one-dimensional array without nulls, each number preceded by its length."""
+        body = np.empty(len(values), _ELEMENT)
+        body["length"], body["value"] = 8, values
+        head = _ARRAY.pack(1, 0, _BIGINT, len(values), 1) if values else _ARRAY.pack(0, 0, _BIGINT, 0, 0)[:12]
+        return cls(head + body.tobytes())
+
+
+class _NumbersDumper(adapt.Dumper):
+    format = pq.Format.BINARY
+    oid = 1016  # bigint[]
+
+    def dump(self, obj: Numbers) -> bytes:
+        return obj.data
+
+
+class _TextDumper(adapt.Dumper):
+    """Text as unknown type, which the server infers."""
+
+    def dump(self, obj: str) -> bytes:
+        return escaped(obj).encode()
+
+
+class _TextLoader(adapt.Loader):
+    def load(self, data: Buffer) -> str:
+        text = str(data, "utf-8")
+        return unescaped(text) if "\x10" in text else text
+
+
+class _BinaryTextLoader(_TextLoader):
+    format = pq.Format.BINARY
+
+
+class _HalfLoader(adapt.Loader):
+    """Little-endian float16 bytes, the format of the caches."""
+
+    format = pq.Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        numbers = array("H", bytes(data)[_HEAD.size :])  # faster than numpy for so few
+        if sys.byteorder == "little":
+            numbers.byteswap()
+            return numbers.tobytes()
+        return np.frombuffer(data, ">f2", offset=_HEAD.size).astype("<f2").tobytes()
+
+
+def adapters(halfvec: int) -> adapt.AdaptersMap:
+    """The adapters for a database in which ``halfvec`` is the oid of that type."""
+
+    class HalfDumper(adapt.Dumper):
+        format = pq.Format.BINARY
+        oid = halfvec
+
+        def dump(self, obj: Half) -> bytes:
+            return obj.data
+
+    found = adapt.AdaptersMap(psycopg.adapters)
+    found.register_dumper(str, _TextDumper)
+    found.register_dumper(int, Int8Dumper)  # one type, so that a statement is prepared once
+    found.register_dumper(Half, HalfDumper)
+    found.register_dumper(Numbers, _NumbersDumper)
+    found.register_loader("text", _TextLoader)
+    found.register_loader("text", _BinaryTextLoader)
+    found.register_loader(halfvec, _HalfLoader)
+    return found
+
+
+Migration = Callable[[Connection], None]
+
+TEXT = 'text COLLATE "C"'  # ordered by its bytes, as in SQLite, whatever the locale of the server
+POSTGRES = schema.Engine(
+    "postgres",
+    {
+        "serial": "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "integer": "bigint", "real": "double precision",
+        "text": TEXT, "blob": "bytea",
+        # The dimension is known with the first vector; the index is created then.
+        "vector": "halfvec",
+    },
+    # An update writes a new row version; free space keeps it in the same page.
+    busy=" WITH (fillfactor = 70)",
+)  # fmt: skip
+_OWN = (
+    "CREATE SEQUENCE docs",
+    # A covering key: the postings of one term of one user are one index range.
+    f"""CREATE TABLE postings(user_id bigint, term {TEXT}, doc bigint, count bigint NOT NULL,
+        PRIMARY KEY(user_id, term, doc) INCLUDE (count))""",
+    "CREATE INDEX postings_by_doc ON postings(doc)",
+    "ALTER TABLE records ADD COLUMN facets bytea[]",
+    "CREATE INDEX records_by_facet ON records USING gin(facets)",
+)
+
+
+def m006_record(db: Connection) -> None:
+    """The first schema."""
+    for statement in (*schema.definitions(POSTGRES), *_OWN):
+        db.execute(statement)
+    db.execute("INSERT INTO header VALUES('fence', ?)", (secrets.token_hex(4),))
+
+
+MIGRATIONS: tuple[Migration, ...] = (m006_record,)
+"""Migrations from number ``schema.OLDEST`` on."""
+LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
+"""The number of the last migration."""
 
 
 def _facet(*parts: object) -> bytes:
@@ -42,78 +190,18 @@ def facets_of(row: Mapping[str, Any]) -> list[bytes]:
     return sorted(found)
 
 
-class PostgresVectors:
-    """See ``VectorDialect``."""
+class PostgresDialect:
+    """See ``Dialect``.
 
-    def bind(self, vector: NDArray[np.float32]) -> Half:
-        """A halfvec."""
-        return Half.of(vector)
-
-    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
-        """Create one HNSW index over the vectors of all users, while the table is empty."""
-        db.execute(
-            f"CREATE INDEX IF NOT EXISTS {table}_hnsw ON {table} USING hnsw "
-            f"((vector::halfvec({int(dimension)})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
-        )
-
-    def create_next(self, db: Connection) -> None:
-        """Create a new table, because the index of the old one is for another dimension."""
-        db.execute("DROP TABLE IF EXISTS vectors_next")
-        db.execute(create_table(VECTORS_NEXT, POSTGRES))
-
-    def swap(self, db: Connection) -> None:
-        """Rename the tables: nothing is copied, and the index exists already.
-
-        Running readers keep the old table until they end (see ``PostgresConnection.__enter__``).
-        """
-        db.execute("DELETE FROM vectors_next WHERE vector IS NULL")
-        db.execute("DROP TABLE vectors")
-        db.execute("ALTER TABLE vectors_next RENAME TO vectors")
-        db.execute("ALTER INDEX vectors_next_pkey RENAME TO vectors_pkey")
-        db.execute("ALTER INDEX IF EXISTS vectors_next_hnsw RENAME TO vectors_hnsw")
-        self.create_next(db)
-
-
-class PostgresFilters:
-    """See ``FilterDialect``. Tags and metadata are stored as JSON text, because jsonb would change them (NUL, lone surrogates,
-    1e22, -0.0); a GIN index holds hashes of them.
+    Tags and metadata are stored as JSON text, because jsonb would change them (NUL, lone surrogates, 1e22, -0.0); a GIN index
+    holds hashes of them.
     """
 
-    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:
-        """The facets; most records have none."""
-        return {"facets": facets_of(row) or None}
-
-    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
-        """A condition on any of the hashes of the tags."""
-        return _with(table, [_facet(user, "tag", tag) for tag in tags])
-
-    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
-        """A condition on the hash of key and value."""
-        return _with(table, [_facet(user, "value", key, _comparable(value))])
-
-    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
-        """A condition on the hash of the key."""
-        return _with(table, [_facet(user, "key", key)])
-
-
-def _with(table: str, facets: list[bytes]) -> tuple[str, list[object]]:
-    return f"{table}.doc IN (SELECT doc FROM records WHERE facets && CAST(? AS bytea[]))", [facets]
-
-
-class PostgresDialect:
-    """See ``Dialect``."""
-
-    vectors = PostgresVectors()
-    header = ("fence",)
-    filters = PostgresFilters()
-    invariants = {  # noqa: RUF012 - never changed
-        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM postings)",
-        "full text without a record": "SELECT DISTINCT doc FROM postings WHERE doc NOT IN (SELECT doc FROM records)",
-        "full text filed under another user": """SELECT DISTINCT p.doc FROM postings p
-            JOIN records r ON r.doc = p.doc WHERE p.user_id != r.user_id""",
-        "a vector of another length than the header says": """SELECT doc FROM vectors WHERE vector_dims(vector) !=
-            (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')""",
-    }
+    # Writers of a user wait for its row, so that events become visible in the order of their numbers. The lock also excludes
+    # ``Database.write``, which locks the whole table.
+    user_lock = "FOR NO KEY UPDATE"
+    size = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
+        WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
 
     def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
         """An array."""
@@ -121,32 +209,13 @@ class PostgresDialect:
             return list(values)
         return Numbers.of(cast("Sequence[int]", values)) if values else []
 
-    def lock_user(self, db: Connection, name: str) -> int:
-        """The number of a user, with a lock on its row until the transaction ends.
-
-        Writers of a user wait for the row, so that events become visible in the order of their numbers. The lock also
-        excludes ``Database.write``, which locks the whole table.
-        """
-        while (known := self.lock_known_user(db, name)) is None:
-            made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user_id"
-            if row := db.execute(made, (name,)).fetchone():
-                return int(row[0])
-        return known
-
-    def lock_known_user(self, db: Connection, name: str) -> int | None:
-        """The number of an existing user, with a lock on its row until the transaction ends."""
-        row = db.execute("SELECT user_id FROM users WHERE name = ? FOR NO KEY UPDATE", (name,)).fetchone()
-        return int(row[0]) if row else None
-
-    def next_doc(self, db: Connection) -> int:
-        """From a sequence; higher than all docs of the user, because the user is locked."""
-        return int(db.execute("SELECT nextval('docs')").fetchone()[0])
-
-    def next_docs(self, db: Connection, count: int) -> int:
-        """From the sequence, with all other writers excluded."""
-        db.execute("LOCK TABLE users IN EXCLUSIVE MODE")
-        first = self.next_doc(db)
-        db.execute("SELECT setval('docs', ?)", (first + count - 1,)).fetchall()
+    def next_docs(self, db: Connection, count: int = 1) -> int:
+        """From a sequence; higher than all docs of the user, because the user is locked, or all users are for several docs."""
+        if count > 1:
+            db.execute("LOCK TABLE users IN EXCLUSIVE MODE")
+        first = int(db.execute("SELECT nextval('docs')").fetchone()[0])
+        if count > 1:
+            db.execute("SELECT setval('docs', ?)", (first + count - 1,)).fetchall()
         return first
 
     def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
@@ -166,25 +235,50 @@ class PostgresDialect:
         found = db.execute("SELECT doc, count FROM postings WHERE user_id = ? AND term = ? ORDER BY doc", (user, term))
         return [doc for doc, times in found for _ in range(times)]
 
-    def size(self, db: Connection) -> int:
-        """Tables with their indexes, in bytes."""
-        sql = """SELECT CAST(coalesce(sum(pg_total_relation_size(c.oid)), 0) AS bigint) FROM pg_class c
-            WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind = 'r'"""
-        return int(db.execute(sql).fetchone()[0])
+    def bind_vector(self, vector: NDArray[np.float32]) -> Half:
+        """A halfvec."""
+        return Half.of(vector)
 
-    def dangling(self, db: Connection) -> list[str]:  # noqa: ARG002
-        """None: every reference is checked when it is written."""
-        return []
+    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
+        """Create one HNSW index over the vectors of all users, while the table is empty."""
+        db.execute(
+            f"CREATE INDEX IF NOT EXISTS {table}_hnsw ON {table} USING hnsw "
+            f"((vector::halfvec({int(dimension)})) halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
+        )
 
-    def damage(self, db: Connection) -> list[str]:
-        """Invalid indexes; PostgreSQL checks pages when they are read."""
-        db.execute(_SPACIOUS)
-        return [f"the index {name} is not valid: rebuild it with REINDEX" for name in invalid_indexes(db)]
+    def create_next(self, db: Connection) -> None:
+        """Create a new table, because the index of the old one is for another dimension."""
+        db.execute("DROP TABLE IF EXISTS vectors_next")
+        db.execute(schema.create_table(schema.VECTORS_NEXT, POSTGRES))
+
+    def swap(self, db: Connection) -> None:
+        """Rename the tables: nothing is copied, and the index exists already.
+
+        Running readers keep the old table until they end (see ``PostgresConnection.__enter__``).
+        """
+        db.execute("DELETE FROM vectors_next WHERE vector IS NULL")
+        db.execute("DROP TABLE vectors")
+        db.execute("ALTER TABLE vectors_next RENAME TO vectors")
+        db.execute("ALTER INDEX vectors_next_pkey RENAME TO vectors_pkey")
+        db.execute("ALTER INDEX IF EXISTS vectors_next_hnsw RENAME TO vectors_hnsw")
+        self.create_next(db)
+
+    def filter_columns(self, row: Mapping[str, Any]) -> dict[str, object]:
+        """The facets; most records have none."""
+        return {"facets": facets_of(row) or None}
+
+    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+        """A condition on any of the hashes of the tags."""
+        return _with(table, [_facet(user, "tag", tag) for tag in tags])
+
+    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
+        """A condition on the hash of key and value."""
+        return _with(table, [_facet(user, "value", key, _comparable(value))])
+
+    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
+        """A condition on the hash of the key."""
+        return _with(table, [_facet(user, "key", key)])
 
 
-def invalid_indexes(db: Connection) -> list[str]:
-    """Indexes marked invalid, such as after an interrupted CREATE INDEX."""
-    sql = """SELECT CAST(c.relname AS text) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
-        WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
-        AND NOT (i.indisvalid AND i.indisready)"""
-    return [name for (name,) in db.execute(sql).fetchall()]
+def _with(table: str, facets: list[bytes]) -> tuple[str, list[object]]:
+    return f"{table}.doc IN (SELECT doc FROM records WHERE facets && CAST(? AS bytea[]))", [facets]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from mnemic.errors import StoreError
 from mnemic.stores import schema
-from mnemic.stores.postgres.database import Database
-from mnemic.stores.postgres.errors import is_locked
+from mnemic.stores.postgres.connection import Driver, run
+from mnemic.stores.postgres.database import Database, is_locked, quoted
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.erasure import MARK, ErasedRows
 from mnemic.types import Purge
 
@@ -35,8 +37,11 @@ class Erasure(ErasedRows[Database]):
         try:
             with self._db.read() as db:
                 mark = db.execute("SELECT value FROM header WHERE key = ?", (MARK,)).fetchone()
-                small = db.dialect.size(db) <= REWRITTEN
-            self._db.vacuum(TABLES, whole=small, patience=patience)
+                small = queries.size(db) <= REWRITTEN
+            with self._db.maintenance(patience) as driver:
+                for table in TABLES:
+                    _forget_samples(driver, table)
+                    run(driver, f"VACUUM ({'FULL, ' if small else ''}ANALYZE) {table}")  # FULL rewrites and locks it
             if mark is not None:
                 with self._db.write() as db:
                     db.execute("DELETE FROM header WHERE key = ? AND value = ?", (MARK, mark[0]))
@@ -54,3 +59,73 @@ class Erasure(ErasedRows[Database]):
             pending=f"the rows are deleted, and new ones will overwrite them on disk; the tables are larger than "
             f"{REWRITTEN >> 20} MB and were not rewritten: VACUUM FULL does that, and locks them in the meantime"
         )
+
+
+# Planner statistics: sampled values stay readable in ``pg_stats`` after their rows are deleted. Another ANALYZE is not
+# enough: for an empty table PostgreSQL keeps the old statistics, and a new sample may quote remaining users. So columns
+# with personal data are not sampled at all; every query on them also uses a key.
+
+PERSONAL_TYPES = ["text", "bytea", "_bytea", "halfvec"]
+"""Types of columns with personal data: texts, hashes of them, vectors."""
+ENUM_COLUMNS = ["kind", "status", "type"]
+"""Columns with a few fixed values, whose statistics the planner needs."""
+
+# Expressions of an index are columns of it, and are sampled too.
+_COLUMNS = """SELECT CAST(c.relname AS text), CAST(a.attname AS text), a.attnum, format_type(a.atttypid, a.atttypmod) ||
+        coalesce((SELECT ' COLLATE ' || quote_ident(n.nspname) || '.' || quote_ident(l.collname) FROM pg_collation l
+        JOIN pg_namespace n ON n.oid = l.collnamespace WHERE l.oid = a.attcollation), ''),
+        t.typname = ANY($2::text[]) AND a.attname <> ALL($3::text[]), coalesce(a.attstattarget, -1) <> 0,
+        EXISTS (SELECT 1 FROM pg_stats s WHERE s.schemaname = current_schema() AND s.tablename = c.relname
+            AND s.attname = a.attname)
+    FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_type t ON t.oid = a.atttypid
+    LEFT JOIN pg_index i ON i.indexrelid = c.oid
+    WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND (c.relname = $1 OR i.indrelid = CAST(CAST($1 AS text) AS regclass) AND i.indkey[a.attnum - 1] = 0)
+        AND a.attnum > 0 AND NOT a.attisdropped"""
+
+
+class _Column(NamedTuple):
+    relation: str
+    name: str
+    number: int
+    declared: str
+    personal: bool
+    is_sampled: bool
+    was_sampled: bool
+
+
+def _forget_samples(driver: Driver, table: str) -> None:
+    """Remove samples of personal columns of a table from the statistics, and disable sampling for them.
+
+    For an empty table all samples are removed. PostgreSQL drops the statistics of a column only when its type is altered,
+    even to the same one; that also rebuilds indexes with expressions on it, without their statistics.
+    """
+    columns = _columns(driver, table)
+    empty = not run(driver, f"SELECT 1 FROM {table} LIMIT 1").fetchall()
+    if any(column.was_sampled and (empty or column.personal) for column in columns):
+        again = [
+            f"ALTER {quoted(c.name)} TYPE {c.declared}"
+            for c in columns
+            if c.relation == table and (empty or c.personal)
+        ]
+        _alter(driver, table, f"ALTER TABLE {table} {', '.join(again)}")
+        columns = _columns(driver, table)
+    for column in columns:
+        if column.personal and column.is_sampled:
+            kind, name = ("TABLE", quoted(column.name)) if column.relation == table else ("INDEX", str(column.number))
+            run(driver, f"ALTER {kind} {quoted(column.relation)} ALTER COLUMN {name} SET STATISTICS 0")
+
+
+def _alter(driver: Driver, table: str, sql: str) -> None:
+    """Run ALTER TABLE; the views on ``records`` are dropped and created again, because they block it."""
+    with driver.transaction():
+        if table == schema.RECORDS.name:
+            run(driver, f"DROP VIEW {', '.join(view.name for view in schema.VIEWS)}")
+        run(driver, sql)
+        if table == schema.RECORDS.name:
+            for statement in schema.views():
+                run(driver, statement)
+
+
+def _columns(driver: Driver, table: str) -> list[_Column]:
+    return [_Column(*row) for row in run(driver, _COLUMNS, (table, PERSONAL_TYPES, ENUM_COLUMNS)).fetchall()]

@@ -5,59 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Sequence
 
-from mnemic.stores.postgres.dialect import facets_of, invalid_indexes
-from mnemic.stores.postgres.setup import quoted
-from mnemic.stores.sql import integrity, queries
+from mnemic.stores.postgres.database import quoted
+from mnemic.stores.postgres.dialect import facets_of
+from mnemic.stores.sql import queries
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.texts import Searchable, pages
+from mnemic.stores.sql.integrity import Integrity, Searchable, finding, pages
+from mnemic.stores.sql.queries import AMONG
 from mnemic.text.terms import analyse
 from mnemic.vectors import LENGTH_TOLERANCE
 
-__all__ = ["mend", "missing_index", "unusable_vectors", "wrong_facets", "wrong_postings"]
-
-_AMONG = "IN (SELECT value FROM json_each(?))"
-
-
-def wrong_postings(db: Connection) -> Generator[Searchable]:
-    """Records whose postings do not match their text and user."""
-    for page in pages(db):
-        named, held = db.dialect.bind_list([one.doc for one in page]), dict[int, dict[tuple[int, str], int]]()
-        for doc, user, term, count in db.execute(
-            f"SELECT doc, user_id, term, count FROM postings WHERE doc {_AMONG}", (named,)
-        ):
-            held.setdefault(doc, {})[user, term] = count
-        for one in page:
-            counts = Counter(analyse(one.text)[0]) or {"": 0}
-            if held.get(one.doc) != {(one.user, term): count for term, count in counts.items()}:
-                yield one
-
-
-def wrong_facets(db: Connection) -> Generator[Searchable]:
-    """Records whose facets do not match their tags and metadata."""
-    for page in pages(db):
-        named = db.dialect.bind_list([one.doc for one in page])
-        held = dict(db.execute(f"SELECT doc, facets FROM records WHERE doc {_AMONG}", (named,)).fetchall())
-        for one in page:
-            if sorted(map(bytes, held.get(one.doc) or ())) != facets_of(one.values):
-                yield one
-
-
-def unusable_vectors(db: Connection) -> Sequence[int]:
-    """Docs whose vector is invalid: its norm is far from 1."""
-    sql = "SELECT doc FROM vectors WHERE abs(l2_norm(vector) - 1) > CAST(? AS float8)"
-    return [doc for (doc,) in db.execute(sql, (LENGTH_TOLERANCE,)).fetchall()]
-
-
-def missing_index(db: Connection) -> bool:
-    """Whether the index on the vectors is missing although their dimension is known."""
-    sql = """SELECT 1 FROM header WHERE key = 'dimension' AND NOT EXISTS (SELECT 1 FROM pg_index i
-        JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = CAST('vectors' AS regclass)
-        AND c.relname = 'vectors_hnsw')"""
-    return bool(db.execute(sql).fetchall())
-
-
-_MISFITS = """DELETE FROM vectors WHERE vector_dims(vector) != (SELECT CAST(value AS int) FROM header
-    WHERE key = 'dimension') OR NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension') RETURNING doc"""
+__all__ = ["PostgresIntegrity"]
 
 # CREATE INDEX also reads rows deleted in this transaction, and fails on vectors of another length among them: so the table is
 # rewritten. Readers wait for the lock before their snapshot begins, and never see the table empty.
@@ -68,40 +25,100 @@ _REWRITTEN = (
 )
 
 
-def mend(db: Connection, *, idle: bool) -> list[str]:
-    """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-    done: list[str] = []
-    for name in invalid_indexes(db):
-        db.execute(f"REINDEX INDEX {quoted(name)}")
-        done.append(f"the index {name} rebuilt")
-    done += _vectors(db)
-    done += integrity.mend(db, idle=idle)
-    return done + _texts(db) + _filters(db)
+class PostgresIntegrity(Integrity):
+    """See ``Integrity``. Every reference is checked when it is written, and every page when it is read."""
 
+    misfits = "vector_dims(vector) != (SELECT CAST(value AS int) FROM header WHERE key = 'dimension')"
+    invariants = {  # noqa: RUF012 - never changed
+        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM postings)",
+        "full text without a record": "SELECT DISTINCT doc FROM postings WHERE doc NOT IN (SELECT doc FROM records)",
+        "full text filed under another user": """SELECT DISTINCT p.doc FROM postings p
+            JOIN records r ON r.doc = p.doc WHERE p.user_id != r.user_id""",
+    }
 
-def _vectors(db: Connection) -> list[str]:
-    done = integrity.drop_half_model(db)
-    if misfits := db.execute(_MISFITS).fetchall():
+    def damage(self, db: Connection) -> list[str]:
+        """Invalid indexes."""
+        db.execute("SET LOCAL work_mem = '512MB'")  # the checks join all records
+        return [f"the index {name} is not valid: rebuild it with REINDEX" for name in _invalid_indexes(db)]
+
+    def unusable_vectors(self, db: Connection) -> Sequence[int]:
+        """Docs whose vector has a norm far from 1."""
+        sql = "SELECT doc FROM vectors WHERE abs(l2_norm(vector) - 1) > CAST(? AS float8)"
+        return [doc for (doc,) in db.execute(sql, (LENGTH_TOLERANCE,)).fetchall()]
+
+    def underivable(self, db: Connection) -> list[str]:
+        """Findings on full text, filter columns and the index on the vectors."""
+        return [
+            *finding("full text that does not match the text", [one.doc for one in _wrong_postings(db)]),
+            *finding("filter columns that do not match tags and metadata", [one.doc for one in _wrong_facets(db)]),
+            *["the vectors have no index: searches of many records are slow"] * _missing_index(db),
+        ]
+
+    def after_misfits(self, db: Connection) -> None:
+        """Rewrite the table."""
         for statement in _REWRITTEN:
             db.execute(statement)
-        done.append(f"{len(misfits)} vectors of the wrong length removed, to be computed again")
-        integrity.forget_model(db)
-    if spoiled := unusable_vectors(db):
-        db.execute(f"DELETE FROM vectors WHERE doc {_AMONG}", (db.dialect.bind_list(spoiled),))
-        done.append(f"{len(spoiled)} invalid vectors removed, to be computed again")
-    if "model" not in queries.header(db):
-        db.execute("DROP INDEX IF EXISTS vectors_hnsw")  # the next model creates one for its dimension
-    if missing_index(db):
-        db.dialect.vectors.set_dimension(db, "vectors", int(queries.header(db)["dimension"]))
-        done.append("the index on the vectors rebuilt")
-    return done
+
+    def repair(self, db: Connection, *, idle: bool) -> list[str]:
+        """Repair what is safe, in the caller's transaction; returns a line for each repair."""
+        done: list[str] = []
+        for name in _invalid_indexes(db):
+            db.execute(f"REINDEX INDEX {quoted(name)}")
+            done.append(f"the index {name} rebuilt")
+        done += super().repair(db, idle=idle)
+        if "model" not in queries.header(db):
+            db.execute("DROP INDEX IF EXISTS vectors_hnsw")  # the next model creates one for its dimension
+        if _missing_index(db):
+            db.dialect.set_dimension(db, "vectors", int(queries.header(db)["dimension"]))
+            done.append("the index on the vectors rebuilt")
+        return done + _texts(db) + _filters(db)
+
+
+def _invalid_indexes(db: Connection) -> list[str]:
+    """Indexes marked invalid, such as after an interrupted CREATE INDEX."""
+    sql = """SELECT CAST(c.relname AS text) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+        WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema())
+        AND NOT (i.indisvalid AND i.indisready)"""
+    return [name for (name,) in db.execute(sql).fetchall()]
+
+
+def _wrong_postings(db: Connection) -> Generator[Searchable]:
+    """Records whose postings do not match their text and user."""
+    for page in pages(db):
+        named, held = db.dialect.bind_list([one.doc for one in page]), dict[int, dict[tuple[int, str], int]]()
+        for doc, user, term, count in db.execute(
+            f"SELECT doc, user_id, term, count FROM postings WHERE doc IN {AMONG}", (named,)
+        ):
+            held.setdefault(doc, {})[user, term] = count
+        for one in page:
+            counts = Counter(analyse(one.text)[0]) or {"": 0}
+            if held.get(one.doc) != {(one.user, term): count for term, count in counts.items()}:
+                yield one
+
+
+def _wrong_facets(db: Connection) -> Generator[Searchable]:
+    """Records whose facets do not match their tags and metadata."""
+    for page in pages(db):
+        named = db.dialect.bind_list([one.doc for one in page])
+        held = dict(db.execute(f"SELECT doc, facets FROM records WHERE doc IN {AMONG}", (named,)).fetchall())
+        for one in page:
+            if sorted(map(bytes, held.get(one.doc) or ())) != facets_of(one.values):
+                yield one
+
+
+def _missing_index(db: Connection) -> bool:
+    """Whether the index on the vectors is missing although their dimension is known."""
+    sql = """SELECT 1 FROM header WHERE key = 'dimension' AND NOT EXISTS (SELECT 1 FROM pg_index i
+        JOIN pg_class c ON c.oid = i.indexrelid WHERE i.indrelid = CAST('vectors' AS regclass)
+        AND c.relname = 'vectors_hnsw')"""
+    return bool(db.execute(sql).fetchall())
 
 
 def _texts(db: Connection) -> list[str]:
     """Rebuild wrong full text, record by record."""
     sql = "DELETE FROM postings WHERE doc NOT IN (SELECT doc FROM records) RETURNING doc"
     gone = len({doc for (doc,) in db.execute(sql).fetchall()})
-    wrong = list(wrong_postings(db))
+    wrong = list(_wrong_postings(db))
     for one in wrong:
         db.execute("DELETE FROM postings WHERE doc = ?", (one.doc,))
         db.dialect.index(db, one.user, one.doc, analyse(one.text)[0])
@@ -110,7 +127,7 @@ def _texts(db: Connection) -> list[str]:
 
 
 def _filters(db: Connection) -> list[str]:
-    wrong = list(wrong_facets(db))
+    wrong = list(_wrong_facets(db))
     for one in wrong:
         db.execute("UPDATE records SET facets = ? WHERE doc = ?", (facets_of(one.values) or None, one.doc))
     return [f"the filter columns of {len(wrong)} records rebuilt"] if wrong else []

@@ -2,22 +2,154 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from mnemic.stores.postgres import integrity
-from mnemic.stores.postgres.database import Database, probe
+from mnemic.errors import StoreUnavailable
+from mnemic.stores.postgres.database import Database, SessionLock, VectorCounts, probe
+from mnemic.stores.postgres.dialect import LATEST, Half
 from mnemic.stores.postgres.erasure import Erasure
-from mnemic.stores.postgres.feed import Feed
-from mnemic.stores.postgres.migrations import LATEST
-from mnemic.stores.postgres.vectors import NearestVectors, PostgresEmbedding
+from mnemic.stores.postgres.integrity import PostgresIntegrity
+from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
-from mnemic.types import VerifyReport
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from mnemic.protocols import RecordFeed
     from mnemic.stores.sql.connection import Durability
 
 __all__ = ["PostgresStore"]
+
+
+PATIENCE = 30.0
+"""Seconds to wait for transactions that were running when an event was read."""
+PAUSE = 0.01
+# Writers of events lock ``users`` before the first event gets its number (PostgresDialect.lock_user, Database.write), and
+# release it after the commit is visible. Readers and VACUUM hold locks of other modes.
+_WRITERS = """SELECT virtualtransaction FROM pg_locks WHERE granted AND relation = CAST('users' AS regclass)
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+    AND mode IN ('RowShareLock', 'RowExclusiveLock', 'ExclusiveLock')"""
+
+
+class Feed(SqlFeed[Database]):
+    """See ``RecordFeed``.
+
+    Event numbers are assigned before the commit. So an event is complete only when every transaction that was writing when
+    it was read has ended: after that no lower number can appear.
+    """
+
+    folder = None
+
+    def _complete(self) -> int:
+        """The newest visible event, after all running transactions have ended.
+
+        Raises:
+            StoreUnavailable: a transaction runs for longer than ``PATIENCE``.
+        """
+        with self._db.read() as db:
+            (last,) = db.execute("SELECT coalesce(max(sequence), 0) FROM events").fetchone()
+            under_way = _writers(db)  # after the number was read
+        until = time.monotonic() + PATIENCE
+        while under_way:
+            if time.monotonic() > until:
+                raise StoreUnavailable(
+                    f"A transaction has been writing to {self._db.name} for {PATIENCE:.0f} s; the index over the vectors "
+                    "waits for it. Searches compare what is not in the index."
+                )
+            time.sleep(PAUSE)
+            with self._db.read() as db:
+                under_way &= _writers(db)
+        return int(last)
+
+    def lock(self, what: str) -> SessionLock:
+        """A lock held by a separate session, across machines."""
+        return SessionLock(self._db, what)
+
+
+def _writers(db: Connection) -> set[str]:
+    return {name for (name,) in db.execute(_WRITERS).fetchall()}
+
+
+EXACT_BELOW = 100_000
+"""Up to this number of records per user, exact search in the client is faster than a query to the server."""
+COUNTED_SECONDS = 600.0
+WIDEST = 1_000
+"""The maximum of hnsw.ef_search in pgvector."""
+_SEARCH = "SELECT set_config('hnsw.iterative_scan', 'strict_order', true), set_config('hnsw.ef_search', ?, true)"
+
+
+class NearestVectors:
+    """See ``VectorIndex``. The index is part of the record, so it is always up to date."""
+
+    exact_below = EXACT_BELOW
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+    def open(self, feed: RecordFeed) -> None:
+        """Nothing to do: the database maintains the index."""
+
+    def serves(self, model: str | None) -> bool:  # noqa: ARG002
+        """True: the vectors are those of the record."""
+        return True
+
+    def nearest(self, user: int, query: NDArray[np.float32], k: int) -> Sequence[int]:
+        """The docs of a user nearest to a query, best first.
+
+        Approximate: the index scan continues until k vectors of the user are found, and may miss some. If a user has a small
+        share of very many vectors, the scan would discard most results: then the server compares all vectors of the user.
+
+        Args:
+            user: the number of a user.
+            query: a unit vector with the dimension of the record.
+            k: the maximum number of results.
+        """
+        distance = f"vector::halfvec({len(query)}) <=> ?2"
+        with self._db.read() as db, db:
+            # A sum cannot use the index.
+            order = f"({distance}) + 0" if self._few(db, user, k) else distance
+            sql = f"SELECT doc FROM vectors WHERE user_id = ?1 ORDER BY {order} LIMIT ?3"
+            db.execute(_SEARCH, (str(min(max(2 * k, 100), WIDEST)),))
+            return [doc for (doc,) in db.execute(sql, (user, Half.of(query), k))]
+
+    def _few(self, db: Connection, user: int, k: int) -> bool:
+        """Whether comparing all vectors of a user is faster than filtering the results of the index.
+
+        The index visits about k / share vectors, each at about 16 times the cost of one in a sequential scan.
+        """
+        now = time.monotonic()
+        counted = self._db.vector_counts.get(user)
+        if counted is None or counted.at < now - COUNTED_SECONDS:
+            own = db.execute("SELECT count(*) FROM vectors WHERE user_id = ?", (user,)).fetchone()[0]
+            every = db.execute("SELECT CAST(reltuples AS bigint) FROM pg_class WHERE oid = CAST('vectors' AS regclass)")
+            counted = self._db.vector_counts[user] = VectorCounts(now, own, max(own, every.fetchone()[0]))
+        return counted.own**2 < 16 * k * counted.every
+
+    def waiting(self, user: int) -> Sequence[int]:  # noqa: ARG002
+        """None: a vector is indexed when its transaction ends."""
+        return ()
+
+    def wake(self) -> None:
+        """Nothing to do."""
+
+    def drain(self, seconds: float | None = None) -> bool:  # noqa: ARG002
+        """True: nothing is pending."""
+        return True
+
+    def erase(self) -> bool:
+        """True: erased with the record."""
+        return True
+
+    def findings(self) -> Sequence[str]:
+        """None: ``PostgresStore.verify`` checks the vectors."""
+        return ()
+
+    def close(self) -> None:
+        """Nothing to do: the owner closes the store."""
 
 
 class PostgresStore(SqlStore[Database]):
@@ -30,29 +162,7 @@ class PostgresStore(SqlStore[Database]):
     """
 
     def __init__(self, url: str, *, durability: Durability = "FULL") -> None:
-        super().__init__(Database(url, durability=durability), LATEST)
-
-    def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record; ``deep`` also checks full text, filter columns and vectors."""
-        report = super().verify(deep=deep)
-        changed = any("hash" in finding for finding in report.findings)  # a changed text does not match its full text
-        if not deep or not report.checks or changed:
-            return report
-        with self._db.read() as db, db:
-            found = {
-                "full text that does not match the text": [one.doc for one in integrity.wrong_postings(db)],
-                "filter columns that do not match tags and metadata": [one.doc for one in integrity.wrong_facets(db)],
-                "an invalid vector": integrity.unusable_vectors(db),
-            }
-            missing = ["the vectors have no index: searches of many records are slow"] * integrity.missing_index(db)
-        more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
-        return replace(report, findings=(*report.findings, *more, *missing))
-
-    def mend(self) -> tuple[str, ...]:
-        """Repair what is safe, with all other writers excluded; returns a line for each repair."""
-        idle = self._idle()
-        with self._db.write() as db:
-            return tuple(integrity.mend(db, idle=idle))
+        super().__init__(Database(url, durability=durability), LATEST, PostgresIntegrity())
 
     @staticmethod
     def at(url: str) -> tuple[str, bool]:
@@ -64,11 +174,6 @@ class PostgresStore(SqlStore[Database]):
         return probe(url)
 
     @property
-    def embedding(self) -> PostgresEmbedding:
-        """Vectors: missing ones, the rebuild for another model, and nearest neighbours."""
-        return PostgresEmbedding(self._db)
-
-    @property
     def erasure(self) -> Erasure:
         """Erasure, with the purge of bytes."""
         return Erasure(self._db)
@@ -76,7 +181,7 @@ class PostgresStore(SqlStore[Database]):
     @property
     def index(self) -> NearestVectors:
         """The vector index, for users with too many vectors for exact search."""
-        return NearestVectors(self.embedding)
+        return NearestVectors(self._db)
 
     def feed(self) -> Feed:
         """The record as an outbox for a derived index. The first call gives the record its unique name.

@@ -3,62 +3,209 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mnemic.errors import Conflict, InvalidInput
-from mnemic.stores.schema import LIVE
-from mnemic.stores.sql import rows
-from mnemic.stores.sql.transaction import Transaction
-from mnemic.text.clock import to_micros
-from mnemic.types import (
-    AddEpisode,
-    AddMemory,
-    AddMessage,
-    Archive,
-    DropLink,
-    MarkProcessed,
-    MemoryRecord,
-    PutLink,
-    Receipt,
-    Restore,
-    Revise,
-    SetEmotions,
-    Supersede,
-)
+from mnemic import types
+from mnemic.errors import Conflict, EmbeddingMismatch, InvalidInput, NotFound
+from mnemic.stores.schema import LIVE, RECORDS
+from mnemic.stores.sql import queries, rows
+from mnemic.stores.sql.connection import Connection, Cursor
+from mnemic.stores.sql.queries import AMONG
+from mnemic.text.canonical import to_json
+from mnemic.text.clock import now, to_micros
+from mnemic.types import Receipt
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = [
-    "add_episode",
-    "add_memory",
-    "add_message",
-    "archive",
-    "drop_link",
-    "last_transition",
-    "mark_processed",
-    "put_link",
-    "restore",
-    "revise",
-    "set_emotions",
-    "supersede",
-]
+    "Transaction", "add_episode", "add_memory", "add_message", "archive", "check_header", "drop_link", "has_duplicate",
+    "insert", "is_absorbed", "last_transition", "lock_known_user", "lock_user", "mark_processed", "put_link",
+    "put_vector", "quarantine", "release", "restore", "revise", "set_emotions", "set_header", "supersede",
+]  # fmt: skip
+
+Found = tuple[str, int, str, int]
+"""Kind, doc, status and version of a record."""
+
+
+def check_header(db: Connection, model: str, dimension: int, *, claim: bool) -> None:
+    """Refuse vectors of another model; with ``claim`` the first model is entered in the header."""
+    held = queries.model_of(db)
+    if held is None and claim:
+        sql = "INSERT INTO header VALUES('dimension', ?), ('model', ?) ON CONFLICT DO NOTHING RETURNING 1"
+        if db.execute(sql, (str(dimension), model)).fetchall():
+            db.dialect.set_dimension(db, "vectors", dimension)
+        else:  # another writer was first
+            held = queries.model_of(db)
+    if held is not None and held != (model, dimension):
+        raise EmbeddingMismatch(held, (model, dimension))
+
+
+def lock_known_user(db: Connection, name: str) -> int | None:
+    """The number of a user; other writers of it wait until the transaction ends. None, without a write, for an unknown one."""
+    row = db.execute(f"SELECT user_id FROM users WHERE name = ? {db.dialect.user_lock}", (name,)).fetchone()
+    return row[0] if row else None
+
+
+def lock_user(db: Connection, name: str) -> int:
+    """Like ``lock_known_user``; a new user is created."""
+    while (known := lock_known_user(db, name)) is None:  # another writer may create it first
+        made = "INSERT INTO users(name) VALUES(?) ON CONFLICT DO NOTHING RETURNING user_id"
+        if row := db.execute(made, (name,)).fetchone():
+            return row[0]
+    return known
+
+
+def set_header(db: Connection, **values: object) -> None:
+    """Write header entries."""
+    for key, value in values.items():
+        sql = "INSERT INTO header VALUES(?, ?) ON CONFLICT(key) DO UPDATE SET value = excluded.value"
+        db.execute(sql, (key, str(value)))
+
+
+def put_vector(
+    db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None, *, table: str = "vectors"
+) -> None:
+    """Store a vector; None marks a record whose text the model rejects."""
+    sql = f"""INSERT INTO {table}(user_id, doc, vector) VALUES(?, ?, ?)
+        ON CONFLICT(user_id, doc) DO UPDATE SET vector = excluded.vector"""
+    db.execute(sql, (user, doc, None if vector is None else db.dialect.bind_vector(vector)))
+
+
+def insert(db: Connection, table: str, row: Mapping[str, object], rest: str = "") -> Cursor:
+    """Insert a row given by column; ``rest`` is the SQL after it."""
+    sql = f"INSERT INTO {table}({', '.join(row)}) VALUES({', '.join('?' * len(row))}) {rest}"
+    return db.execute(sql, tuple(row.values()))
+
+
+class Transaction:
+    """The connection, user and time that all changes of one transaction share."""
+
+    def __init__(self, db: Connection, user: int, model: str) -> None:
+        self.db, self.user, self.model = db, user, model
+        self.at = to_micros(now())
+        self._checked_dimension = 0
+        self._aliases: dict[str, str] = {}
+
+    def next_doc(self) -> int:
+        """The doc of a new record, never used before."""
+        return self.db.dialect.next_docs(self.db)
+
+    def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
+        """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
+        return self.db.dialect.bind_list(values)
+
+    def event(self, operation: str, doc: int, id: str, version: int = 1, **detail: object) -> None:
+        """Write an event; caches follow events."""
+        self.db.execute(
+            "INSERT INTO events(user_id, at, operation, doc, id, version, detail) VALUES(?, ?, ?, ?, ?, ?, ?)",
+            (self.user, self.at, operation, doc, id, version, to_json(detail)),
+        )
+
+    def index(self, doc: int, indexing: types.Indexing) -> tuple[str, ...]:
+        """Store full text and vector; returns the tasks that stay pending."""
+        self.db.dialect.index(self.db, self.user, doc, indexing.terms)
+        if indexing.vector is None:
+            self.add_pending("embed", doc)
+            return ("embed",)
+        if len(indexing.vector) != self._checked_dimension:
+            check_header(self.db, self.model, len(indexing.vector), claim=True)
+            self._checked_dimension = len(indexing.vector)
+        put_vector(self.db, self.user, doc, indexing.vector)
+        return ()
+
+    def unindex(self, doc: int) -> None:
+        """Remove a record from full text and vectors."""
+        self.db.dialect.unindex(self.db, doc)
+        for table in ("vectors", "vectors_next"):
+            self.db.execute(f"DELETE FROM {table} WHERE user_id = ? AND doc = ?", (self.user, doc))
+        self.db.execute("DELETE FROM pending WHERE task = 'embed' AND doc = ?", (doc,))
+
+    def add_pending(self, task: str, doc: int) -> None:
+        """Add a pending task."""
+        sql = """INSERT INTO pending(task, doc, user_id, since) VALUES(?, ?, ?, ?) ON CONFLICT(task, doc)
+            DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
+        self.db.execute(sql, (task, doc, self.user, self.at))
+
+    def insert(self, row: dict[str, Any]) -> bool:
+        """Insert a record unless its id is taken; returns whether it was inserted."""
+        row = row | self.db.dialect.filter_columns(row)
+        return bool(insert(self.db, "records", row, "ON CONFLICT(user_id, id) DO NOTHING RETURNING 1").fetchall())
+
+    def rewrite(self, row: dict[str, Any], version: int) -> None:
+        """Replace a record by its next version, and store the previous one."""
+        doc = row["doc"]
+        (old,) = rows.select(self.db, RECORDS, "WHERE doc = ?", (doc,))
+        held = (self.user, doc, version, self.at, rows.version_json(old))
+        self.db.execute("INSERT INTO versions VALUES(?, ?, ?, ?, ?)", held)
+        row = row | self.db.dialect.filter_columns(row)
+        assignments = ", ".join(f"{name} = ?" for name in row)
+        self.db.execute(f"UPDATE records SET {assignments} WHERE doc = ?", (*row.values(), doc))
+
+    def alias(self, id: str, duplicate: str) -> None:
+        """Resolve the id of a memory that was not stored to that of its duplicate, for later changes of this transaction."""
+        self._aliases[id] = duplicate
+
+    def find(self, id: str) -> Found | None:
+        """Kind, doc, status and version of an id of this user, or of its duplicate; None if there is none."""
+        return self.find_stored(self._aliases.get(id, id))
+
+    def find_stored(self, id: str) -> Found | None:
+        """Like ``find``, without duplicates."""
+        sql = "SELECT kind, doc, status, version FROM records WHERE user_id = ? AND id = ?"
+        return self.db.execute(sql, (self.user, id)).fetchone()
+
+    def required(self, id: str) -> Found:
+        """Like ``find``, for an id that must exist.
+
+        Raises:
+            NotFound: it does not exist.
+        """
+        found = self.find(id)
+        if found is None:
+            raise NotFound(f"This user has no record with the id {id!r}.")
+        return found
+
+    def add_lineage(self, doc: int, source_ids: Iterable[str]) -> None:
+        """Add lineage edges to the sources of a record.
+
+        Raises:
+            NotFound: a source does not exist.
+        """
+        for source in source_ids:
+            parent = self.find(source)
+            if parent is None:
+                raise NotFound(f"The source {source!r} of a memory does not exist for this user; nothing was stored.")
+            self.add_parent(doc, parent[1])
+
+    def add_parent(self, child: int, parent: int) -> bool:
+        """Add a lineage edge unless it exists; returns whether it is new."""
+        sql = "INSERT INTO lineage VALUES(?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
+        return bool(self.db.execute(sql, (self.user, child, parent)).fetchall())
+
+
+def _rejected(id: str, reason: str) -> Receipt:
+    return Receipt(id=id, outcome="rejected", reason=reason)
+
+
+def _duplicated(id: str, reason: str) -> Receipt:
+    return Receipt(id=id, outcome="duplicate", reason=reason)
 
 
 def _existing_message(t: Transaction, id: str, content: str) -> Receipt:
     sql = "SELECT kind, hash FROM records WHERE user_id = ? AND id = ?"
     kind, held = t.db.execute(sql, (t.user, id)).fetchone()
     if kind != "message":
-        return Receipt(id=id, outcome="rejected", reason="a memory has this id: give the message another one")
+        return _rejected(id, "a memory has this id: give the message another one")
     if held == rows.message_hash(content):
-        return Receipt(id=id, outcome="duplicate", reason="a message with this id and content is stored")
-    return Receipt(
-        id=id,
-        outcome="rejected",
-        reason="another message has this id; messages are never rewritten: give the new one another id",
-    )
+        return _duplicated(id, "a message with this id and content is stored")
+    return _rejected(id, "another message has this id; messages are never rewritten: give the new one another id")
 
 
-def add_message(t: Transaction, change: AddMessage) -> Receipt:
+def add_message(t: Transaction, change: types.AddMessage) -> Receipt:
     """Store a message under its id."""
     message = change.message
     assert message.id is not None
@@ -70,23 +217,15 @@ def add_message(t: Transaction, change: AddMessage) -> Receipt:
     return Receipt(id=message.id, outcome="stored", pending=pending)
 
 
-def add_memory(t: Transaction, change: AddMemory) -> Receipt:
+def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     """Store a memory, unless the same statement is live at the same level."""
     record = change.record
     if (held := t.find_stored(record.id)) and not _is_same_memory(t, record, held):
-        reason = (
-            "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
-        )
-        return Receipt(id=record.id, outcome="rejected", reason=reason)
-    same = (
-        (record.id,)
-        if held
-        else _live_duplicate(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)
-    )
-    if same:
-        t.alias(record.id, str(same[0]))
-        reason = "the same statement is already remembered at this level"
-        return Receipt(id=str(same[0]), outcome="duplicate", reason=reason)
+        why = "another record of this user has this id, or the memory it names was forgotten: restore() brings it back"
+        return _rejected(record.id, why)
+    if same := record.id if held else _duplicate(t, record):
+        t.alias(record.id, same)
+        return _duplicated(same, "the same statement is already remembered at this level")
     doc = t.next_doc()
     t.insert(rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
@@ -97,7 +236,13 @@ def add_memory(t: Transaction, change: AddMemory) -> Receipt:
     return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
-def _is_same_memory(t: Transaction, record: MemoryRecord, held: tuple[str, int, str, int]) -> bool:
+def _duplicate(t: Transaction, record: types.MemoryRecord) -> str | None:
+    """The id of the live memory with the same text at the same level, expired like this one."""
+    digest, expired = rows.content_hash(record.spoken), record.expired_at is not None
+    return queries.duplicate(t.db, t.user, record.project, record.session, digest, expired=expired)
+
+
+def _is_same_memory(t: Transaction, record: types.MemoryRecord, held: tuple[str, int, str, int]) -> bool:
     """Whether a stored record is this memory: live, with the same text and level."""
     kind, doc, status, _ = held
     sql = "SELECT hash, project, session FROM records WHERE doc = ?"
@@ -107,38 +252,25 @@ def _is_same_memory(t: Transaction, record: MemoryRecord, held: tuple[str, int, 
     )
 
 
-def _live_duplicate(
-    t: Transaction, project: str | None, session: str | None, digest: bytes, expired: datetime | None = None
-) -> tuple[Any, ...] | None:
-    """The live memory with the same text at the same level; among expired ones if ``expired`` is given."""
-    believed = "expired_at IS NULL" if expired is None else "expired_at IS NOT NULL"
-    return t.db.execute(
-        "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
-        f"AND hash = ? AND {LIVE} AND {believed}",
-        (t.user, project or "", session or "", digest),
-    ).fetchone()
-
-
-def revise(t: Transaction, change: Revise) -> Receipt:
+def revise(t: Transaction, change: types.Revise) -> Receipt:
     """Write the next version of a memory."""
     record = change.record
     found = t.find_stored(record.id)
     if found is None:
         duplicate = t.required(record.id)  # raises NotFound for an unknown id
-        return Receipt(id=record.id, outcome="duplicate", reason=f"another memory says this, number {duplicate[1]}")
+        return _duplicated(record.id, f"another memory says this, number {duplicate[1]}")
     _, doc, status, version = found
     if version == record.version:
-        return Receipt(id=record.id, outcome="duplicate", reason="this version is already stored")
+        return _duplicated(record.id, "this version is already stored")
     sql = "SELECT expired_at, importance FROM memories WHERE doc = ?"
     expired, importance = t.db.execute(sql, (doc,)).fetchone()
-    believed = (expired is None) == (record.expired_at is None)
+    same_expiry = (expired is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
-    if version != record.version - 1 or rows.public_status(status) == "archived" or not believed or erased:
+    if version != record.version - 1 or rows.public_status(status) == "archived" or not same_expiry or erased:
         reason = "the memory was archived or changed in the meantime; read it again and repeat the update"
-        return Receipt(id=record.id, outcome="rejected", reason=reason)
-    duplicate = _live_duplicate(t, record.project, record.session, rows.content_hash(record.spoken), record.expired_at)
-    if duplicate and duplicate[0] != record.id:
-        return Receipt(id=record.id, outcome="rejected", reason=f"the memory {duplicate[0]!r} already says this")
+        return _rejected(record.id, reason)
+    if (duplicate := _duplicate(t, record)) not in (None, record.id):
+        return _rejected(record.id, f"the memory {duplicate!r} already says this")
     importance = record.importance if change.weighs else importance
     record = replace(record, status=status, importance=importance)  # it may have been promoted since the caller read it
     t.unindex(doc)
@@ -153,12 +285,12 @@ def revise(t: Transaction, change: Revise) -> Receipt:
     return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
-def archive(t: Transaction, change: Archive) -> Receipt:
+def archive(t: Transaction, change: types.Archive) -> Receipt:
     """Remove a record from search; it can be restored."""
     _, doc, status, version = t.required(change.id)
     if rows.public_status(status) == "archived":
         if last_transition(t, doc)[0] != "absorb":
-            return Receipt(id=change.id, outcome="duplicate", reason="already archived")
+            return _duplicated(change.id, "already archived")
         t.event("archive", doc, change.id, version, reason=change.reason)
         return Receipt(
             id=change.id, outcome="forgotten", reason="it was absorbed by another memory; undo will not restore it"
@@ -179,36 +311,54 @@ def _superseded_note(t: Transaction, doc: int) -> str:
     return f"it had taken the place of {', '.join(map(repr, before))}: restore() makes that hold again"
 
 
-def last_transition(t: Transaction, doc: int) -> tuple[str, str]:
-    """The last operation that archived or restored a record, and its consolidation if there was one."""
+def last_transition(t: Transaction, doc: int) -> tuple[str, dict[str, Any]]:
+    """The last operation that archived or restored a record, with its detail."""
     sql = """SELECT operation, detail FROM events WHERE doc = ?
         AND operation IN ('absorb', 'archive', 'restore', 'undo') ORDER BY sequence DESC LIMIT 1"""
     row = t.db.execute(sql, (doc,)).fetchone()
-    return (row[0], json.loads(row[1]).get("consolidation", "")) if row else ("", "")
+    return (row[0], json.loads(row[1])) if row else ("", {})
 
 
-def restore(t: Transaction, change: Restore) -> Receipt:
+def is_absorbed(t: Transaction, doc: int, consolidation: str) -> bool:
+    """Whether a consolidation absorbed a record, and nothing has archived or restored it since."""
+    operation, detail = last_transition(t, doc)
+    return operation == "absorb" and detail.get("consolidation") == consolidation
+
+
+def _duplicate_of(t: Transaction, doc: int, only: str = "1 = 1") -> str | None:
+    """The id of another live memory with the text and level of a memory; ``only`` restricts the latter (m)."""
+    sql = f"""SELECT o.id FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
+        AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
+        WHERE m.doc = ? AND {only} AND o.{LIVE} AND o.expired_at IS NULL"""
+    row = t.db.execute(sql, (doc,)).fetchone()
+    return row[0] if row else None
+
+
+def has_duplicate(t: Transaction, doc: int) -> bool:
+    """Whether another live memory of the same level has the same text."""
+    return _duplicate_of(t, doc) is not None
+
+
+_RESTORED = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
+
+
+def restore(t: Transaction, change: types.Restore) -> Receipt:
     """Bring an archived record back."""
     kind, doc, status, version = t.required(change.id)
     if status == "quarantined":
         reason = "it is in quarantine, perhaps for something it was made from: release() brings both back"
-        return Receipt(id=change.id, outcome="rejected", reason=reason)
+        return _rejected(change.id, reason)
     if status != "archived":
         return _reinstate(t, change.id, doc, version) if kind == "memory" else _not_archived(change.id)
-    if kind == "memory":
-        project, session, digest, expired = t.db.execute(
-            "SELECT project, session, hash, expired_at FROM memories WHERE doc = ?", (doc,)
-        ).fetchone()
-        if expired is None and (duplicate := _live_duplicate(t, project, session, digest)):
-            return Receipt(id=change.id, outcome="rejected", reason=f"the memory {duplicate[0]!r} already says this")
-    sql = "UPDATE records SET status = coalesce(tier_before, 'short_term'), tier_before = NULL WHERE doc = ?"
-    t.db.execute(sql, (doc,))
+    if duplicate := _duplicate_of(t, doc, "m.expired_at IS NULL"):
+        return _rejected(change.id, f"the memory {duplicate!r} already says this")
+    t.db.execute(_RESTORED, (doc,))
     t.event("restore", doc, change.id, version)
     return Receipt(id=change.id, outcome="restored")
 
 
 def _not_archived(id: str) -> Receipt:
-    return Receipt(id=id, outcome="duplicate", reason="not archived")
+    return _duplicated(id, "not archived")
 
 
 def _reinstate(t: Transaction, id: str, doc: int, version: int) -> Receipt:
@@ -216,14 +366,13 @@ def _reinstate(t: Transaction, id: str, doc: int, version: int) -> Receipt:
     sql = """SELECT s.id, s.status FROM links l JOIN memories s ON s.doc = l.source
         WHERE l.target = ? AND l.type = 'supersedes' ORDER BY s.doc"""
     later = t.db.execute(sql, (doc,)).fetchall()
-    sql = "SELECT project, session, hash, expired_at FROM memories WHERE doc = ?"
-    project, session, digest, expired = t.db.execute(sql, (doc,)).fetchone()
+    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
     if expired is None or (not later and not _was_unlinked(t, doc)):
         return _not_archived(id)
     if held := [name for name, status in later if rows.public_status(status) != "archived"]:
-        return Receipt(id=id, outcome="duplicate", reason=f"not archived: {held[0]!r} took its place, and holds")
-    if duplicate := _live_duplicate(t, project, session, digest):
-        return Receipt(id=id, outcome="rejected", reason=f"the memory {duplicate[0]!r} already says this")
+        return _duplicated(id, f"not archived: {held[0]!r} took its place, and holds")
+    if duplicate := _duplicate_of(t, doc):
+        return _rejected(id, f"the memory {duplicate!r} already says this")
     t.db.execute("UPDATE records SET expired_at = NULL, invalid_at = NULL WHERE doc = ?", (doc,))
     t.db.execute("DELETE FROM links WHERE target = ? AND type = 'supersedes'", (doc,))
     t.event("restore", doc, id, version, after=[name for name, _ in later])
@@ -237,7 +386,7 @@ def _was_unlinked(t: Transaction, doc: int) -> bool:
     return any("source" in one and "supersedes" in one["types"] for one in details)
 
 
-def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
+def add_episode(t: Transaction, change: types.AddEpisode) -> Receipt:
     """Store an episode or its next version, and assign its messages to it."""
     record = change.record
     held = t.find(record.id)
@@ -246,7 +395,7 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
             f"The episode {record.id!r} was changed or merged in the meantime. Nothing was stored; process() again."
         )
     if held and held[3] == record.version:
-        return Receipt(id=record.id, outcome="duplicate", reason="this episode is stored")
+        return _duplicated(record.id, "this episode is stored")
     doc = held[1] if held else t.next_doc()
     values = rows.episode_row(change, doc, t.user)
     if held:
@@ -264,17 +413,17 @@ def add_episode(t: Transaction, change: AddEpisode) -> Receipt:
     return Receipt(id=record.id, outcome="stored", pending=pending)
 
 
-def _assign_messages(t: Transaction, doc: int, change: AddEpisode) -> None:
+def _assign_messages(t: Transaction, doc: int, change: types.AddEpisode) -> None:
     """Assign messages to an episode, unless another process assigned one of them to another episode in the meantime.
 
     Messages of a merged episode stay with it when one of its restored sources gets a new version.
     """
     parents = [found[1] for id_ in change.record.source_ids if (found := t.find(id_))]
     wanted = t.bind_list(change.record.message_ids)
-    sql = """UPDATE records SET episode = ?, waits = 0 WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))
-        AND (waits = 1 OR episode IN (SELECT value FROM json_each(?)))"""
+    sql = f"""UPDATE records SET episode = ?, waits = 0 WHERE user_id = ? AND id IN {AMONG}
+        AND (waits = 1 OR episode IN {AMONG})"""
     t.db.execute(sql, (doc, t.user, wanted, t.bind_list(parents)))
-    sql = """SELECT count(*) FROM messages WHERE user_id = ? AND id IN (SELECT value FROM json_each(?)) AND (episode = ?
+    sql = f"""SELECT count(*) FROM messages WHERE user_id = ? AND id IN {AMONG} AND (episode = ?
         OR EXISTS (SELECT 1 FROM lineage WHERE child = ? AND parent = messages.doc))"""
     (filed,) = t.db.execute(sql, (t.user, wanted, doc, doc)).fetchone()
     if filed != len(set(change.record.message_ids)):
@@ -284,14 +433,14 @@ def _assign_messages(t: Transaction, doc: int, change: AddEpisode) -> None:
         )
 
 
-def mark_processed(t: Transaction, change: MarkProcessed) -> Receipt:
+def mark_processed(t: Transaction, change: types.MarkProcessed) -> Receipt:
     """Mark messages as processed without an episode."""
-    sql = "UPDATE records SET waits = 0 WHERE user_id = ? AND waits = 1 AND id IN (SELECT value FROM json_each(?))"
+    sql = f"UPDATE records SET waits = 0 WHERE user_id = ? AND waits = 1 AND id IN {AMONG}"
     t.db.execute(sql, (t.user, t.bind_list(change.ids)))
     return Receipt(id=change.ids[0] if change.ids else "", outcome="stored")
 
 
-def set_emotions(t: Transaction, change: SetEmotions) -> Receipt:
+def set_emotions(t: Transaction, change: types.SetEmotions) -> Receipt:
     """Store the emotions of messages."""
     sql = "UPDATE records SET valence = ?, arousal = ?, emotion_confidence = ? WHERE user_id = ? AND id = ?"
     for id_, emotion in change.emotions.items():
@@ -306,34 +455,32 @@ def _memory_doc(t: Transaction, id: str) -> int:
     return doc
 
 
-def supersede(t: Transaction, change: Supersede) -> Receipt:
+def supersede(t: Transaction, change: types.Supersede) -> Receipt:
     """End the validity of a memory, and link its successor."""
     doc = _memory_doc(t, change.id)
     if change.by is not None and change.by != change.id and _memory_doc(t, change.by) == doc:
-        return Receipt(id=change.id, outcome="duplicate", reason="nothing takes its own place")
+        return _duplicated(change.id, "nothing takes its own place")
     ended = None if change.at is None else to_micros(change.at)
-    held = t.db.execute(
-        "SELECT expired_at, invalid_at, valid_at, version FROM memories WHERE doc = ?", (doc,)
-    ).fetchone()
-    if held[0] is None:
-        if ended is not None and held[1] is not None:
-            ended = min(ended, held[1])
-        if ended is not None and ended > t.at:  # valid until then
-            t.db.execute("UPDATE records SET invalid_at = ? WHERE doc = ?", (ended, doc))
-            t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
-            return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
-        sql = "UPDATE records SET expired_at = ?, invalid_at = coalesce(?, invalid_at) WHERE doc = ?"
-        t.db.execute(sql, (t.at, ended, doc))
-        t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
-    elif ended is not None and (held[1] is None or ended < held[1]):
-        t.db.execute("UPDATE records SET invalid_at = ? WHERE doc = ?", (ended, doc))
-        t.event("supersede", doc, change.id, held[3], by=change.by, reason=change.reason)
+    sql = "SELECT expired_at, invalid_at, version FROM memories WHERE doc = ?"
+    expired, invalid, version = t.db.execute(sql, (doc,)).fetchone()
+    ends_earlier = ended is not None and (invalid is None or ended < invalid)
+    end: int | None = ended if ends_earlier else invalid
+    later = expired is None and ended is not None and (end or 0) > t.at  # valid until then
+    if expired is None and not later:
+        sql = "UPDATE records SET expired_at = ?, invalid_at = ? WHERE doc = ?"
+        t.db.execute(sql, (t.at, end, doc))
+    elif later or ends_earlier:
+        t.db.execute("UPDATE records SET invalid_at = ? WHERE doc = ?", (end, doc))
+    if expired is None or ends_earlier:
+        t.event("supersede", doc, change.id, version, by=change.by, reason=change.reason)
+    if later:
+        return Receipt(id=change.id, outcome="stored", reason="it holds until another takes its place")
     linked = change.by is not None and _link_successor(t, _memory_doc(t, change.by), doc, change.reason)
-    if held[0] is not None:
-        if linked:
-            t.event("link", doc, change.id, held[3], source=change.by, type="supersedes")
-        return Receipt(id=change.id, outcome="duplicate", reason="its time had ended before")
-    return Receipt(id=change.id, outcome="stored")
+    if expired is None:
+        return Receipt(id=change.id, outcome="stored")
+    if linked:
+        t.event("link", doc, change.id, version, source=change.by, type="supersedes")
+    return _duplicated(change.id, "its time had ended before")
 
 
 def _link_successor(t: Transaction, source: int, target: int, reason: str) -> bool:
@@ -357,26 +504,104 @@ def _upsert_link(t: Transaction, source: int, target: int, kind: str, strength: 
     return bool(found)
 
 
-def put_link(t: Transaction, change: PutLink) -> Receipt:
+def put_link(t: Transaction, change: types.PutLink) -> Receipt:
     """Link two memories."""
     link = change.link
     source, target = _memory_doc(t, link.source), _memory_doc(t, link.target)
     if source == target and link.source != link.target:
-        return Receipt(id=link.source, outcome="duplicate", reason="both are one memory")
+        return _duplicated(link.source, "both are one memory")
     if not _upsert_link(t, source, target, link.type, link.strength, link.reason):
-        return Receipt(id=link.source, outcome="duplicate", reason="linked so already")
+        return _duplicated(link.source, "linked so already")
     t.event("link", source, link.source, target=link.target, type=link.type)
     t.event("link", target, link.target, source=link.source, type=link.type)
     return Receipt(id=link.source, outcome="stored")
 
 
-def drop_link(t: Transaction, change: DropLink) -> Receipt:
+def drop_link(t: Transaction, change: types.DropLink) -> Receipt:
     """Remove links from one memory to another."""
     source, target = _memory_doc(t, change.source), _memory_doc(t, change.target)
     sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = coalesce(?, type) RETURNING type"
     gone = [row[0] for row in t.db.execute(sql, (source, target, change.type)).fetchall()]
     if not gone:
-        return Receipt(id=change.source, outcome="duplicate", reason="there was no such link")
+        return _duplicated(change.source, "there was no such link")
     t.event("unlink", source, change.source, target=change.target, types=gone)
     t.event("unlink", target, change.target, source=change.source, types=gone)
     return Receipt(id=change.source, outcome="stored")
+
+
+# Quarantine removes records and their descendants from search until they are released. The event stores whether a record was
+# forgotten or absorbed before; its release restores that state.
+
+_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT doc FROM records WHERE doc IN {AMONG}
+    UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down ORDER BY doc"""
+
+
+def _descendants(t: Transaction, ids: Sequence[str]) -> list[int]:
+    """Docs of records and their descendants; raises NotFound."""
+    docs = [t.required(id_)[1] for id_ in ids]
+    return [row[0] for row in t.db.execute(_DESCENDANTS, (t.bind_list(docs),)).fetchall()]
+
+
+def _row(t: Transaction, doc: int) -> tuple[str, str, str, int]:
+    """Kind, id, status and version of a doc."""
+    return t.db.execute("SELECT kind, id, status, version FROM records WHERE doc = ?", (doc,)).fetchone()
+
+
+def quarantine(t: Transaction, change: types.Quarantine) -> Receipt:
+    """Remove records and their descendants from search, including forgotten and absorbed ones."""
+    count = 0
+    for doc in _descendants(t, change.ids):
+        _, id_, status, version = _row(t, doc)
+        if status == "quarantined":
+            continue
+        before = last_transition(t, doc) if status == "archived" else None
+        # what was archived keeps the tier it had before
+        sql = """UPDATE records SET tier_before = CASE status WHEN 'archived' THEN tier_before ELSE status END,
+            status = 'quarantined' WHERE doc = ?"""
+        t.db.execute(sql, (doc,))
+        t.event("archive", doc, id_, version, reason=change.reason, quarantine=True, before=before)
+        count += 1
+    return Receipt(id=change.ids[0], outcome="quarantined" if count else "duplicate", reason=f"{count} records")
+
+
+def release(t: Transaction, change: types.Release) -> Receipt:
+    """Release records and their descendants, except those with another source in quarantine."""
+    left = [doc for doc in _descendants(t, change.ids) if _row(t, doc)[2] == "quarantined"]
+    count = 0
+    while ready := [doc for doc in left if not _has_quarantined_source(t, doc)]:
+        for doc in ready:
+            _release_record(t, doc)
+        count += len(ready)
+        left = [doc for doc in left if doc not in ready]
+    return Receipt(id=change.ids[0], outcome="restored" if count else "duplicate", reason=f"{count} records")
+
+
+def _has_quarantined_source(t: Transaction, doc: int) -> bool:
+    """Whether a source of a record is in quarantine."""
+    sql = """SELECT 1 FROM lineage l JOIN records p ON p.doc = l.parent
+        WHERE l.child = ? AND p.status = 'quarantined'"""
+    return bool(t.db.execute(sql, (doc,)).fetchall())
+
+
+def _release_record(t: Transaction, doc: int) -> None:
+    before = last_transition(t, doc)[1].get("before")
+    _, id_, _, version = _row(t, doc)
+    if before is not None:  # it was forgotten or absorbed before the quarantine
+        operation, detail = before
+        if operation == "absorb" and not _is_member(t, doc, detail.get("consolidation", "")):
+            operation, detail = "archive", {"reason": "it has no representative any more"}
+    elif _duplicate_of(t, doc, "m.expired_at IS NULL"):
+        operation, detail = "archive", {"reason": "released, but another memory has the same text"}
+    else:
+        operation, detail = "restore", {"reason": "released from quarantine"}
+    t.db.execute(
+        _RESTORED if operation == "restore" else "UPDATE records SET status = 'archived' WHERE doc = ?", (doc,)
+    )
+    t.event(operation or "archive", doc, id_, version, **detail)
+
+
+def _is_member(t: Transaction, doc: int, consolidation: str) -> bool:
+    """Whether a memory is a member of a consolidation that was not undone."""
+    sql = """SELECT 1 FROM members m JOIN consolidations c ON c.user_id = m.user_id AND c.id = m.consolidation
+        WHERE m.user_id = ? AND m.consolidation = ? AND m.doc = ? AND c.undone_at IS NULL"""
+    return bool(t.db.execute(sql, (t.user, consolidation, doc)).fetchall())

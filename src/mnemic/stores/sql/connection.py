@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["Connection", "Cursor", "Database", "Dialect", "Durability", "FilterDialect", "VectorDialect"]
+__all__ = ["Connection", "Cursor", "Database", "Dialect", "Durability"]
 
 Durability = Literal["FULL", "NORMAL"]
 """``FULL``: a commit survives power loss; ``NORMAL``: only a killed process."""
@@ -27,7 +27,6 @@ class Cursor(Protocol):
 
     def fetchone(self) -> Any:
         """The next row."""
-        ...
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]: ...
 
@@ -48,116 +47,75 @@ class Connection(Protocol):
     def __exit__(self, kind: object, error: object, trace: object, /) -> bool | None: ...
 
 
-class VectorDialect(Protocol):
-    """How an engine stores vectors, in the tables ``vectors`` and ``vectors_next``."""
-
-    def bind(self, vector: NDArray[np.float32]) -> object:
-        """A vector as a bound value, stored as float16: half the bytes, no measurable loss in ranking."""
-        ...
-
-    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
-        """Prepare a table for vectors of this dimension."""
-        ...
-
-    def create_next(self, db: Connection) -> None:
-        """Create an empty ``vectors_next`` table for a rebuild."""
-        ...
-
-    def swap(self, db: Connection) -> None:
-        """Replace ``vectors`` by ``vectors_next``, without its empty rows."""
-        ...
-
-
-class FilterDialect(Protocol):
-    """How an engine looks up tags and metadata."""
-
-    def columns(self, row: Mapping[str, Any]) -> dict[str, object]:
-        """Additional columns of a record that filters use."""
-        ...
-
-    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
-        """A condition with its values: rows of a table that have at least one of the tags."""
-        ...
-
-    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
-        """A condition with its values: rows whose metadata has this value under a key."""
-        ...
-
-    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
-        """A condition with its values: rows whose metadata has a key."""
-        ...
-
-
 class Dialect(Protocol):
-    """Differences between engines. Every method runs inside the transaction of the given connection."""
+    """Differences between engines. Every method runs inside the transaction of the given connection.
+
+    Attributes:
+        user_lock: the clause of SELECT that blocks other writers of a user until the transaction ends.
+        size: the query for the size of the record in bytes.
+    """
+
+    user_lock: str
+    size: str
 
     def bind_list(self, values: Sequence[int] | Sequence[str]) -> object:
         """Values to bind to ``IN (SELECT value FROM json_each(?))``."""
         ...
 
-    def lock_user(self, db: Connection, name: str) -> int:
-        """The number of a user, created if new. Blocks other writers of this user until the transaction ends."""
+    def next_docs(self, db: Connection, count: int = 1) -> int:
+        """Reserve consecutive docs, never used before and higher than all docs of this user; returns the first."""
         ...
 
-    def lock_known_user(self, db: Connection, name: str) -> int | None:
-        """Like ``lock_user`` for an existing user; None, without a write, for an unknown one."""
-        ...
-
-    def next_doc(self, db: Connection) -> int:
-        """The doc of a new record: never used before, and higher than all docs of this user."""
-        ...
-
-    def next_docs(self, db: Connection, count: int) -> int:
-        """Reserve ``count`` consecutive docs; returns the first."""
-        ...
+    # Full text
 
     def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
-        """Add the terms of a record to the full-text index."""
-        ...
+        """Add the terms of a record."""
 
     def unindex(self, db: Connection, doc: int) -> None:
-        """Remove a record from the full-text index."""
-        ...
+        """Remove a record."""
 
     def postings(self, db: Connection, user: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         ...
 
-    def size(self, db: Connection) -> int:
-        """The size of the record in bytes."""
+    # Vectors, in the tables ``vectors`` and ``vectors_next``
+
+    def bind_vector(self, vector: NDArray[np.float32]) -> object:
+        """A vector as a bound value, stored as float16: half the bytes, no measurable loss in ranking."""
         ...
 
-    def damage(self, db: Connection) -> list[str]:
-        """Damage that the engine itself detects."""
+    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
+        """Prepare a table for vectors of this dimension."""
+
+    def create_next(self, db: Connection) -> None:
+        """Create an empty ``vectors_next`` table for a rebuild."""
+
+    def swap(self, db: Connection) -> None:
+        """Replace ``vectors`` by ``vectors_next``, without its empty rows."""
+
+    # Filters on tags and metadata; conditions come with their values
+
+    def filter_columns(self, row: Mapping[str, Any]) -> dict[str, object]:
+        """Additional columns of a record that filters use."""
         ...
 
-    def dangling(self, db: Connection) -> list[str]:
-        """Broken foreign keys, if the engine does not rule them out."""
+    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:
+        """A condition on rows of a table that have at least one of the tags."""
         ...
 
-    @property
-    def header(self) -> tuple[str, ...]:
-        """The keys that every header must have."""
+    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:
+        """A condition on rows whose metadata has this value under a key."""
         ...
 
-    @property
-    def invariants(self) -> dict[str, str]:
-        """Queries on full text and vectors that must return no rows, by the finding that a row means."""
-        ...
-
-    @property
-    def vectors(self) -> VectorDialect:
-        """How vectors are stored."""
-        ...
-
-    @property
-    def filters(self) -> FilterDialect:
-        """How tags and metadata are looked up."""
+    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:
+        """A condition on rows whose metadata has a key."""
         ...
 
 
 class Database(Protocol):
-    """Connections to one record."""
+    """Connections to one record. ``committed`` is called after every commit of this process."""
+
+    committed: Callable[[], None] | None
 
     @property
     def name(self) -> str:
@@ -173,7 +131,7 @@ class Database(Protocol):
         ...
 
     def apply(self, work: Callable[[Connection], T]) -> T:
-        """Run work in a transaction for one user; ``Dialect.lock_user`` excludes other writers of that user."""
+        """Run work in a transaction for one user; ``Dialect.user_lock`` excludes other writers of that user."""
         ...
 
     def consolidation_lock(self) -> AbstractContextManager[bool]:
@@ -182,4 +140,3 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Close every connection; later calls raise StoreClosed. Closing twice is harmless."""
-        ...

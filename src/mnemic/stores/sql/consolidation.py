@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import astuple, dataclass, replace
+from typing import TypeVar, cast
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.stores.schema import LIVE
+from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, WEIGHTS, Table
 from mnemic.stores.sql import changes, rows
-from mnemic.stores.sql.changes import last_transition
+from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection
-from mnemic.stores.sql.transaction import Transaction
+from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import from_micros
-from mnemic.types import Consolidate, Link, MarkConsolidating, Promotion, PutLink, Receipt, Supersede, Touch, Undo
+from mnemic.types import (
+    Consolidate,
+    Link,
+    MarkConsolidating,
+    MemoryRecord,
+    Promotion,
+    PutLink,
+    Receipt,
+    Status,
+    Supersede,
+    Touch,
+    Undo,
+)
 
 __all__ = [
-    "Ends",
-    "Member",
-    "MovedLink",
-    "StoredPromotion",
-    "consolidate",
-    "has_duplicate",
-    "last_transition",
-    "mark_consolidating",
-    "promotions",
-    "put_links",
-    "put_promotion",
-    "record_access",
-    "restore_link",
-    "undo",
-    "undo_promotion",
-]
+    "MovedLink", "StoredPromotion", "archive_for_good", "consolidate", "mark_consolidating", "previous", "promotions",
+    "put_links", "record_access", "restore_link", "restore_member", "undo", "undo_promotion",
+]  # fmt: skip
 
+P = TypeVar("P")
 Ends = tuple[int, int, str]
 """Source, target and type of a link."""
 
@@ -106,34 +108,37 @@ def promotions(db: Connection, user: int, where: str = "", values: Sequence[obje
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation WHERE p.user_id = ? {where}
         ORDER BY c.at, c.id, p.number"""
     found = db.execute(sql, (user, *values)).fetchall()
-    named = db.dialect.bind_list(sorted({row[0] for row in found}))
-    among = "WHERE user_id = ? AND consolidation IN (SELECT value FROM json_each(?))"
-    members: dict[tuple[str, int], list[Member]] = {}
-    columns = "consolidation, number, doc, status, importance, descends, turned"
-    for id_, number, *rest in db.execute(f"SELECT {columns} FROM members {among} ORDER BY doc", (user, named)):
-        members.setdefault((id_, number), []).append(Member(*rest))
-    links: dict[tuple[str, int], list[MovedLink]] = {}
-    columns = "consolidation, number, source, target, type, strength, reason, created_at, moved"
-    order = "ORDER BY source, target, type"
-    for id_, number, *rest in db.execute(f"SELECT {columns} FROM moved_links {among} {order}", (user, named)):
-        links.setdefault((id_, number), []).append(MovedLink(*rest))
+    chosen = (user, db.dialect.bind_list(sorted({row[0] for row in found})))
+    members = _parts(db, MEMBERS, Member, "doc", chosen)
+    links = _parts(db, MOVED_LINKS, MovedLink, "source, target, type", chosen)
     return [
         StoredPromotion(
-            *row[:6],
-            undone=row[6] is not None,
-            members=tuple(members.get(row[:2], ())),
-            links=tuple(links.get(row[:2], ())),
+            *row[:6], undone=row[6] is not None, members=tuple(members[row[:2]]), links=tuple(links[row[:2]])
         )
         for row in found
-    ]
+    ]  # fmt: skip
 
 
-def put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
+def _parts(
+    db: Connection, table: Table, part: Callable[..., P], order: str, chosen: tuple[object, ...]
+) -> dict[tuple[str, int], list[P]]:
+    """The rows of a table by consolidation and number of the promotion."""
+    sql = f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND consolidation IN {AMONG} ORDER BY {order}"
+    found: dict[tuple[str, int], list[P]] = defaultdict(list)
+    for _, id_, number, *rest in db.execute(sql, chosen):
+        found[id_, number].append(part(*rest))
+    return found
+
+
+def _put(db: Connection, table: Table, *values: object, rest: str = "") -> None:
+    db.execute(f"INSERT INTO {table.name} VALUES({', '.join('?' * len(values))}) {rest}", values)
+
+
+def _put_promotion(db: Connection, user: int, p: StoredPromotion) -> None:
     """Store a promotion; its consolidation must exist."""
-    own = (user, p.consolidation, p.number)
-    db.execute("INSERT INTO promotions VALUES(?, ?, ?, ?, ?, ?, ?)", (*own, p.doc, p.status, p.importance, p.revised))
+    _put(db, PROMOTIONS, user, p.consolidation, p.number, p.doc, p.status, p.importance, p.revised)
     for member in p.members:
-        db.execute("INSERT INTO members VALUES(?, ?, ?, ?, ?, ?, ?, ?)", (*own, *astuple(member)))
+        _put(db, MEMBERS, user, p.consolidation, p.number, *astuple(member))
     put_links(db, user, p)
 
 
@@ -142,7 +147,7 @@ def put_links(db: Connection, user: int, p: StoredPromotion) -> None:
     own = (user, p.consolidation, p.number)
     db.execute("DELETE FROM moved_links WHERE user_id = ? AND consolidation = ? AND number = ?", own)
     for link in p.links:
-        db.execute("INSERT INTO moved_links VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*own, *astuple(link)))
+        _put(db, MOVED_LINKS, *own, *astuple(link))
 
 
 DecisionRow = tuple[int, int, str, int | None]
@@ -155,7 +160,7 @@ _MADE_FROM = """WITH RECURSIVE up(doc) AS (SELECT parent FROM lineage WHERE chil
 def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
     """Move short-term memories to ``consolidating``, or back with ``done``; memories of other tiers stay unchanged."""
     begun, after = ("consolidating", "short_term") if change.done else ("short_term", "consolidating")
-    sql = "UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN (SELECT value FROM json_each(?))"
+    sql = f"UPDATE records SET status = ? WHERE user_id = ? AND status = ? AND id IN {AMONG}"
     t.db.execute(sql, (after, t.user, begun, t.bind_list(change.ids)))
     if not change.done:  # later edits conflict with the outcome
         began = "INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'consolidate')"
@@ -186,15 +191,13 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
     began = t.db.execute(sql, (t.user,)).fetchone()
     t.db.execute("INSERT INTO consolidations(user_id, id, at) VALUES(?, ?, ?)", (t.user, change.id, t.at))
     for number, promotion in enumerate(change.promotions):
-        put_promotion(t.db, t.user, _promote(t, promotion, change.id, number, began[0] if began else None))
+        _put_promotion(t.db, t.user, _promote(t, promotion, change.id, number, began[0] if began else None))
     for link in change.contradictions:
         if ends := (_store_supersession if link.type == "supersedes" else _store_contradiction)(t, link):
-            t.db.execute(
-                "INSERT INTO decided_links VALUES(?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", (t.user, change.id, *ends)
-            )
+            _put(t.db, DECIDED_LINKS, t.user, change.id, *ends, rest="ON CONFLICT DO NOTHING")
     for id_, importance in change.weighed.items():
         if held := _set_importance(t, id_, importance):
-            t.db.execute("INSERT INTO weights VALUES(?, ?, ?, ?, ?)", (t.user, change.id, *held))
+            _put(t.db, WEIGHTS, t.user, change.id, *held)
     return Receipt(id=change.id, outcome="stored")
 
 
@@ -212,12 +215,11 @@ def _store_contradiction(t: Transaction, link: Link) -> DecisionRow | None:
 def _store_supersession(t: Transaction, link: Link) -> DecisionRow | None:
     """End the validity of a superseded memory when that of its successor begins."""
     source, target = t.required(link.source)[1], t.required(link.target)[1]
-    _require_live(t, link.source)
-    _require_live(t, link.target)
-    (since,) = t.db.execute(
-        "SELECT coalesce(valid_at, said_at, created_at) FROM memories WHERE doc = ?", (source,)
-    ).fetchone()
-    (invalid,) = t.db.execute("SELECT invalid_at FROM memories WHERE doc = ?", (target,)).fetchone()
+    for id_ in (link.source, link.target):
+        _require_live(t, id_)
+    sql = "SELECT coalesce(valid_at, said_at, created_at), invalid_at FROM memories WHERE doc = ?"
+    since, _ = t.db.execute(sql, (source,)).fetchone()
+    _, invalid = t.db.execute(sql, (target,)).fetchone()
     end = Supersede(id=link.target, by=link.source, at=from_micros(since), reason=link.reason)
     stored = changes.supersede(t, end).outcome == "stored"
     return (source, target, link.type, invalid) if stored else None
@@ -287,11 +289,8 @@ def _promote(
         links=(),
     )  # fmt: skip
     undo = replace(undo, links=_move_links(t, undo))
-    t.db.execute(
-        """UPDATE records SET status = 'long_term',
-        importance = CASE pinned WHEN 0 THEN ? ELSE importance END WHERE doc = ?""",
-        (promotion.importance, doc),
-    )
+    sql = "UPDATE records SET status = 'long_term', importance = CASE pinned WHEN 0 THEN ? ELSE importance END WHERE doc = ?"
+    t.db.execute(sql, (promotion.importance, doc))
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
 
@@ -329,7 +328,7 @@ def _move_links(t: Transaction, promoted: StoredPromotion) -> tuple[MovedLink, .
     if not promoted.members:
         return ()
     named = t.bind_list(sorted(promoted.docs))
-    among = "links WHERE source IN (SELECT value FROM json_each(?)) OR target IN (SELECT value FROM json_each(?))"
+    among = f"links WHERE source IN {AMONG} OR target IN {AMONG}"
     old = [MovedLink(*row, moved=0) for row in t.db.execute(f"SELECT {_LINK} FROM {among}", (named, named)).fetchall()]
     t.db.execute(f"DELETE FROM {among}", (named, named))
     return tuple(replace(link, moved=int(restore_link(t, link, promoted.ends(link)))) for link in old)
@@ -343,6 +342,12 @@ def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> b
     sql = f"INSERT INTO links(user_id, {_LINK}) VALUES(?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING RETURNING 1"
     row = (t.user, source, target, kind, link.strength, link.reason, link.created_at)
     return bool(t.db.execute(sql, row).fetchall())
+
+
+def previous(promotion: StoredPromotion, row: str, version: int) -> MemoryRecord:
+    """A promoted memory as it was before, from its row in ``versions``, as a new version."""
+    record, status = rows.memory_from(rows.version_row(row)), cast("Status", promotion.status)
+    return replace(record, version=version, status=status, importance=promotion.importance)
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
@@ -391,22 +396,13 @@ def _check_newest(t: Transaction, id: str) -> None:
 def _undo_supersession(t: Transaction, source: int, target: int, invalid: int | None) -> int:
     """Undo a supersession; returns 1 if the memory stays expired: it has another successor or a live duplicate."""
     t.db.execute("DELETE FROM links WHERE source = ? AND target = ? AND type = 'supersedes'", (source, target))
-    if t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall():
-        return 1
-    if has_duplicate(t, target):
+    held = t.db.execute("SELECT 1 FROM links WHERE target = ? AND type = 'supersedes'", (target,)).fetchall()
+    if held or changes.has_duplicate(t, target):
         return 1
     sql = "UPDATE records SET expired_at = NULL, invalid_at = ? WHERE doc = ? RETURNING id, version"
     for id_, version in t.db.execute(sql, (invalid, target)).fetchall():
         t.event("undo", target, id_, version)
     return 0
-
-
-def has_duplicate(t: Transaction, doc: int) -> bool:
-    """Whether another live memory of the same level has the same text."""
-    sql = f"""SELECT 1 FROM memories m JOIN memories o ON o.user_id = m.user_id AND o.hash = m.hash AND o.doc != m.doc
-        AND coalesce(o.project, '') = coalesce(m.project, '') AND coalesce(o.session, '') = coalesce(m.session, '')
-        WHERE m.doc = ? AND o.{LIVE} AND o.expired_at IS NULL"""
-    return bool(t.db.execute(sql, (doc,)).fetchall())
 
 
 def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: bool = False) -> int:
@@ -422,14 +418,15 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
     Raises:
         Conflict: a later consolidation absorbed the representative.
     """
-    doc, revised, fate = promotion.doc, promotion.revised, ("absorb", promotion.consolidation)
+    doc, revised, consolidation = promotion.doc, promotion.revised, promotion.consolidation
     sql = "SELECT id, status, expired_at, version FROM records WHERE doc = ?"
     id_, status, expired, version = t.db.execute(sql, (doc,)).fetchone()
     archived = rows.public_status(status) == "archived"
-    if archived and (last := last_transition(t, doc))[0] == "absorb":
+    operation, detail = changes.last_transition(t, doc) if archived else ("", {})
+    if operation == "absorb":
         raise Conflict(
-            f"The memory {id_!r} was absorbed by the later consolidation {last[1]!r}. Nothing was changed; undo that one "
-            "first."
+            f"The memory {id_!r} was absorbed by the later consolidation {detail.get('consolidation')!r}. Nothing was "
+            "changed; undo that one first."
         )
     gone = archived or expired is not None
     if restore_text or not revised or (version == revised and not gone):
@@ -437,8 +434,8 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
         _detach_members(t, promotion)
     if gone:
         for member in promotion.members:
-            if last_transition(t, member.doc) == fate:
-                _archive_for_good(t, member.doc, "its representative was forgotten")
+            if changes.is_absorbed(t, member.doc, consolidation):
+                archive_for_good(t, member.doc, "its representative was forgotten")
         return 1 + len(promotion.members)
     for link in promotion.links:
         if link.moved:
@@ -446,8 +443,8 @@ def undo_promotion(t: Transaction, promotion: StoredPromotion, *, restore_text: 
             t.db.execute(sql, promotion.ends(link))
     for link in promotion.links:
         restore_link(t, link)
-    _restore_tier(t, promotion, "long_term", promotion.consolidation)
-    return sum(not _restore_member(t, member, promotion.consolidation) for member in promotion.members)
+    _restore_tier(t, promotion, "long_term", consolidation)
+    return sum(not restore_member(t, member, consolidation) for member in promotion.members)
 
 
 def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
@@ -459,18 +456,18 @@ def _detach_members(t: Transaction, promotion: StoredPromotion) -> None:
             t.add_parent(member.doc, promotion.doc)
 
 
-def _archive_for_good(t: Transaction, doc: int, reason: str) -> None:
+def archive_for_good(t: Transaction, doc: int, reason: str) -> None:
     """Write an archive event for a member that is not restored."""
     id_, version = t.db.execute("SELECT id, version FROM records WHERE doc = ?", (doc,)).fetchone()
     t.event("archive", doc, id_, version, reason=reason)
 
 
-def _restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
+def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
     """Restore a member, unless it was changed since or has a live duplicate; returns whether it was restored."""
-    if last_transition(t, member.doc) != ("absorb", consolidation):
+    if not changes.is_absorbed(t, member.doc, consolidation):
         return False
-    if has_duplicate(t, member.doc):
-        _archive_for_good(t, member.doc, "another memory says the same")
+    if changes.has_duplicate(t, member.doc):
+        archive_for_good(t, member.doc, "another memory says the same")
         return False
     _restore_tier(t, member, "archived", consolidation)
     return True

@@ -6,19 +6,21 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from mnemic.errors import Conflict
 from mnemic.stores.schema import LIVE, RECORDS, TABLES, VIEWS
 from mnemic.stores.sql import changes, consolidation, queries, rows
+from mnemic.stores.sql.changes import Transaction, set_header
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import MovedLink, StoredPromotion, promotions, put_links
-from mnemic.stores.sql.rows import public_status, select, version_json
-from mnemic.stores.sql.transaction import Transaction, set_header
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.canonical import to_json
-from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord, Receipt
+from mnemic.types import Absorption, AddEpisode, Erase, EraseUser, Lineage, LineageNode, MemoryRecord
 
-__all__ = ["MARK", "ErasedRows", "apply_erase", "apply_erase_user", "erase", "erase_user", "lineage"]
+__all__ = ["MARK", "ErasedRows"]
+
+D = TypeVar("D", bound=Database)
 
 MARK = "erasing"
 """The header key that means: bytes of erased rows may still be on disk."""
@@ -33,41 +35,30 @@ _REFERRING = {
 CHUNK = 500
 
 
-def apply_erase(t: Transaction, change: Erase) -> Receipt:
-    """Erase records; returns a receipt."""
-    counts = erase(t, change)
-    return Receipt(id=change.ids[0] if change.ids else "", outcome="stored" if counts else "duplicate")
-
-
-def apply_erase_user(t: Transaction, change: EraseUser) -> Receipt:
-    """Erase a user; returns a receipt."""
-    return Receipt(id="", outcome="stored" if erase_user(t, change) else "duplicate")
-
-
-def erase(t: Transaction, change: Erase) -> dict[str, int]:
+def _erase(t: Transaction, change: Erase) -> dict[str, int]:
     """Delete records and everything that refers to them; returns the deleted rows by table (none on repetition).
 
     Raises:
         Conflict: a record was derived from them in the meantime that the change does not name.
     """
-    victims = {found[1]: id_ for id_ in change.ids if (found := t.find_stored(id_))}
-    if not victims:
+    erased = {found[1]: id_ for id_ in change.ids if (found := t.find_stored(id_))}
+    if not erased:
         return {}
     restored = {t.required(revise.record.id)[1] for revise in change.restored}
-    reworded = _withdraw(t, set(victims), restored)
+    reworded = _withdraw(t, set(erased), restored)
     for revise in change.restored:
         if changes.revise(t, revise).outcome != "stored":
             raise Conflict(f"The memory {revise.record.id!r} changed in the meantime. Nothing was erased; try again.")
         _overwrite_versions(t, t.required(revise.record.id)[1], reworded)
     rewritten = [_rewrite_episode(t, episode) for episode in change.remade]
-    _check_descendants(t, victims, {*rewritten, *restored})
-    counts = _delete_records(t, list(victims))
-    _scrub_events(t, set(victims.values()))
-    _mark(t, list(victims))
+    _check_descendants(t, erased, {*rewritten, *restored})
+    counts = _delete_records(t, list(erased))
+    _scrub_events(t, set(erased.values()))
+    _mark(t, list(erased))
     return counts
 
 
-def erase_user(t: Transaction, _: EraseUser) -> dict[str, int]:
+def _erase_user(t: Transaction) -> dict[str, int]:
     """Delete a user with all records; returns the deleted rows by table."""
     docs = [doc for (doc,) in t.db.execute("SELECT doc FROM records WHERE user_id = ?", (t.user,)).fetchall()]
     counts = Counter(_delete_records(t, docs))
@@ -100,17 +91,17 @@ def _rewrite_episode(t: Transaction, change: AddEpisode) -> int:
 
 def _overwrite_versions(t: Transaction, doc: int, since: Mapping[int, int]) -> None:
     """Overwrite earlier versions with the current row, from the first one that may contain erased content."""
-    (row,) = select(t.db, RECORDS, "WHERE doc = ?", (doc,))
+    (row,) = rows.select(t.db, RECORDS, "WHERE doc = ?", (doc,))
     t.db.execute(
-        "UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (version_json(row), doc, since.get(doc, 1))
+        "UPDATE versions SET row = ? WHERE doc = ? AND version >= ?", (rows.version_json(row), doc, since.get(doc, 1))
     )
 
 
-def _check_descendants(t: Transaction, victims: Mapping[int, str], remade: Collection[int]) -> None:
+def _check_descendants(t: Transaction, erased: Mapping[int, str], remade: Collection[int]) -> None:
     """Refuse to erase records while others that derive from them would stay."""
-    for part in _chunks(victims):
-        sql = f"SELECT child FROM lineage WHERE parent IN {_AMONG}"
-        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(victims) - set(remade)
+    for part in _chunks(erased):
+        sql = f"SELECT child FROM lineage WHERE parent IN {AMONG}"
+        left = {row[0] for row in t.db.execute(sql, (t.bind_list(part),)).fetchall()} - set(erased) - set(remade)
         if left:
             raise Conflict(
                 f"{len(left)} records were derived from the erased ones in the meantime. Nothing was erased; try again."
@@ -125,11 +116,11 @@ def _delete_records(t: Transaction, docs: Sequence[int]) -> dict[str, int]:
         for table, condition in _REFERRING.items():
             sql = f"SELECT count(*) FROM {table} WHERE user_id = ?1 AND {condition}"
             counts[table] += t.db.execute(sql, (t.user, named)).fetchone()[0]
-        counts["events"] += _delete(t, f"events WHERE doc IN {_AMONG}", named)
+        counts["events"] += _delete(t, f"events WHERE doc IN {AMONG}", named)
         for doc in part:
             t.db.dialect.unindex(t.db, doc)
         counts["fulltext"] += len(part)
-        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {_AMONG} RETURNING kind", (named,)).fetchall()
+        gone = t.db.execute(f"DELETE FROM records WHERE doc IN {AMONG} RETURNING kind", (named,)).fetchall()
         counts.update(_TABLES[kind] for (kind,) in gone)
     return {table: count for table, count in counts.items() if count}
 
@@ -174,15 +165,15 @@ def _is_named(value: Any, ids: Collection[str]) -> bool:
 # Consolidations of erased records
 
 
-def _withdraw(t: Transaction, victims: set[int], restored: set[int]) -> dict[int, int]:
-    """Remove victims from every consolidation: their members are restored, and representatives lose their lineage to them.
+def _withdraw(t: Transaction, erased: set[int], restored: set[int]) -> dict[int, int]:
+    """Remove erased records from every consolidation: members are restored, and representatives lose their lineage to them.
 
     Returns:
         For each memory to be restored, the first version that a consolidation wrote.
     """
     since: dict[int, int] = {}
-    held = _cut_links(t, promotions(t.db, t.user), victims)
-    tainted = _tainted(held, victims)
+    held = _remove_links(t, promotions(t.db, t.user), erased)
+    tainted = _tainted(held, erased)
     for promotion in reversed(held):
         doc = promotion.doc
         if doc in restored and not promotion.undone:
@@ -191,30 +182,30 @@ def _withdraw(t: Transaction, victims: set[int], restored: set[int]) -> dict[int
                 raise Conflict("A memory to be restored was changed in the meantime. Nothing was erased; try again.")
             sql = "DELETE FROM promotions WHERE user_id = ? AND consolidation = ? AND number = ?"
             t.db.execute(sql, (t.user, promotion.consolidation, promotion.number))
-        elif doc in victims:
+        elif doc in erased:
             if not promotion.undone:
-                _release_members(t, promotion, victims)
+                _release_members(t, promotion, erased)
         elif promotion.undone and promotion.revised:
             _overwrite_undone_version(t, promotion, tainted)
         elif not promotion.undone:
-            _cut_lineage(t, promotion, victims)
+            _remove_lineage(t, promotion, erased)
     return since
 
 
-def _cut_links(t: Transaction, held: Iterable[StoredPromotion], victims: set[int]) -> list[StoredPromotion]:
-    """Remove links of victims from promotions, oldest first, and from their representatives, however often they were moved.
+def _remove_links(t: Transaction, held: Iterable[StoredPromotion], erased: set[int]) -> list[StoredPromotion]:
+    """Remove links of erased records from promotions, oldest first, and from representatives, however often they moved.
 
     If another member had a link with the same ends, it replaces the removed one.
     """
     cut: dict[tuple[Any, ...], MovedLink | None] = {}
     found: list[StoredPromotion] = []
     for promotion in held:
-        gone = [link for link in promotion.links if link.ends_at(victims) or link.identity in cut]
+        gone = [link for link in promotion.links if link.ends_at(erased) or link.identity in cut]
         links = [link for link in promotion.links if link not in gone]
         links += [
             replace(link, strength=other.strength, reason=other.reason, created_at=other.created_at)
             for link in gone
-            if (other := cut.get(link.identity)) and not link.ends_at(victims)
+            if (other := cut.get(link.identity)) and not link.ends_at(erased)
         ]
         others = {promotion.ends(link): link for link in reversed(links)}
         for link in gone:
@@ -236,38 +227,34 @@ def _cut_links(t: Transaction, held: Iterable[StoredPromotion], victims: set[int
     return found
 
 
-def _release_members(t: Transaction, promotion: StoredPromotion, victims: set[int]) -> None:
+def _release_members(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
     """Restore the members of an erased memory, unless they were forgotten with it."""
     sql = "SELECT status, expired_at FROM records WHERE doc = ?"
     status, expired = t.db.execute(sql, (promotion.doc,)).fetchone()
-    fate = consolidation.last_transition(t, promotion.doc)[0] if public_status(status) == "archived" else ""
+    fate = changes.last_transition(t, promotion.doc)[0] if rows.public_status(status) == "archived" else ""
     for member in promotion.members:
         doc = member.doc
-        if doc in victims or consolidation.last_transition(t, doc) != ("absorb", promotion.consolidation):
+        if doc in erased or not changes.is_absorbed(t, doc, promotion.consolidation):
             continue
-        sql = "SELECT id, version FROM records WHERE doc = ? AND status = 'archived'"
-        for id_, version in t.db.execute(sql, (doc,)).fetchall():
-            if fate == "archive" or expired is not None or consolidation.has_duplicate(t, doc):
-                t.event("archive", doc, id_, version, reason="its representative was forgotten")
-                continue
-            sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ?"
-            t.db.execute(sql, (member.status, doc))
-            t.event("undo", doc, id_, version, consolidation=promotion.consolidation)
+        if fate == "archive" or expired is not None:
+            consolidation.archive_for_good(t, doc, "its representative was forgotten")
+        else:
+            consolidation.restore_member(t, member, promotion.consolidation)
     for link in promotion.links:
-        if not link.ends_at(victims):
+        if not link.ends_at(erased):
             consolidation.restore_link(t, link)
 
 
-def _cut_lineage(t: Transaction, promotion: StoredPromotion, victims: set[int]) -> None:
-    """Remove the lineage edges from a representative to victims, so that it is not erased with them."""
+def _remove_lineage(t: Transaction, promotion: StoredPromotion, erased: set[int]) -> None:
+    """Remove the lineage edges from a representative to erased records, so that it is not erased with them."""
     for member in promotion.members:
-        if member.descends and member.doc in victims:
+        if member.descends and member.doc in erased:
             t.db.execute("DELETE FROM lineage WHERE child = ? AND parent = ?", (promotion.doc, member.doc))
 
 
-def _tainted(held: Iterable[StoredPromotion], victims: set[int]) -> set[int]:
-    """The victims, and all memories whose text a consolidation ever made from theirs."""
-    tainted = set(victims)
+def _tainted(held: Iterable[StoredPromotion], erased: set[int]) -> set[int]:
+    """The erased records, and all memories whose text a consolidation ever made from theirs."""
+    tainted = set(erased)
     for promotion in held:
         if promotion.revised and promotion.docs & tainted:
             tainted.add(promotion.doc)
@@ -275,17 +262,16 @@ def _tainted(held: Iterable[StoredPromotion], victims: set[int]) -> set[int]:
 
 
 def _overwrite_undone_version(t: Transaction, promotion: StoredPromotion, tainted: set[int]) -> None:
-    """Overwrite the version that an undone consolidation made from texts of victims with the version before it."""
+    """Overwrite the version that an undone consolidation made from erased texts with the version before it."""
     if promotion.docs & tainted:
         sql = """UPDATE versions SET row = (SELECT v.row FROM versions v WHERE v.doc = versions.doc
             AND v.version = versions.version - 1) WHERE doc = ? AND version = ?"""
         t.db.execute(sql, (promotion.doc, promotion.revised))
 
 
-_AMONG = "(SELECT value FROM json_each(?))"
 _NODES = f"""SELECT doc, id, kind, CASE WHEN {LIVE} THEN 1 ELSE 0 END, category, project, session FROM records
-    WHERE user_id = ? AND doc IN {_AMONG}"""
-_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {_AMONG}
+    WHERE user_id = ? AND doc IN {AMONG}"""
+_DESCENDANTS = f"""WITH RECURSIVE down(doc) AS (SELECT child FROM lineage WHERE parent IN {AMONG}
     UNION SELECT child FROM lineage JOIN down ON parent = down.doc) SELECT doc FROM down"""
 
 
@@ -297,7 +283,7 @@ def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
     docs |= more
     listed = db.dialect.bind_list(sorted(docs))
     sources: dict[int, list[int]] = {}
-    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {_AMONG}", (listed,)).fetchall():
+    for child, parent in db.execute(f"SELECT child, parent FROM lineage WHERE child IN {AMONG}", (listed,)).fetchall():
         sources.setdefault(child, []).append(parent)
     names = _ids(db, user, {*docs, *(parent for parents in sources.values() for parent in parents)})
     nodes = {
@@ -311,7 +297,7 @@ def lineage(db: Connection, user: int, ids: Sequence[str]) -> Lineage:
 
 
 def _ids(db: Connection, user: int, docs: Collection[int]) -> dict[int, str]:
-    sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {_AMONG}"
+    sql = f"SELECT doc, id FROM records WHERE user_id = ? AND doc IN {AMONG}"
     return dict(db.execute(sql, (user, db.dialect.bind_list(sorted(docs)))).fetchall())
 
 
@@ -321,7 +307,7 @@ def _absorptions(db: Connection, user: int, docs: set[int]) -> tuple[list[Stored
     heads = f"""SELECT p.doc FROM promotions p LEFT JOIN members m
         ON m.user_id = p.user_id AND m.consolidation = p.consolidation AND m.number = p.number
         JOIN consolidations c ON c.user_id = p.user_id AND c.id = p.consolidation AND c.undone_at IS NULL
-        WHERE p.user_id = ? AND (p.doc IN {_AMONG} OR m.doc IN {_AMONG})"""
+        WHERE p.user_id = ? AND (p.doc IN {AMONG} OR m.doc IN {AMONG})"""
     whole = f"AND c.undone_at IS NULL AND p.doc IN ({heads})"  # all that contributed to its text
     found = promotions(db, user, whole, (user, named, named))
     return found, {doc for p in found for doc in (p.doc, *p.docs)}
@@ -355,27 +341,16 @@ def _original(db: Connection, user: int, doc: int, found: Sequence[StoredPromoti
     if row is None or not versions or versions != list(range(versions[0], row[0] + 1)):
         return None
     held = db.execute("SELECT row FROM versions WHERE doc = ? AND version = ?", (doc, versions[0] - 1)).fetchone()
-    if held is None:
-        return None
-    record = rows.memory_from(rows.version_row(held[0]))
-    status: Any = found[0].status
-    return replace(record, version=row[0] + 1, status=status, importance=found[0].importance)
+    return consolidation.previous(found[0], held[0], row[0] + 1) if held else None
 
 
-D = TypeVar("D", bound=Database)
-
-
-class ErasedRows(Generic[D]):
+class ErasedRows(Reader[D]):
     """Erasure of rows; engines add the purge of bytes."""
-
-    def __init__(self, database: D) -> None:
-        self._db = database
 
     def lineage(self, user: str, ids: Sequence[str]) -> Lineage:
         """Records of a user with all their descendants."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            return Lineage(nodes={}) if number is None else lineage(db, number, ids)
+        with self._snapshot(user) as (db, number):
+            return lineage(db, number, ids)
 
     def erase(self, user: str, change: Erase | EraseUser, *, model: str = "") -> dict[str, int]:
         """Apply the change; returns the deleted rows by table.
@@ -385,11 +360,11 @@ class ErasedRows(Generic[D]):
         """
 
         def work(db: Connection) -> dict[str, int]:
-            number = db.dialect.lock_known_user(db, user)
+            number = changes.lock_known_user(db, user)
             if number is None:  # already erased: the name must not be written again
                 return {}
             t = Transaction(db, number, model)
-            return erase(t, change) if isinstance(change, Erase) else erase_user(t, change)
+            return _erase(t, change) if isinstance(change, Erase) else _erase_user(t)
 
         return self._db.apply(work)
 

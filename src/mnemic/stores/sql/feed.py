@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
 
 from mnemic.protocols import Changed, Entries, Entry, Mark, Model
-from mnemic.stores.sql import queries
+from mnemic.stores.schema import RECORDS
+from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.rows import public_status
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.vectors import unpacked
 
 __all__ = ["SqlFeed"]
 
-_AMONG = "IN (SELECT value FROM json_each(?))"
-_PLACES = f"SELECT doc, user_id, status, tier_before FROM records WHERE doc {_AMONG}"
-_NEXT = "SELECT doc, user_id FROM records WHERE doc > ? ORDER BY doc LIMIT ?"
-_HELD = f"SELECT doc FROM vectors WHERE user_id = ? AND doc {_AMONG}"
+_VECTORS = "FROM records r JOIN vectors v ON v.user_id = r.user_id AND v.doc = r.doc"  # by the key of vectors
 _SINCE = (
     "SELECT sequence, at, operation, doc FROM events WHERE sequence > ? AND sequence <= ? ORDER BY sequence LIMIT ?"
 )
@@ -25,16 +23,11 @@ _SINCE = (
 D = TypeVar("D", bound=Database)
 
 
-def _model(db: Connection) -> Model | None:
-    header = queries.header(db)
-    return Model(str(header["model"]), int(header["dimension"])) if "model" in header else None
-
-
-class SqlFeed(Generic[D]):
+class SqlFeed(Reader[D]):
     """See ``RecordFeed``; engines implement ``_complete``."""
 
     def __init__(self, database: D) -> None:
-        self._db = database
+        super().__init__(database)
         self._name = self._set_name()
 
     def _set_name(self) -> str:
@@ -59,7 +52,7 @@ class SqlFeed(Generic[D]):
     def model(self) -> Model | None:
         """The embedder of the stored vectors."""
         with self._db.read() as db:
-            return _model(db)
+            return queries.model_of(db)
 
     def last(self) -> Mark:
         """The newest event such that all earlier ones can be read."""
@@ -92,32 +85,29 @@ class SqlFeed(Generic[D]):
 
     def docs(self, after: int, limit: int) -> list[int]:
         """The next docs with a vector."""
-        with self._db.read() as db, db:
-            while page := db.execute(_NEXT, (after, limit)).fetchall():
-                found: list[int] = []
-                for user in {user for _, user in page}:
-                    docs = db.dialect.bind_list([doc for doc, owner in page if owner == user])
-                    found += [doc for (doc,) in db.execute(_HELD, (user, docs))]
-                if found:
-                    return sorted(found)
-                after = page[-1][0]
-            return []
+        with self._db.read() as db:
+            sql = f"SELECT r.doc {_VECTORS} WHERE r.doc > ? ORDER BY r.doc LIMIT ?"
+            return [doc for (doc,) in db.execute(sql, (after, limit))]
 
     def entries(self, docs: Sequence[int]) -> Entries:
         """These records, in one snapshot."""
         with self._db.read() as db, db:
             named = db.dialect.bind_list(list(docs))
-            places = {doc: row for doc, *row in db.execute(_PLACES, (named,))}
-            found: list[Entry] = []
-            for user in sorted({row[0] for row in places.values()}):
-                found += _entries(db, user, {doc: row for doc, row in places.items() if row[0] == user})
-            held = {entry.doc for entry in found}
+            held = {row["doc"]: row for row in rows.select(db, RECORDS, f"WHERE doc IN {AMONG} ORDER BY doc", (named,))}
+            vectors = dict(db.execute(f"SELECT r.doc, v.vector {_VECTORS} WHERE r.doc IN {AMONG}", (named,)).fetchall())
+            stored = queries.stored(db, [row for doc, row in held.items() if doc in vectors])
             return Entries(
-                model=_model(db),
-                entries=sorted(found, key=lambda entry: entry.doc),
-                without_vector=[doc for doc in docs if doc in places and doc not in held],
-                gone=[doc for doc in docs if doc not in places],
-            )
+                model=queries.model_of(db),
+                entries=[
+                    Entry(
+                        doc=doc, user=held[doc]["user_id"], tier=_tier(held[doc]), stored=value,
+                        vector=unpacked(vectors[doc])[0],
+                    )
+                    for doc, value in stored.items()
+                ],
+                without_vector=[doc for doc in docs if doc in held and doc not in vectors],
+                gone=[doc for doc in docs if doc not in held],
+            )  # fmt: skip
 
     def gone(self, after: int) -> list[int]:
         """The docs of later events that no longer exist."""
@@ -133,28 +123,17 @@ class SqlFeed(Generic[D]):
         with self._db.read() as db:
             return [doc for (doc,) in db.execute(sql, (user, after))]
 
+    def listen(self, heard: Callable[[], None]) -> None:
+        """Call a function after each commit of this process."""
+        self._db.committed = heard
+
     def sizes(self) -> dict[int, int]:
         """The number of vectors by user."""
         with self._db.read() as db:
             return dict(db.execute("SELECT user_id, count(*) FROM vectors GROUP BY user_id").fetchall())
 
 
-def _tier(_: int, status: str, before: str | None) -> str:
-    return (before or "") if public_status(status) == "archived" else status
-
-
-def _entries(db: Connection, user: int, places: dict[int, list[Any]]) -> list[Entry]:
-    """The records of one user that have a vector; ``places`` maps docs to user, status and tier before archiving."""
-    held = f"SELECT doc, vector FROM vectors WHERE user_id = ? AND doc {_AMONG}"
-    vectors = dict(db.execute(held, (user, db.dialect.bind_list(list(places)))).fetchall())
-    stored = queries.fetch(db, user, list(vectors))
-    return [
-        Entry(
-            doc=doc,
-            user=user,
-            tier="long_term" if _tier(*places[doc]) == "long_term" else "short_term",
-            stored=value,
-            vector=unpacked(vectors[doc])[0],
-        )
-        for doc, value in stored.items()
-    ]
+def _tier(row: rows.Row) -> Literal["short_term", "long_term"]:
+    """The tier of a record; an archived one keeps the tier it had."""
+    tier = row["tier_before"] if rows.public_status(row["status"]) == "archived" else row["status"]
+    return "long_term" if tier == "long_term" else "short_term"

@@ -6,15 +6,50 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Iterable
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
 
-from mnemic.stores.schema import LIVE
+from mnemic.stores.schema import LIVE, RECORDS
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.queries import AMONG
 from mnemic.text.clock import now, to_micros
+from mnemic.text.render import searchable
 from mnemic.types import VerifyReport
 
-__all__ = ["INVARIANTS", "drop_half_model", "forget_model", "mend", "verify"]
+__all__ = ["Integrity", "Searchable", "finding", "pages", "texts"]
+
+PAGE = 500
+
+
+class Searchable(NamedTuple):
+    """A record with its searchable text and its row by column name."""
+
+    doc: int
+    user: int
+    text: str
+    values: dict[str, Any]
+
+
+def pages(db: Connection) -> Generator[list[Searchable]]:
+    """All readable records in pages; other checks report the unreadable ones."""
+    after = 0
+    while page := rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, PAGE)):
+        found: list[Searchable] = []
+        for row in page:
+            with suppress(ValueError):
+                found.append(Searchable(row["doc"], row["user_id"], searchable(rows.record_from(row)), row))
+        yield found
+        after = page[-1]["doc"]
+
+
+def texts(db: Connection) -> Generator[Searchable]:
+    """All readable records."""
+    for page in pages(db):
+        yield from page
+
 
 _TRANSITIONS = "('archive', 'absorb', 'restore', 'undo')"
 _LAST_TRANSITION = f"""(SELECT e.operation FROM events e WHERE e.doc = d.doc AND e.operation IN {_TRANSITIONS}
@@ -105,9 +140,10 @@ def _is_json(text: object, kind: type) -> bool:
         return False
 
 
-def _finding(what: str, docs: list[int]) -> str:
+def finding(what: str, docs: Sequence[int]) -> list[str]:
+    """A line on records with a finding, if there are any."""
     shown = ", ".join(map(str, docs[:SHOWN])) + (" ..." if len(docs) > SHOWN else "")
-    return f"{what}: {len(docs)} (number {shown})"
+    return [f"{what}: {len(docs)} (number {shown})"] if docs else []
 
 
 def _truncate(found: Iterable[str]) -> list[str]:
@@ -117,96 +153,126 @@ def _truncate(found: Iterable[str]) -> list[str]:
     return listed[:SHOWN] + more
 
 
-def _header(db: Connection) -> Generator[str]:
-    """Findings on the header: missing or invalid entries."""
-    held = dict(db.execute("SELECT key, value FROM header").fetchall())
-    for key in db.dialect.header:
-        if key not in held:
-            yield f"the header has no {key}"
-    if ("model" in held) != ("dimension" in held):
-        yield "the header has a model without a dimension, or a dimension without a model"
-    if not 0 < int(length if (length := str(held.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
-        yield "the dimension in the header is invalid"
-
-
-def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
-    sql = "SELECT doc FROM records WHERE status = 'consolidating'"
-    docs = [row[0] for row in db.execute(sql).fetchall()]
-    return (
-        [_finding("a memory is being consolidated, and no consolidation is under way", docs)] if docs and idle() else []
-    )
-
-
-def verify(db: Connection, *, deep: bool, idle: Callable[[], bool] = lambda: True) -> VerifyReport:
-    """Check the record. ``deep`` also reads every page and every text.
-
-    The invariants: one status per id, every record indexed or pending, lineage complete and acyclic, trust never above
-    that of the sources, users and levels never mixed.
-
-    Args:
-        db: a connection, as one snapshot.
-        deep: whether to read everything.
-        idle: returns whether no consolidation is running; called only if memories are claimed.
-    """
-    findings = db.dialect.damage(db) if deep else []
-    if findings:  # on damaged pages further results mean nothing
-        return VerifyReport(checks={}, findings=tuple(findings))
-    counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _COUNTED}
-    findings += db.dialect.dangling(db)
-    never = INVARIANTS | db.dialect.invariants
-    for what, sql in never.items():
-        if docs := [row[0] for row in db.execute(sql).fetchall()]:
-            findings.append(_finding(what, docs))
-    findings += [*_header(db), *_consolidating(db, idle)]
-    if deep:
-        findings += [*_truncate(_documents(db)), *_truncate(_hashes(db))]
-    return VerifyReport(checks=counts | {"invariants": len(never) + 2}, findings=tuple(findings))
-
-
 _DERIVED = ("pending", "access", "judged", "vectors")
 """Tables whose rows may be deleted if they belong to no record of their user: they are derived, or useless without it."""
-_ASTRAY = "NOT EXISTS (SELECT 1 FROM records r WHERE r.user_id = {0}.user_id AND r.doc = {0}.doc)"
+_ORPHANS = """DELETE FROM {0} WHERE NOT EXISTS
+    (SELECT 1 FROM records r WHERE r.user_id = {0}.user_id AND r.doc = {0}.doc) RETURNING doc"""
 _UNFILED = """UPDATE records SET episode = NULL, waits = 1 WHERE episode IS NOT NULL
     AND episode NOT IN (SELECT doc FROM episodes) RETURNING doc"""
 _UNVECTORED = """INSERT INTO pending(task, doc, user_id, since) SELECT 'embed', r.doc, r.user_id, CAST(? AS BIGINT)
     FROM records r WHERE r.doc NOT IN (SELECT doc FROM vectors)
     AND r.doc NOT IN (SELECT doc FROM pending WHERE task = 'embed') RETURNING doc"""
 _RELEASED = "UPDATE records SET status = 'short_term' WHERE status = 'consolidating' RETURNING doc"
-
-
 _HALF = """DELETE FROM header WHERE key IN ('model', 'dimension')
     AND 1 = (SELECT count(*) FROM header WHERE key IN ('model', 'dimension')) RETURNING key"""
+_WRONG_LENGTH = "a vector of another length than the header says"
 
 
-def drop_half_model(db: Connection) -> list[str]:
-    """Delete a header entry of a model without a dimension, or the reverse; the vectors are computed again."""
-    return (
-        ["incomplete model removed from the header: vectors will be computed again"]
-        if db.execute(_HALF).fetchall()
-        else []
-    )
+class Integrity:
+    """Checks and repairs of a record. Engines add those of their full text, vectors and filters.
+
+    Attributes:
+        entries: the keys that every header must have.
+        invariants: queries that must return no rows, by the finding that a row means.
+        dangling: the query for broken foreign keys, a row with the table for each.
+        misfits: the condition on vectors of another length than the header says.
+    """
+
+    entries: Sequence[str] = ("fence",)
+    invariants: Mapping[str, str] = {}
+    dangling = "SELECT 1 WHERE 1 = 0"
+    misfits = ""
+
+    def damage(self, db: Connection) -> list[str]:
+        """Damage that the engine itself detects."""
+        raise NotImplementedError
+
+    def unusable_vectors(self, db: Connection) -> Sequence[int]:
+        """Docs whose vector is invalid."""
+        raise NotImplementedError
+
+    def underivable(self, db: Connection) -> list[str]:
+        """Findings on data that does not match the texts it is derived from."""
+        raise NotImplementedError
+
+    def verify(self, db: Connection, *, deep: bool, idle: Callable[[], bool]) -> VerifyReport:
+        """Check the record. ``deep`` also reads every page and every text.
+
+        The invariants: one status per id, every record indexed or pending, lineage complete and acyclic, trust never above
+        that of the sources, users and levels never mixed.
+
+        Args:
+            db: a connection, as one snapshot.
+            deep: whether to read everything.
+            idle: returns whether no consolidation is running; called only if memories are claimed.
+        """
+        findings = self.damage(db) if deep else []
+        if findings:  # on damaged pages further results mean nothing
+            return VerifyReport(checks={}, findings=tuple(findings))
+        counts = {table: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in _COUNTED}
+        broken = Counter(str(table) for table, *_ in db.execute(self.dangling))
+        findings += [f"{table} refers to rows that are not there: {count}" for table, count in broken.items()]
+        wrong_length = {_WRONG_LENGTH: f"SELECT doc FROM vectors WHERE {self.misfits}"}
+        never = {**INVARIANTS, **self.invariants, **wrong_length}
+        for what, sql in never.items():
+            findings += finding(what, [row[0] for row in db.execute(sql).fetchall()])
+        findings += [*self._header(db), *_consolidating(db, idle)]
+        if deep:
+            changed = _truncate(_hashes(db))
+            findings += [*_truncate(_documents(db)), *changed]
+            if not changed:  # else the full text does not match either
+                findings += [*self.underivable(db), *finding("an invalid vector", self.unusable_vectors(db))]
+        return VerifyReport(checks=counts | {"invariants": len(never) + 2}, findings=tuple(findings))
+
+    def _header(self, db: Connection) -> Generator[str]:
+        """Findings on the header: missing or invalid entries."""
+        held = dict(db.execute("SELECT key, value FROM header").fetchall())
+        for key in self.entries:
+            if key not in held:
+                yield f"the header has no {key}"
+        if ("model" in held) != ("dimension" in held):
+            yield "the header has a model without a dimension, or a dimension without a model"
+        if not 0 < int(length if (length := str(held.get("dimension", 1))).isdecimal() else 0) <= LONGEST:
+            yield "the dimension in the header is invalid"
+
+    def repair(self, db: Connection, *, idle: bool) -> list[str]:
+        """Repair what is safe, in the caller's transaction; returns a line for each repair."""
+        done = ["incomplete model removed from the header: vectors will be computed again"] * _count(db, _HALF)
+        done += self._repair_vectors(db)
+        for table in _DERIVED:
+            done += _line(f"rows of {table} that refer to no record removed", _count(db, _ORPHANS.format(table)))
+        done += _line("messages without their episode marked as unprocessed", _count(db, _UNFILED))
+        done += _line("records without a vector queued for embedding", _count(db, _UNVECTORED, to_micros(now())))
+        if idle:
+            done += _line("memories of an interrupted consolidation returned to short-term", _count(db, _RELEASED))
+        return done
+
+    def _repair_vectors(self, db: Connection) -> list[str]:
+        unknown = "NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension')"
+        misfits = _count(db, f"DELETE FROM vectors WHERE {self.misfits} OR {unknown} RETURNING doc")
+        if misfits:
+            self.after_misfits(db)
+            # without vectors the next model can claim the record
+            db.execute("DELETE FROM header WHERE key IN ('model', 'dimension') AND NOT EXISTS (SELECT 1 FROM vectors)")
+        unusable = self.unusable_vectors(db)
+        db.execute(f"DELETE FROM vectors WHERE doc IN {AMONG}", (db.dialect.bind_list(unusable),))
+        return [
+            *_line("vectors of the wrong length removed, to be computed again", misfits),
+            *_line("invalid vectors removed, to be computed again", len(unusable)),
+        ]
+
+    def after_misfits(self, db: Connection) -> None:
+        """Called when vectors of another length were removed."""
 
 
-def forget_model(db: Connection) -> None:
-    """Remove the model from the header if there are no vectors, so that the next model can claim the record."""
-    db.execute("DELETE FROM header WHERE key IN ('model', 'dimension') AND NOT EXISTS (SELECT 1 FROM vectors)")
+def _consolidating(db: Connection, idle: Callable[[], bool]) -> list[str]:
+    docs = [doc for (doc,) in db.execute("SELECT doc FROM records WHERE status = 'consolidating'").fetchall()]
+    return finding("a memory is being consolidated, and no consolidation is under way", docs) if docs and idle() else []
 
 
-def mend(db: Connection, *, idle: bool) -> list[str]:
-    """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-    done: list[str] = []
-    for table in _DERIVED:
-        gone = db.execute(f"DELETE FROM {table} WHERE {_ASTRAY.format(table)} RETURNING doc").fetchall()
-        done += _count_line(f"rows of {table} that refer to no record removed", len(gone))
-    unfiled = db.execute(_UNFILED).fetchall()
-    done += _count_line("messages without their episode marked as unprocessed", len(unfiled))
-    waiting = db.execute(_UNVECTORED, (to_micros(now()),)).fetchall()
-    done += _count_line("records without a vector queued for embedding", len(waiting))
-    if idle:
-        released = db.execute(_RELEASED).fetchall()
-        done += _count_line("memories of an interrupted consolidation returned to short-term", len(released))
-    return done
+def _count(db: Connection, sql: str, *values: object) -> int:
+    return len(db.execute(sql, values).fetchall())
 
 
-def _count_line(what: str, count: int) -> list[str]:
+def _line(what: str, count: int) -> list[str]:
     return [f"{count} {what}"] if count else []

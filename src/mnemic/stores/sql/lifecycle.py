@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import chain
-from typing import Any, cast
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from mnemic.services.processes import process_lock
 from mnemic.stores.schema import LIVE
-from mnemic.stores.sql import quarantine, queries, rows
+from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.consolidation import promotions
+from mnemic.stores.sql.consolidation import previous, promotions
+from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.text.clock import now, to_micros
-from mnemic.types import Candidates, Event, Kind, MemoryRecord, Status
+from mnemic.types import Candidates, Event, Kind, MemoryRecord
 
 __all__ = ["CandidateCache", "Lifecycle"]
 
@@ -32,7 +33,6 @@ _CANDIDATES = """SELECT m.doc, m.status != 'long_term', m.salience, m.importance
     CASE WHEN m.category = 'preference' AND {} THEN 1 ELSE 0 END
     FROM memories m LEFT JOIN access a ON a.doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
     WHERE m.user_id = ? AND m.status NOT IN ('archived', 'quarantined') AND m.expired_at IS NULL AND m.delete_after IS NULL"""
-_AMONG = " AND m.doc IN (SELECT value FROM json_each(?))"
 _INTEGERS = {"doc": 0, "created_at": 5, "accesses": 6, "last_access": 7, "judged": 9}
 _FLAGS = {"fresh": 1, "pinned": 4, "apart": 11}
 _REAL = {"salience": 2, "importance": 3, "arousal": 8, "trust": 10}
@@ -40,11 +40,11 @@ _REAL = {"salience": 2, "importance": 3, "arousal": 8, "trust": 10}
 
 def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
     """The live memories of a user, optionally restricted to some docs."""
-    has_key, values = db.dialect.filters.has_key(user, "m", "preference")
+    has_key, values = db.dialect.has_key(user, "m", "preference")
     sql = _CANDIDATES.format(has_key)
     bound = [*values, user]
     if docs is not None:
-        sql, bound = sql + _AMONG, [*bound, db.dialect.bind_list(docs)]
+        sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, db.dialect.bind_list(docs)]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
     found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, 12).T
     columns = {name: found[at].astype(np.int64) for name, at in _INTEGERS.items()}
@@ -111,76 +111,60 @@ class CandidateCache:
 
 # All ancestors of live memories, through archived members too: a representative relies on the evidence of its members.
 _CITED = f"""WITH RECURSIVE cited(doc) AS (SELECT l.parent FROM lineage l JOIN memories r ON r.doc = l.child
-        WHERE r.user_id = ? AND r.{LIVE}
+        WHERE r.user_id = ?1 AND r.{LIVE}
     UNION SELECT l.parent FROM lineage l JOIN cited ON l.child = cited.doc)"""
 
-_VALID = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?)
-    AND (delete_after IS NULL OR delete_after > ?)"""
+_VALID = """expired_at IS NULL AND (invalid_at IS NULL OR invalid_at > ?2)
+    AND (delete_after IS NULL OR delete_after > ?2)"""
 
 
-class Lifecycle:
+class Lifecycle(Reader[Database]):
     """Queries of consolidation and retention, and the lock that admits one consolidating process."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
 
     def candidates(self, user: str, before: int) -> Candidates:
         """The live memories created until ``before`` (microseconds since 1970), ascending by doc."""
         cache = _CACHES.setdefault(self._db, CandidateCache())
-        with self._db.read() as db, db:
-            return cache.candidates(db, queries.user_number(db, user) or 0, before)
+        with self._snapshot(user) as (db, number):
+            return cache.candidates(db, number, before)
 
     def previous_texts(self, user: str, consolidation: str) -> list[MemoryRecord]:
         """Memories that a consolidation rewrote, with their previous text, as next versions."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            found: list[MemoryRecord] = []
-            if number is None:
-                return found
+        sql = f"""SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
+            WHERE m.doc = ? AND m.version = ? AND m.{LIVE} AND m.expired_at IS NULL"""
+        found: list[MemoryRecord] = []
+        with self._snapshot(user) as (db, number):
             chosen = "AND c.id = ? AND c.undone_at IS NULL AND p.revised IS NOT NULL"
             for held in promotions(db, number, chosen, (consolidation,)):
-                sql = f"""SELECT v.row FROM memories m JOIN versions v ON v.doc = m.doc AND v.version = m.version - 1
-                    WHERE m.doc = ? AND m.version = ? AND m.{LIVE} AND m.expired_at IS NULL"""
                 for (row,) in db.execute(sql, (held.doc, held.revised)).fetchall():
-                    record, status = rows.memory_from(rows.version_row(row)), cast("Status", held.status)
-                    version = (held.revised or 0) + 1
-                    found.append(replace(record, status=status, importance=held.importance, version=version))
-            return found
+                    found.append(previous(held, row, (held.revised or 0) + 1))
+        return found
 
     def quarantined(self, user: str) -> list[str]:
         """Ids of the quarantined records, oldest first."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            return [] if number is None else quarantine.quarantined(db, number)
+        return self._ids(user, "SELECT id FROM records WHERE user_id = ? AND status = 'quarantined' ORDER BY doc")
 
     def tiers(self, user: str) -> dict[str, int]:
         """The number of unexpired memories by tier."""
-        with self._db.read() as db, db:
+        with self._snapshot(user) as (db, number):
             sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
-            return rows.counts_by_status(db.execute(sql, (queries.user_number(db, user),)).fetchall())
-
-    def last_consolidation(self, user: str) -> str | None:
-        """The id of the newest consolidation that was not undone."""
-        with self._db.read() as db, db:
-            sql = """SELECT id FROM consolidations WHERE user_id = ? AND undone_at IS NULL ORDER BY at DESC, id DESC LIMIT 1"""
-            row = db.execute(sql, (queries.user_number(db, user),)).fetchone()
-            return row[0] if row else None
+            return rows.counts_by_status(db.execute(sql, (number,)).fetchall())
 
     def log(self, user: str, *, kinds: Sequence[Kind], limit: int | None) -> tuple[Event, ...]:
         """The audit trail of all records of some kinds, newest first."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            return () if number is None else tuple(queries.log(db, number, kinds, limit))
+        where = f"""EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG})
+            ORDER BY sequence DESC LIMIT ?"""
+        with self._snapshot(user) as (db, number):
+            return events(db, number, where, (db.dialect.bind_list(kinds), ALL if limit is None else limit))
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {LIVE} AND delete_after <= ?
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {LIVE} AND delete_after <= ?2
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY delete_after"""
         return self._ids(user, sql, now)
 
     def uncited(self, user: str, before: int) -> list[str]:
         """Ids of the messages said before a time that no live memory cites, oldest first."""
-        sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ? AND {LIVE} AND said_at < ?
+        sql = f"""{_CITED} SELECT id FROM messages WHERE user_id = ?1 AND {LIVE} AND said_at < ?2
             AND doc NOT IN (SELECT doc FROM cited) ORDER BY said_at"""
         return self._ids(user, sql, before)
 
@@ -189,18 +173,15 @@ class Lifecycle:
 
         Only memories valid at ``now`` (microseconds since 1970) count and are returned.
         """
-        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ? AND {_VALID} AND status = 'short_term' AND pinned = 0
-            AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ?"""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            counted = f"SELECT count(*) FROM memories WHERE user_id = ? AND {_VALID} AND {LIVE}"
-            live = db.execute(counted, (number, now, now)).fetchone()[0]
-            return [row[0] for row in db.execute(sql, (number, number, now, now, max(0, live - limit)))]
+        over = f"""SELECT CASE WHEN count(*) > ?3 THEN count(*) - ?3 ELSE 0 END FROM memories
+            WHERE user_id = ?1 AND {_VALID} AND {LIVE}"""
+        sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {_VALID} AND status = 'short_term' AND pinned = 0
+            AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ({over})"""
+        return self._ids(user, sql, now, limit)
 
-    def _ids(self, user: str, sql: str, moment: int) -> list[str]:
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            return [row[0] for row in db.execute(sql, (number, number, moment))]
+    def _ids(self, user: str, sql: str, *values: object) -> list[str]:
+        with self._snapshot(user) as (db, number):
+            return [id_ for (id_,) in db.execute(sql, (number, *values))]
 
     def recover(self) -> None:
         """Return memories claimed by an interrupted consolidation to short-term, unless one is running."""

@@ -3,53 +3,78 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from typing import Any, Generic, TypeAlias, TypeVar
 
-from mnemic.errors import StoreCorrupt
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemic.errors import NotFound, StoreCorrupt
+from mnemic.protocols import Model
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, View
 from mnemic.stores.sql import rows
-from mnemic.stores.sql.connection import Connection, Cursor, Dialect
-from mnemic.stores.sql.rows import counts_by_status
+from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
-from mnemic.types import CatalogRows, CatalogVectors, Episode, Event, MemoryRecord, Message, RecordFilter, Stats, Stored
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Vector: TypeAlias = NDArray[np.float32]
+from mnemic.types import (
+    CatalogDelta,
+    CatalogRows,
+    CatalogVectors,
+    Coded,
+    Emotion,
+    Episode,
+    Event,
+    Graph,
+    Link,
+    LinkType,
+    MemoryRecord,
+    Message,
+    RecordFilter,
+    Stats,
+    Stored,
+    Waiting,
+)
+from mnemic.vectors import unpacked
 
 __all__ = [
-    "beliefs",
-    "catalog",
-    "events",
-    "fetch",
-    "find",
-    "latest_episodes",
-    "list_episodes",
-    "list_memories",
-    "list_messages",
-    "log",
-    "matching",
-    "memories_with_key",
-    "postings",
-    "stats",
-    "user_number",
-]
+    "ALL", "AMONG", "Header", "Knowledge", "Reader", "Relations", "catalog", "catalog_columns", "changed", "docs_of",
+    "duplicate", "events", "fetch", "header", "last_event", "list_by_time", "list_memories", "located", "matching",
+    "model_of", "number_of", "size", "stats", "stored", "stored_vectors", "user_number", "vector_matrix",
+]  # fmt: skip
 
 ALL = 2**62
 """A limit above any number of rows."""
+NOBODY = -1
+"""The number of a user for whom nothing is stored."""
+AMONG = "(SELECT value FROM json_each(?))"
+"""A list bound by ``Dialect.bind_list``."""
 
-_CATALOG = """SELECT doc, kind, CASE status WHEN 'quarantined' THEN 'archived' ELSE status END, session, project,
-    coalesce(said_at, created_at), CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END, speaker,
-    length, coalesce(importance, 0.5), traits, coalesce(valid_at, said_at, created_at), utc_offset, told
-    FROM records WHERE user_id = ?"""
-_BELIEFS = """SELECT doc, coalesce(valid_at, said_at, created_at),
-    CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
-    expired_at, created_at,
-    (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
-    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user_id = ?"""
+D = TypeVar("D", bound=Database)
+
+
+class Reader(Generic[D]):
+    """Queries on a record."""
+
+    def __init__(self, database: D) -> None:
+        self._db = database
+
+    def user(self, name: str) -> int | None:
+        """The number of a user; None if nothing is stored for it."""
+        with self._db.read() as db:
+            return user_number(db, name)
+
+    @contextmanager
+    def _of(self, user: str) -> Generator[tuple[Connection, int]]:
+        """A connection and the number of a user, for one query."""
+        with self._db.read() as db:
+            yield db, number_of(db, user)
+
+    @contextmanager
+    def _snapshot(self, user: str) -> Generator[tuple[Connection, int]]:
+        """A connection as one snapshot, and the number of a user in it."""
+        with self._db.read() as db, db:
+            yield db, number_of(db, user)
 
 
 def user_number(db: Connection, name: str) -> int | None:
@@ -58,24 +83,49 @@ def user_number(db: Connection, name: str) -> int | None:
     return row[0] if row else None
 
 
-def catalog(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> CatalogRows | None:
-    """Catalog columns of a user's records: those with a doc above ``after``, and ``docs``."""
-    from mnemic.stores.sql.columns import catalog_columns
-
-    return catalog_columns(_after_or_among(db, _CATALOG, user, after, docs))
-
-
-def beliefs(db: Connection, user: int, *, after: int, docs: Sequence[int] = ()) -> list[tuple[Any, ...]]:
-    """Times and sources of memories, selected as in ``catalog``."""
-    return [row for part in _after_or_among(db, _BELIEFS, user, after, docs) for row in part.fetchall()]
+def number_of(db: Connection, name: str) -> int:
+    """The number of a user, or ``NOBODY``."""
+    found = user_number(db, name)
+    return NOBODY if found is None else found
 
 
-def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
-    yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
-    if docs:
-        sql = f"{select} AND doc <= ? AND doc IN (SELECT value FROM json_each(?))"
-        yield db.execute(sql, (user, after, db.dialect.bind_list(docs)))
+class Header(dict[str, Any]):
+    """The header of a record."""
 
+    def __missing__(self, key: str) -> Any:
+        raise StoreCorrupt(
+            f"The header of the record has no {key}: it is damaged. Nothing was changed. Look at it with mnemic doctor --deep, "
+            "or restore a backup."
+        )
+
+
+def header(db: Connection) -> Header:
+    """The header of the record, with model and dimension once there are vectors."""
+    held = Header(db.execute("SELECT key, value FROM header").fetchall())
+    if "dimension" in held:
+        held["dimension"] = int(held["dimension"])
+    return held
+
+
+def model_of(db: Connection) -> Model | None:
+    """The embedder of the stored vectors and their dimension; None without vectors."""
+    held = header(db)
+    return Model(str(held["model"]), held["dimension"]) if "model" in held or "dimension" in held else None
+
+
+def size(db: Connection) -> int:
+    """The size of the record in bytes."""
+    return int(db.execute(db.dialect.size).fetchone()[0])
+
+
+def last_event(db: Connection, user: int) -> int:
+    """The newest event of a user (0: none); events of user 0 concern all users."""
+    sql = "SELECT (SELECT max(sequence) FROM events WHERE user_id = ?), (SELECT max(sequence) FROM events WHERE user_id = 0)"
+    own, everybody = db.execute(sql, (user,)).fetchone()
+    return max(own or 0, everybody or 0)
+
+
+# Caches
 
 # Operations that do not change the text of a record, and so neither its terms nor its vector.
 _KEEP_TEXT = frozenset(
@@ -99,51 +149,130 @@ def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[
     return last, sorted(docs), kept, any(op == "reembed" for *_, op in found)
 
 
-class Header(dict[str, Any]):
-    """The header of a record."""
+PAGE = 500
+"""Rows per page; a page fits in the processor cache."""
 
-    def __missing__(self, key: str) -> Any:
-        raise StoreCorrupt(
-            f"The header of the record has no {key}: it is damaged. Nothing was changed. Look at it with mnemic doctor --deep, "
-            "or restore a backup."
-        )
-
-
-def header(db: Connection) -> Header:
-    """The header of the record, with model and dimension once there are vectors."""
-    held = Header(db.execute("SELECT key, value FROM header").fetchall())
-    if "dimension" in held:
-        held["dimension"] = int(held["dimension"])
-    return held
-
-
-def last_event(db: Connection, user: int) -> int:
-    """The newest event of a user (0: none); events of user 0 concern all users."""
-    sql = "SELECT (SELECT max(sequence) FROM events WHERE user_id = ?), (SELECT max(sequence) FROM events WHERE user_id = 0)"
-    own, everybody = db.execute(sql, (user,)).fetchone()
-    return max(own or 0, everybody or 0)
-
-
-def vectors(db: Connection, user: int, *, after: int, docs: Sequence[int] = (), most: int = 0) -> CatalogVectors | None:
-    """Stored vectors, selected as in ``catalog``; ``most`` is their expected maximum number."""
-    from mnemic.stores.sql.columns import vector_matrix
-
-    select = "SELECT doc, vector FROM vectors WHERE user_id = ?"
-    return vector_matrix(_after_or_among(db, select, user, after, docs), most)
+_NUMBERS: dict[str, Any] = {
+    "doc": np.int64, "time": np.int64, "length": np.float32, "importance": np.float32, "traits": np.int32,
+    "moment": np.int64, "offset": np.int64,
+}  # fmt: skip
+_CATALOG = {
+    "doc": "doc", "kind": "kind", "status": "CASE status WHEN 'quarantined' THEN 'archived' ELSE status END",
+    "session": "session", "project": "project", "time": "coalesce(said_at, created_at)",
+    "label": "CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END", "speaker": "speaker",
+    "length": "length", "importance": "coalesce(importance, 0.5)", "traits": "traits",
+    "moment": "coalesce(valid_at, said_at, created_at)", "offset": "utc_offset",
+}  # fmt: skip
+"""The columns of the catalog and the expressions that select them."""
+_ROWS = f"SELECT {', '.join(_CATALOG.values())}, told FROM records WHERE user_id = ?"
+_VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
+    CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
+    expired_at, created_at,
+    (SELECT json_group_array(parent) FROM lineage WHERE child = doc),
+    (SELECT max(source) FROM links WHERE target = doc AND type = 'supersedes'), valid_at FROM memories WHERE user_id = ?"""
+_VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
 
-def postings(db: Connection, user: int, term: str) -> list[int]:
-    """The docs of a user that contain a term, ascending, each repeated by its term frequency."""
-    return db.dialect.postings(db, user, term)
+def catalog(db: Connection, user: int, *, after: int, event: int, vectors: bool) -> CatalogDelta:
+    """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
+    last, touched, kept, reembedded = last_event(db, user), [], set[int](), False
+    if event >= 0:
+        last, docs, kept, reembedded = changed(db, user, event)
+        touched = [doc for doc in docs if doc <= after]
+    held = header(db)
+    rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
+    found = None
+    if vectors:  # their number is at most that of the rows, unless all were recomputed
+        moved = [doc for doc in touched if doc not in kept]
+        selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
+        found = vector_matrix(selected, len(rows) if rows else 0)
+    return CatalogDelta(
+        event=last, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
+        model=held.get("model"), dimension=held.get("dimension"),
+        validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
+    )  # fmt: skip
+
+
+def _after_or_among(db: Connection, select: str, user: int, after: int, docs: Sequence[int]) -> Iterator[Cursor]:
+    """Rows with a doc above ``after``, and those of ``docs``."""
+    yield db.execute(f"{select} AND doc > ? ORDER BY doc", (user, after))
+    if docs:
+        sql = f"{select} AND doc <= ? AND doc IN {AMONG}"
+        yield db.execute(sql, (user, after, db.dialect.bind_list(docs)))
+
+
+def catalog_columns(cursors: Iterable[Cursor]) -> CatalogRows | None:
+    """Catalog rows, ascending by doc; None if there are none. The queries select ``_CATALOG`` and ``told``."""
+    columns: dict[str, list[NDArray[Any]]] = {name: [] for name in _CATALOG}
+    codes: dict[str, dict[str | None, int]] = {name: {} for name in _CATALOG if name not in _NUMBERS}
+    stored_periods: dict[int, str] = {}
+    for page in _pages(cursors):
+        *values, periods = zip(*page, strict=True)
+        for name, column in zip(columns, values, strict=True):
+            if (code := codes.get(name)) is not None:
+                for word in dict.fromkeys(column):
+                    code.setdefault(word, len(code))
+                column = list(map(code.__getitem__, column))  # noqa: PLW2901 - values become codes
+            columns[name].append(np.array(column, _NUMBERS.get(name, np.int32)))
+        if any(periods):
+            stored_periods.update((doc, text) for doc, text in zip(values[0], periods, strict=True) if text)
+    if not columns["doc"]:
+        return None
+    whole = {name: parts[0] if len(parts) == 1 else np.concatenate(parts) for name, parts in columns.items()}
+    if (whole["doc"][1:] < whole["doc"][:-1]).any():
+        order = np.argsort(whole["doc"], kind="stable")
+        whole = {name: column[order] for name, column in whole.items()}
+    coded: dict[str, Any] = {name: Coded(tuple(code), whole.pop(name)) for name, code in codes.items()}
+    return CatalogRows(**whole, **coded, stored_periods=stored_periods)
+
+
+def vector_matrix(cursors: Iterable[Cursor], most: int) -> CatalogVectors | None:
+    """Vectors selected as (doc, float16 bytes), ascending by doc; None if there are none. ``unpacked`` handles invalid ones.
+
+    Args:
+        cursors: the query results.
+        most: the expected maximum number of vectors.
+
+    Raises:
+        ValueError: the vectors differ in length.
+    """
+    docs, values, size = np.empty(most, np.int64), np.empty((0, 0), np.float32), 0
+    for page in _pages(cursors):
+        numbers, blobs = zip(*page, strict=True)
+        fresh = unpacked(b"".join(blobs), len(blobs))
+        end = size + len(page)
+        if not size:
+            values = np.empty((max(most, end), fresh.shape[1]), np.float32)
+        if end > len(docs) or end > len(values):
+            docs = np.resize(docs, max(end, 2 * size))
+            values = np.concatenate([values[:size], np.empty((len(docs) - size, values.shape[1]), np.float32)])
+        docs[size:end], values[size:end] = numbers, fresh
+        size = end
+    if not size:
+        return None
+    docs, values = docs[:size], values[:size]
+    if (docs[1:] < docs[:-1]).any():
+        order = np.argsort(docs, kind="stable")
+        docs, values = docs[order], values[order]
+    return CatalogVectors(docs, values)
+
+
+def _pages(cursors: Iterable[Cursor]) -> Iterator[list[tuple[Any, ...]]]:
+    for cursor in cursors:
+        rows = iter(cursor)
+        while page := list(islice(rows, PAGE)):
+            yield page
+
+
+# Records
 
 
 def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, str]]]:
     """Kind and id of the sources of each doc, messages oldest first."""
-    sql = """SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent
-        WHERE l.child IN (SELECT value FROM json_each(?))
+    sql = f"""SELECT l.child, r.kind, r.id FROM lineage l LEFT JOIN records r ON r.doc = l.parent WHERE l.child IN {AMONG}
         ORDER BY l.child, CASE r.kind WHEN 'message' THEN r.said_at END, l.parent"""
     found: dict[int, list[tuple[str, str]]] = {}
-    for child, kind, parent in db.execute(sql, (db.dialect.bind_list(docs),)):
+    for child, kind, parent in db.execute(sql, (db.dialect.bind_list(docs),)) if docs else ():
         found.setdefault(child, []).append((kind, parent))
     return found
 
@@ -151,44 +280,44 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
 def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
     """Records built from rows, with their lineage."""
     sources = _sources(db, [row["doc"] for row in found if row["kind"] != "message"])
-    return [_value(row, sources.get(row["doc"], ())) for row in found]
-
-
-def _value(row: rows.Row, sources: Sequence[tuple[str, str]]) -> Message | Episode | MemoryRecord:
-    if row["kind"] == "message":
-        return rows.message_from(row)
-    if row["kind"] == "memory":
-        return rows.memory_from(row, [id_ for _, id_ in sources])
-    messages = [id_ for kind, id_ in sources if kind == "message"]
-    return rows.episode_from(row, messages, [id_ for kind, id_ in sources if kind == "episode"])
+    return [rows.record_from(row, sources.get(row["doc"], ())) for row in found]
 
 
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
     """The records behind docs, by doc."""
-    where = "WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
-    found = rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs])))
+    where = f"WHERE user_id = ? AND doc IN {AMONG}"
+    return stored(db, rows.select(db, RECORDS, where, (user, db.dialect.bind_list([int(doc) for doc in docs]))))
+
+
+def stored(db: Connection, found: Sequence[rows.Row]) -> dict[int, Stored]:
+    """The records of whole rows, by doc."""
     return {row["doc"]: _stored_record(row, value) for row, value in zip(found, _values(db, found), strict=True)}
 
 
 def _stored_record(row: rows.Row, value: Message | Episode | MemoryRecord) -> Stored:
     episode = 0 if row["waits"] == 0 and row["episode"] is None else row["episode"]
-    return Stored(
-        kind=row["kind"], value=value, status=rows.public_status(row["status"]), project=row["project"], episode=episode
-    )
+    status = rows.public_status(row["status"])
+    return Stored(kind=row["kind"], value=value, status=status, project=row["project"], episode=episode)
 
 
-def find(db: Connection, user: int, id: str) -> int | None:
-    """The doc of an id of this user."""
-    row = db.execute("SELECT doc FROM records WHERE user_id = ? AND id = ?", (user, id)).fetchone()
-    return row[0] if row else None
-
-
-def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None) -> dict[str, int]:
+def docs_of(db: Connection, user: int, ids: Sequence[str], kind: str | None = None) -> dict[str, int]:
     """The docs of the ids that exist for this user."""
-    sql = "SELECT id, doc FROM records WHERE user_id = ? AND id IN (SELECT value FROM json_each(?))"
+    sql = f"SELECT id, doc FROM records WHERE user_id = ? AND id IN {AMONG}"
     values = (user, db.dialect.bind_list(ids))
     found = db.execute(f"{sql} AND kind = ?", (*values, kind)) if kind else db.execute(sql, values)
     return dict(found.fetchall())
+
+
+def located(db: Connection, user: int, id: str) -> int:
+    """The doc of an id.
+
+    Raises:
+        NotFound: this user has no such record.
+    """
+    row = db.execute("SELECT doc FROM records WHERE user_id = ? AND id = ?", (user, id)).fetchone()
+    if row is None:
+        raise NotFound(f"This user has no record with the id {id!r}.")
+    return row[0]
 
 
 Condition: TypeAlias = tuple[str, str, Sequence[object]]
@@ -198,11 +327,11 @@ Condition: TypeAlias = tuple[str, str, Sequence[object]]
 def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordFilter) -> list[Condition]:
     """The filters that the catalog does not hold; keys and values are always bound."""
     found: list[Condition] = [
-        ("metadata", *dialect.filters.has_metadata(user, table, key, wanted))
+        ("metadata", *dialect.has_metadata(user, table, key, wanted))
         for key, wanted in (filters.metadata or {}).items()
     ]
     if filters.tags is not None:
-        found.insert(0, ("tags", *dialect.filters.has_tags(user, table, filters.tags)))
+        found.insert(0, ("tags", *dialect.has_tags(user, table, filters.tags)))
     return found + _compared(
         ("trust", ">=", filters.min_trust), ("importance", ">=", filters.min_importance),
         ("category", "=", filters.category), ("speaker", "=", filters.speaker),
@@ -215,23 +344,21 @@ def _compared(*wanted: tuple[str, str, object]) -> list[Condition]:
 
 
 def _among(db: Dialect, column: str, values: Sequence[str], negation: str = "") -> Condition:
-    return (column, f"{negation}({column} IN (SELECT value FROM json_each(?)))", (db.bind_list(values),))
+    return (column, f"{negation}({column} IN {AMONG})", (db.bind_list(values),))
 
 
-def _joined(conditions: Sequence[Condition], columns: Collection[str] | None = None) -> tuple[str, list[object]]:
-    """Conditions as SQL; one on a column that the view lacks matches nothing."""
+def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] | None = None) -> tuple[str, list[Any]]:
+    """The clause of some conditions and its values; a condition on a column that the view lacks matches nothing."""
     if columns is not None and any(name not in columns for name, *_ in conditions):
-        return "1 = 0", []
-    return " AND ".join(["1 = 1", *(sql for _, sql, _ in conditions)]), [v for *_, bound in conditions for v in bound]
+        return "WHERE user_id = ? AND 1 = 0", [user]
+    clauses = ["user_id = ?", *(sql for _, sql, _ in conditions)]
+    return f"WHERE {' AND '.join(clauses)}", [user, *(value for *_, bound in conditions for value in bound)]
 
 
 def matching(db: Connection, user: int, filters: RecordFilter) -> list[int]:
     """The docs of a user that match what the catalog does not hold; it applies the other filters."""
-    where, values = _joined(_stored_conditions(db.dialect, user, "records", filters))
-    return [
-        doc
-        for (doc,) in db.execute(f"SELECT doc FROM records WHERE user_id = ? AND {where} ORDER BY doc", (user, *values))
-    ]
+    where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
+    return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where} ORDER BY doc", values)]
 
 
 def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
@@ -248,8 +375,10 @@ def _reach(filters: RecordFilter, *, memories: bool) -> list[Condition]:
     return found
 
 
-def _where(dialect: Dialect, user: int, view: View, filters: RecordFilter, time: str) -> tuple[str, list[object]]:
+def _filtered(dialect: Dialect, user: int, view: View, filters: RecordFilter) -> tuple[str, list[Any]]:
+    """The clause that selects the records of a view, and its values."""
     memories = view is MEMORIES
+    time = "created_at" if memories else "said_at"
     statuses = filters.status if filters.status is not None else ("short_term", "consolidating", "long_term")
     if "archived" in statuses:
         statuses = (*statuses, "quarantined")
@@ -267,152 +396,369 @@ def _where(dialect: Dialect, user: int, view: View, filters: RecordFilter, time:
         found.append(_among(dialect, "type", filters.types))
     if filters.exclude:
         found.append(_among(dialect, "id", filters.exclude, "NOT "))
-    return _joined(found, view.names)
+    if memories:
+        found.append(("valid_at", *_valid_then(filters)))
+    return _where(found, user, view.names)
 
 
-def _validity(filters: RecordFilter) -> tuple[str, list[object]]:
-    """Valid time and transaction time as SQL; ``Beliefs.hidden`` is the same in arrays.
+def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
+    """Valid time and transaction time as SQL; ``Validity.hidden`` is the same in arrays.
 
     The unary plus keeps the planner from an index on a bound that nearly all rows satisfy.
     """
     if filters.expired:
         return "1 = 1", []
     known = LATEST if filters.known_at is None else filters.known_at
-    believed = "(expired_at IS NULL OR expired_at > ?)"
+    current = "(expired_at IS NULL OR expired_at > ?)"
     until = f"""(CASE WHEN expired_at > ? THEN {LATEST}
         WHEN invalid_at <= delete_after OR delete_after IS NULL THEN coalesce(invalid_at, {LATEST})
         ELSE delete_after END)"""
     if filters.at is None:
         today = to_micros(now()) if filters.known_at is None else known
         begun = "(valid_at IS NULL OR +valid_at <= ?)"
-        return f"+created_at <= ? AND {believed} AND {until} > ? AND {begun}", [known, known, known, today, today]
+        return f"+created_at <= ? AND {current} AND {until} > ? AND {begun}", [known, known, known, today, today]
     true = f"coalesce(valid_at, said_at, created_at) <= ? AND ? < {until}"
     return (
-        f"+created_at <= ? AND {true} AND ({believed} OR {until} < {LATEST})",
+        f"+created_at <= ? AND {true} AND ({current} OR {until} < {LATEST})",
         [known, filters.at, filters.at, known, known, known],
     )
+
+
+_ORDERS = {
+    "newest": "created_at DESC, doc DESC",
+    "oldest": "created_at, doc",
+    "importance": "importance DESC, doc DESC",
+}
 
 
 def list_memories(
     db: Connection, user: int, filters: RecordFilter, *, order: str, limit: int | None, offset: int
 ) -> list[MemoryRecord]:
     """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
-    where, values = _where(db.dialect, user, MEMORIES, filters, "created_at")
-    clock, moments = _validity(filters)
-    where, values = f"{where} AND {clock}", [*values, *moments]
-    by = {
-        "newest": "created_at DESC, doc DESC",
-        "oldest": "created_at, doc",
-        "importance": "importance DESC, doc DESC",
-    }[order]
-    rest = f"WHERE user_id = ? AND {where} ORDER BY {by} LIMIT ? OFFSET ?"
-    most = ALL if limit is None else limit
-    return _values(db, rows.select(db, MEMORIES, rest, (user, *values, most, offset)))
+    where, values = _filtered(db.dialect, user, MEMORIES, filters)
+    rest = f"{where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?"
+    return _values(db, rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset)))
 
 
-def memories_with_key(db: Connection, user: int, key: str, filters: RecordFilter) -> list[MemoryRecord]:
-    """Valid memories whose metadata has a key."""
-    where, values = _where(db.dialect, user, MEMORIES, filters, "created_at")
-    clock, moments = _validity(filters)
-    has_key, keys = db.dialect.filters.has_key(user, "memories", key)
-    rest = f"WHERE user_id = ? AND {where} AND {clock} AND {has_key} ORDER BY doc"
-    return _values(db, rows.select(db, MEMORIES, rest, (user, *values, *moments, *keys)))
-
-
-def list_episodes(
-    db: Connection, user: int, filters: RecordFilter, *, limit: int | None, newest: bool
-) -> list[Episode]:
-    """Episodes by begin, oldest first; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, user, EPISODES, filters, "said_at")
+def list_by_time(
+    db: Connection, user: int, view: View, filters: RecordFilter, *, limit: int | None, newest: bool
+) -> list[Any]:
+    """Messages or episodes by the time they were said or began, oldest first; with ``newest`` the limit keeps the last ones."""
+    where, values = _filtered(db.dialect, user, view, filters)
     direction = "DESC" if newest else "ASC"
-    rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
-    found = rows.select(db, EPISODES, rest, (user, *values, ALL if limit is None else limit))
-    return _values(db, found[::-1] if newest else found)
+    rest = f"{where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
+    messages = view is MESSAGES
+    names = rows.MESSAGE if messages else ()
+    found = rows.select(db, view, rest, (*values, ALL if limit is None else limit), names=names)
+    found = found[::-1] if newest else found
+    return [*map(rows.message_from, found)] if messages else _values(db, found)
 
 
-def latest_episodes(
-    db: Connection, user: int | None, where: str, values: Sequence[object], limit: int
-) -> list[Episode]:
-    """The last live episodes of a level, newest first."""
-    rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
-    return _values(db, rows.select(db, EPISODES, rest, (user, *values, limit)))
-
-
-def list_messages(
-    db: Connection, user: int, filters: RecordFilter, *, limit: int | None, newest: bool
-) -> list[Message]:
-    """Messages, oldest first; with ``newest`` the limit keeps the last ones."""
-    where, values = _where(db.dialect, user, MESSAGES, filters, "said_at")
-    direction = "DESC" if newest else "ASC"
-    rest = f"WHERE user_id = ? AND {where} ORDER BY said_at {direction}, doc {direction} LIMIT ?"
-    most = ALL if limit is None else limit
-    found = rows.select(db, MESSAGES, rest, (user, *values, most), names=rows.MESSAGE)
-    return [rows.message_from(row) for row in (reversed(found) if newest else found)]
-
-
-_EVENT = "sequence, at, operation, id, version, detail, doc"
-
-
-def events(db: Connection, user: int, doc: int) -> list[Event]:
-    """The audit trail of one record, oldest first, each event with the content of its version."""
-    sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND doc = ? ORDER BY sequence"
-    return _event_values(db, db.execute(sql, (user, doc)).fetchall())
-
-
-def log(db: Connection, user: int, kinds: Sequence[str], limit: int | None) -> list[Event]:
-    """The audit trail of all records of some kinds, newest first."""
-    among = "EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN (SELECT value FROM json_each(?)))"
-    sql = f"SELECT {_EVENT} FROM events WHERE user_id = ? AND {among} ORDER BY sequence DESC LIMIT ?"
-    return _event_values(
-        db, db.execute(sql, (user, db.dialect.bind_list(kinds), ALL if limit is None else limit)).fetchall()
-    )
-
-
-def _event_values(db: Connection, found: Sequence[tuple[Any, ...]]) -> list[Event]:
+def events(db: Connection, user: int, where: str, values: Sequence[object]) -> tuple[Event, ...]:
+    """Events of a user, each with the content of its version; ``where`` selects and orders them."""
+    sql = f"SELECT sequence, at, operation, id, version, detail, doc FROM events WHERE user_id = ? AND {where}"
+    found = db.execute(sql, (user, *values)).fetchall()
     docs = db.dialect.bind_list(sorted({row[-1] for row in found}))
-    among = "doc IN (SELECT value FROM json_each(?))"
     content: dict[tuple[int, int], str] = {}
-    for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE {among}", (docs,)):
+    for doc, version, text in db.execute(f"SELECT doc, version, content FROM records WHERE doc IN {AMONG}", (docs,)):
         content[doc, version] = text
-    for doc, version, row in db.execute(f"SELECT doc, version, row FROM versions WHERE {among}", (docs,)):
+    for doc, version, row in db.execute(f"SELECT doc, version, row FROM versions WHERE doc IN {AMONG}", (docs,)):
         content[doc, version] = json.loads(row)["content"]
-    return [
+    return tuple(
         Event(
             sequence=sequence, at=from_micros(at), operation=operation, id=id_, version=version,
             content=content.get((doc, version)), detail=json.loads(detail),
         )
         for sequence, at, operation, id_, version, detail, doc in found
-    ]  # fmt: skip
+    )  # fmt: skip
 
 
 def stats(db: Connection, user: str, location: str, schema_version: int) -> Stats:
     """Counts of one user; size, model and schema describe the whole record."""
-    number = user_number(db, user)
+    number = number_of(db, user)
 
     def count(sql: str) -> dict[Any, int]:
         return dict(db.execute(sql, (number,)).fetchall())
 
-    messages = count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1")
-    sessions = count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")
-    projects = count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")
     held = header(db)
     return Stats(
-        messages=messages.get("short_term", 0),
+        messages=count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1").get("short_term", 0),
         episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
-        memories=counts_by_status(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
+        memories=rows.counts_by_status(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
         links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
-        sessions=sessions[1],
-        projects=projects[1],
+        sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
+        projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")[1],
         pending={
             **count(f"""SELECT p.task, count(*) FROM pending p JOIN records r ON r.doc = p.doc WHERE p.user_id = ?
                 AND (p.task = 'embed' OR r.{LIVE}) GROUP BY 1"""),
-            **count(
-                f"SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE} HAVING count(*) > 0"
-            ),
+            **count(f"""SELECT 'process', count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                HAVING count(*) > 0"""),
         },
-        embedding_model=held.get("model"),
-        dimension=held.get("dimension"),
-        schema_version=schema_version,
-        bytes_on_disk=db.dialect.size(db),
-        location=location,
-    )
+        embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=schema_version,
+        bytes_on_disk=size(db), location=location,
+    )  # fmt: skip
+
+
+Level = tuple[str | None, str | None]
+"""Project and session of a conversation."""
+_LEVEL = "project IS NOT DISTINCT FROM ? AND session IS NOT DISTINCT FROM ?"
+
+
+class Knowledge(Reader[Database]):
+    """Queries of processing."""
+
+    def conversations(self, user: str) -> list[tuple[str | None, str | None, int]]:
+        """Project, session and number of unprocessed messages by conversation, the longest waiting first."""
+        with self._snapshot(user) as (db, number):
+            sql = f"""SELECT project, session, count(*) FROM records WHERE user_id = ? AND waits = 1 AND {LIVE}
+                GROUP BY project, session ORDER BY min(said_at), min(doc)"""
+            return db.execute(sql, (number,)).fetchall()
+
+    def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
+        """The first unprocessed messages of a conversation, oldest first, with their vectors."""
+        with self._snapshot(user) as (db, number):
+            rest = f"WHERE user_id = ? AND {_LEVEL} AND waits = 1 AND {LIVE} ORDER BY said_at, doc LIMIT ?"
+            found = rows.select(db, MESSAGES, rest, (number, *level, limit), names=rows.MESSAGE)
+            vectors = _unpacked(stored_vectors(db, number, [row["doc"] for row in found]))
+            return [
+                Waiting(doc=doc, message=rows.message_from(row), project=row["project"], vector=vectors.get(doc))
+                for row in found
+                for doc in (row["doc"],)
+            ]
+
+    def vectors(self, user: str, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Vectors by id, float32; records without one are missing."""
+        with self._snapshot(user) as (db, number):
+            docs = docs_of(db, number, ids)
+            held = _unpacked(stored_vectors(db, number, list(docs.values())))
+            return {id_: held[doc] for id_, doc in docs.items() if doc in held}
+
+    def pending(self, user: str, task: str) -> list[str]:
+        """Ids of the memories with a pending task, oldest first."""
+        with self._snapshot(user) as (db, number):
+            sql = f"""SELECT m.id FROM pending p JOIN memories m ON m.doc = p.doc WHERE p.user_id = ? AND p.task = ?
+                AND m.{LIVE} ORDER BY p.doc"""
+            return [id_ for (id_,) in db.execute(sql, (number, task))]
+
+    def unrefined(self, user: str, limit: int) -> list[Episode]:
+        """Episodes that the language model has not yet refined, oldest first."""
+        rest = f"""WHERE user_id = ?1 AND doc IN (SELECT doc FROM pending WHERE user_id = ?1 AND task = 'refine')
+            AND {LIVE} ORDER BY doc LIMIT ?2"""
+        with self._snapshot(user) as (db, number):
+            return _values(db, rows.select(db, EPISODES, rest, (number, limit)))
+
+    def with_key(self, user: str, key: str, project: str | None, session: str | None) -> list[MemoryRecord]:
+        """The unexpired memories with a key at a level, oldest first."""
+        rest = f"WHERE user_id = ? AND key = ? AND {_LEVEL} AND {LIVE} AND expired_at IS NULL ORDER BY doc"
+        with self._snapshot(user) as (db, number):
+            return _values(db, rows.select(db, MEMORIES, rest, (number, key, project, session)))
+
+    def episodes(self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool) -> list[Episode]:
+        """Episodes in the order they began; with ``newest`` the limit keeps the last ones."""
+        with self._snapshot(user) as (db, number):
+            return list_by_time(db, number, EPISODES, filters, limit=limit, newest=newest)
+
+    def latest(self, user: str, level: Level, limit: int) -> list[Episode]:
+        """The last live episodes of one conversation, newest first."""
+        return self._latest(user, _LEVEL, *level, limit)
+
+    def recent(self, user: str, project: str | None, limit: int) -> list[Episode]:
+        """The last live episodes of a project (None: of no project) in any conversation, newest first."""
+        return self._latest(user, "project IS NOT DISTINCT FROM ?", project, limit)
+
+    def _latest(self, user: str, where: str, *values: object) -> list[Episode]:
+        rest = f"WHERE user_id = ? AND {where} AND {LIVE} ORDER BY ended_at DESC, doc DESC LIMIT ?"
+        with self._snapshot(user) as (db, number):
+            return _values(db, rows.select(db, EPISODES, rest, (number, *values)))
+
+    def duplicates(
+        self, user: str, project: str | None, spoken: Sequence[str], *, session: str | None = None
+    ) -> dict[str, str]:
+        """Statements (with the speaker's name) that are already stored as live memories at a level, with their ids."""
+        with self._snapshot(user) as (db, number):
+            held = ((text, duplicate(db, number, project, session, rows.content_hash(text))) for text in spoken)
+            return {text: id_ for text, id_ in held if id_ is not None}
+
+    def messages_of(self, user: str, episode: Episode) -> list[Message]:
+        """The live messages of an episode, oldest first."""
+        rest = f"WHERE user_id = ? AND id IN {AMONG} AND {LIVE}"
+        with self._snapshot(user) as (db, number):
+            named = db.dialect.bind_list(episode.message_ids)
+            found = {row["id"]: row for row in rows.select(db, MESSAGES, rest, (number, named), names=rows.MESSAGE)}
+            return [rows.message_from(found[id_]) for id_ in episode.message_ids if id_ in found]
+
+    def records(self, user: str, ids: Sequence[str]) -> dict[str, Message | Episode | MemoryRecord]:
+        """Records by id, in the order of the ids; missing ones are left out."""
+        with self._snapshot(user) as (db, number):
+            found = rows.select(
+                db, RECORDS, f"WHERE user_id = ? AND id IN {AMONG}", (number, db.dialect.bind_list(ids))
+            )
+            values = {value.id: value for value in _values(db, found)}
+            return {id_: values[id_] for id_ in dict.fromkeys(ids) if id_ in values}
+
+    def texts(self, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
+        """The next records of all users as (doc, id, texts of all versions), ascending by doc."""
+        with self._db.read() as db, db:
+            return _wording(db, after, limit)
+
+
+def duplicate(
+    db: Connection, user: int, project: str | None, session: str | None, digest: bytes, *, expired: bool = False
+) -> str | None:
+    """The id of the live memory with the same text at the same level; among expired ones with ``expired``."""
+    expiry = "expired_at IS NOT NULL" if expired else "expired_at IS NULL"
+    row = db.execute(
+        "SELECT id FROM memories WHERE user_id = ? AND coalesce(project, '') = ? AND coalesce(session, '') = ? "
+        f"AND hash = ? AND {LIVE} AND {expiry}",
+        (user, project or "", session or "", digest),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def stored_vectors(db: Connection, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
+    """Stored vectors as (doc, float16 bytes); records without one are left out."""
+    return db.execute(f"{_VECTORS} AND doc IN {AMONG}", (user, db.dialect.bind_list(docs))).fetchall()
+
+
+def _unpacked(found: Iterable[tuple[int, bytes]]) -> dict[int, NDArray[np.float32]]:
+    """Valid vectors by doc."""
+    vectors = ((doc, unpacked(blob)[0]) for doc, blob in found)
+    return {doc: vector for doc, vector in vectors if vector.any()}
+
+
+_TEXTS = ("session", "content", "role", "speaker", "title", "category", "key", "summary", "context")
+_JSON = ("metadata", "keywords", "tags", "related_files", "related_entities")
+
+
+def _wording(db: Connection, after: int, limit: int) -> list[tuple[int, str, list[Any]]]:
+    """The next records as (doc, id, texts), ascending by doc; texts include versions and the reasons of links and events."""
+    found = rows.select(db, RECORDS, "WHERE doc > ? ORDER BY doc LIMIT ?", (after, limit))
+    related: dict[int, list[Any]] = {}
+    for doc, value in _related_texts(db, [row["doc"] for row in found]):
+        related.setdefault(doc, []).append(value)
+    return [(row["doc"], row["id"], _row_texts(row) + related.get(row["doc"], [])) for row in found]
+
+
+def _row_texts(row: rows.Row) -> list[Any]:
+    """The texts of a row; JSON columns are parsed."""
+    texts = [row[name] for name in _TEXTS if row.get(name)]
+    return texts + [json.loads(row[name]) for name in _JSON if row.get(name)]
+
+
+def _related_texts(db: Connection, numbers: Sequence[int]) -> Iterator[tuple[int, Any]]:
+    """Texts of records in other tables."""
+    docs = db.dialect.bind_list(numbers)
+    for doc, row in db.execute(f"SELECT doc, row FROM versions WHERE doc IN {AMONG}", (docs,)):
+        yield doc, _row_texts(json.loads(row))
+    yield from db.execute(f"SELECT source, reason FROM links WHERE reason != '' AND source IN {AMONG}", (docs,))
+    sql = f"SELECT doc, detail FROM events WHERE detail LIKE '%\"reason\"%' AND doc IN {AMONG}"
+    for doc, detail in db.execute(sql, (docs,)):
+        yield doc, json.loads(detail).get("reason")
+
+
+# Steps along links, in either direction, to live memories; UNION stops at cycles.
+_WALK = f"""WITH RECURSIVE walk(doc, depth) AS (SELECT CAST(?1 AS BIGINT), CAST(0 AS BIGINT)
+    UNION SELECT m.doc, w.depth + 1 FROM walk w JOIN links l ON l.source = w.doc OR l.target = w.doc
+        JOIN memories m ON m.doc = CASE WHEN l.source = w.doc THEN l.target ELSE l.source END
+        WHERE w.depth < ?2 AND l.type IN (SELECT value FROM json_each(?3)) AND m.{LIVE})
+    SELECT doc, min(depth) FROM walk GROUP BY doc ORDER BY 2, 1 LIMIT ?4"""
+_LINKS = f"""SELECT a.id, b.id, l.type, l.strength, l.reason FROM links l JOIN memories a ON a.doc = l.source
+    JOIN memories b ON b.doc = l.target WHERE l.source IN {AMONG} AND l.target IN {AMONG} AND l.type IN {AMONG}
+    ORDER BY l.source, l.target, l.type"""
+
+
+class Relations(Reader[Database]):
+    """Queries on links, lineage and supersession."""
+
+    def predecessors(self, user: str, ids: Sequence[str]) -> dict[str, list[MemoryRecord]]:
+        """The memories that each memory superseded, by the id of the latter."""
+        sql = f"""SELECT m.id, l.target FROM memories m JOIN links l ON l.source = m.doc AND l.type = 'supersedes'
+            WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY l.target"""
+        with self._snapshot(user) as (db, number):
+            pairs = db.execute(sql, (number, db.dialect.bind_list(ids))).fetchall()
+            old = fetch(db, number, [target for _, target in pairs])
+            found: dict[str, list[MemoryRecord]] = {}
+            for id_, target in pairs:
+                if isinstance(record := old[target].value, MemoryRecord) and record.status != "archived":
+                    found.setdefault(id_, []).append(record)
+            return found
+
+    def emotions(self, user: int, docs: Sequence[int]) -> dict[int, Emotion]:
+        """Emotions of messages and memories by doc; records without an estimate are left out."""
+        sql = f"""SELECT doc, valence, arousal, emotion_confidence FROM records
+            WHERE user_id = ? AND valence IS NOT NULL AND doc IN {AMONG}"""
+        with self._db.read() as db:
+            found = db.execute(sql, (user, db.dialect.bind_list(docs)))
+            return {doc: Emotion(valence=v, arousal=a, confidence=c) for doc, v, a, c in found}
+
+    def with_key(self, user: str, key: str, filters: RecordFilter) -> list[MemoryRecord]:
+        """The memories whose metadata has a key, whatever its value."""
+        with self._snapshot(user) as (db, number):
+            where, values = _filtered(db.dialect, number, MEMORIES, filters)
+            has_key, keys = db.dialect.has_key(number, "memories", key)
+            return _values(db, rows.select(db, MEMORIES, f"{where} AND {has_key} ORDER BY doc", (*values, *keys)))
+
+    def memories_of(self, user: str, ids: Sequence[str]) -> dict[str, list[str]]:
+        """The memories derived from messages, archived ones included, by message id; those with a lifetime are left out."""
+        # the unary plus makes SQLite look up the ids instead of scanning in order
+        sql = f"""SELECT m.id, r.id FROM messages m JOIN lineage l ON l.parent = m.doc JOIN memories r ON r.doc = l.child
+            WHERE m.user_id = ? AND m.id IN {AMONG} AND r.delete_after IS NULL ORDER BY +m.doc, r.doc"""
+        with self._snapshot(user) as (db, number):
+            found: dict[str, list[str]] = {}
+            for message, memory in db.execute(sql, (number, db.dialect.bind_list(ids))):
+                found.setdefault(message, []).append(memory)
+            return found
+
+    def episodes_of(self, user: str, ids: Sequence[str]) -> list[int]:
+        """Docs of the episodes of messages, archived ones included, ascending."""
+        sql = f"""SELECT DISTINCT e.doc FROM messages m JOIN lineage l ON l.parent = m.doc
+            JOIN episodes e ON e.doc = l.child WHERE m.user_id = ? AND m.id IN {AMONG} ORDER BY e.doc"""
+        with self._snapshot(user) as (db, number):
+            return [doc for (doc,) in db.execute(sql, (number, db.dialect.bind_list(ids)))]
+
+    def stored_after(self, user: int, moment: int) -> list[int]:
+        """Docs of the messages and episodes stored after ``moment`` (microseconds since 1970)."""
+        with self._db.read() as db:
+            sql = "SELECT doc FROM records WHERE user_id = ? AND created_at > ? AND kind != 'memory' ORDER BY doc"
+            return [doc for (doc,) in db.execute(sql, (user, moment))]
+
+    def ids(self, user: int, docs: Sequence[int]) -> dict[int, str]:
+        """Ids of live memories and episodes, by doc."""
+        with self._db.read() as db:
+            sql = f"SELECT doc, id FROM records WHERE user_id = ? AND {LIVE} AND kind != 'message' AND doc IN {AMONG}"
+            return dict(db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall())
+
+    def links(self, user: int, docs: Sequence[int]) -> list[tuple[int, int, str, float, int]]:
+        """The links from or to memories, as (source doc, target doc, type, strength, last access to either end or creation)."""
+        with self._db.read() as db:
+            sql = f"""SELECT l.source, l.target, l.type, l.strength, l.created_at, coalesce(a.last_at, 0),
+                coalesce(b.last_at, 0) FROM links l
+                LEFT JOIN access a ON a.doc = l.source LEFT JOIN access b ON b.doc = l.target
+                WHERE l.user_id = ? AND (l.source IN {AMONG} OR l.target IN {AMONG}) ORDER BY l.source, l.target, l.type"""
+            named = db.dialect.bind_list(docs)
+            found = db.execute(sql, (user, named, named))
+            return [(int(a), int(b), kind, float(strength), max(times)) for a, b, kind, strength, *times in found]
+
+    def graph(self, user: str, id: str, *, depth: int, types: Sequence[LinkType], most: int) -> Graph:
+        """The memories within ``depth`` links of one, at most ``most``, and the links among them.
+
+        Raises:
+            NotFound: this user has no such memory.
+        """
+        with self._snapshot(user) as (db, number):
+            start = docs_of(db, number, [id], "memory").get(id)
+            if start is None:
+                raise NotFound(f"This user has no memory with the id {id!r}; the graph is one of memories.")
+            named = db.dialect.bind_list(types)
+            depths = dict(db.execute(_WALK, (start, depth, named, most)).fetchall())
+            found = fetch(db, number, list(depths))
+            inside = db.dialect.bind_list(list(depths))
+            memories = {doc: s.value for doc in depths if isinstance((s := found[doc]).value, MemoryRecord)}
+            return Graph(
+                memories=tuple(memories.values()),
+                links=tuple(
+                    Link(source=a, target=b, type=kind, strength=strength, reason=reason)
+                    for a, b, kind, strength, reason in db.execute(_LINKS, (inside, inside, named))
+                ),
+                depths={record.id: depths[doc] for doc, record in memories.items()},
+            )

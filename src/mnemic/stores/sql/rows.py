@@ -17,23 +17,10 @@ from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
-    "MESSAGE",
-    "Row",
-    "content_hash",
-    "counts_by_status",
-    "episode_from",
-    "episode_row",
-    "memory_from",
-    "memory_row",
-    "message_from",
-    "message_hash",
-    "message_row",
-    "public_status",
-    "record_from",
-    "select",
-    "version_json",
+    "MESSAGE", "Row", "content_hash", "counts_by_status", "episode_from", "episode_row", "memory_from", "memory_row",
+    "message_from", "message_hash", "message_row", "public_status", "record_from", "select", "version_json",
     "version_row",
-]
+]  # fmt: skip
 
 Row = Mapping[str, Any]
 
@@ -193,7 +180,11 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
     )  # fmt: skip
 
 
-def record_from(row: Row) -> Message | Episode | MemoryRecord:
-    """The record of a row, without its lineage."""
-    read = {"message": message_from, "episode": episode_from, "memory": memory_from}
-    return read[row["kind"]](row)
+def record_from(row: Row, sources: Sequence[tuple[str, str]] = ()) -> Message | Episode | MemoryRecord:
+    """The record of a row; ``sources`` is its lineage, as kinds and ids."""
+    if row["kind"] == "message":
+        return message_from(row)
+    if row["kind"] == "memory":
+        return memory_from(row, [id_ for _, id_ in sources])
+    messages = [id_ for kind, id_ in sources if kind == "message"]
+    return episode_from(row, messages, [id_ for kind, id_ in sources if kind == "episode"])

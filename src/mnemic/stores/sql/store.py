@@ -3,115 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
-from mnemic import errors
-from mnemic.stores.sql import changes, consolidation, erasure, integrity, quarantine, queries
+from mnemic import types
+from mnemic.stores.schema import MESSAGES
+from mnemic.stores.sql import changes, consolidation, queries
+from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.knowledge import Knowledge
+from mnemic.stores.sql.integrity import Integrity
 from mnemic.stores.sql.lifecycle import Lifecycle
-from mnemic.stores.sql.relations import Relations
-from mnemic.stores.sql.transaction import Transaction
+from mnemic.stores.sql.queries import Knowledge, Reader, Relations
 from mnemic.stores.sql.transfer import Transfer
 from mnemic.stores.sql.vectors import Embedding
-from mnemic.types import (
-    AddEpisode,
-    AddMemory,
-    AddMessage,
-    Archive,
-    CatalogDelta,
-    Change,
-    Consolidate,
-    DropLink,
-    Erase,
-    EraseUser,
-    Event,
-    Kind,
-    MarkConsolidating,
-    MarkProcessed,
-    MemoryRecord,
-    Message,
-    PutLink,
-    Quarantine,
-    Receipt,
-    RecordFilter,
-    Release,
-    Restore,
-    Revise,
-    SetEmotions,
-    Stats,
-    Stored,
-    Supersede,
-    Touch,
-    Undo,
-    VerifyReport,
-)
 
 __all__ = ["SqlStore"]
 
 D = TypeVar("D", bound=Database)
 
 
-def _locate(db: Connection, user: str, id: str) -> tuple[int, int]:
-    """The number of a user and the doc of one of its ids."""
-    number = queries.user_number(db, user)
-    doc = None if number is None else queries.find(db, number, id)
-    if number is None or doc is None:
-        raise errors.NotFound(f"This user has no record with the id {id!r}.")
-    return number, doc
-
-
-_APPLIED: Mapping[type[Change], Callable[[Transaction, Any], Receipt]] = {
-    AddMessage: changes.add_message,
-    AddMemory: changes.add_memory,
-    AddEpisode: changes.add_episode,
-    MarkProcessed: changes.mark_processed,
-    Revise: changes.revise,
-    Supersede: changes.supersede,
-    PutLink: changes.put_link,
-    DropLink: changes.drop_link,
-    Archive: changes.archive,
-    Restore: changes.restore,
-    Consolidate: consolidation.consolidate,
-    MarkConsolidating: consolidation.mark_consolidating,
-    Undo: consolidation.undo,
-    Touch: consolidation.record_access,
-    SetEmotions: changes.set_emotions,
-    Quarantine: quarantine.quarantine,
-    Release: quarantine.release,
-    Erase: erasure.apply_erase,
-    EraseUser: erasure.apply_erase_user,
+_APPLIED: Mapping[type[types.Change], Callable[[Transaction, Any], types.Receipt]] = {
+    types.AddMessage: changes.add_message,
+    types.AddMemory: changes.add_memory,
+    types.AddEpisode: changes.add_episode,
+    types.MarkProcessed: changes.mark_processed,
+    types.Revise: changes.revise,
+    types.Supersede: changes.supersede,
+    types.PutLink: changes.put_link,
+    types.DropLink: changes.drop_link,
+    types.Archive: changes.archive,
+    types.Restore: changes.restore,
+    types.Consolidate: consolidation.consolidate,
+    types.MarkConsolidating: consolidation.mark_consolidating,
+    types.Undo: consolidation.undo,
+    types.Touch: consolidation.record_access,
+    types.SetEmotions: changes.set_emotions,
+    types.Quarantine: changes.quarantine,
+    types.Release: changes.release,
 }
 
-_EXISTING_ONLY = (Touch, Erase, EraseUser)
-"""Changes that never create a user: they must not store the name of an erased one again."""
 
-
-def _apply(db: Connection, user: str, wanted: Sequence[Change], model: str) -> tuple[Receipt, ...]:
+def _apply(db: Connection, user: str, wanted: Sequence[types.Change], model: str) -> tuple[types.Receipt, ...]:
     """Apply changes in order, inside the caller's transaction."""
-    number = db.dialect.lock_known_user(db, user)
+    number = changes.lock_known_user(db, user)
     if number is None:
-        if all(isinstance(change, _EXISTING_ONLY) for change in wanted):
-            return tuple(Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
-        number = db.dialect.lock_user(db, user)
+        if all(isinstance(change, types.Touch) for change in wanted):  # late: the name of an erased user stays away
+            return tuple(types.Receipt(id="", outcome="duplicate", reason="this user has no records") for _ in wanted)
+        number = changes.lock_user(db, user)
     transaction = Transaction(db, number, model)
     return tuple(_APPLIED[type(change)](transaction, change) for change in wanted)
 
 
-class SqlStore(Generic[D]):
+class SqlStore(Reader[D]):
     """A record in a database. Safe for several threads and several processes at once.
 
     Args:
         database: connections to it.
         schema_version: the number of its last migration.
+        integrity: the checks of its engine.
     """
 
-    def __init__(self, database: D, schema_version: int) -> None:
-        self._db = database
-        self._schema_version = schema_version
+    def __init__(self, database: D, schema_version: int, integrity: Integrity) -> None:
+        super().__init__(database)
+        self._schema_version, self._integrity = schema_version, integrity
         self.location = database.name
 
-    def apply(self, user: str, changes: Sequence[Change], *, model: str = "") -> tuple[Receipt, ...]:
+    def apply(self, user: str, changes: Sequence[types.Change], *, model: str = "") -> tuple[types.Receipt, ...]:
         """Apply changes in one transaction; ``model`` is the embedder of their vectors.
 
         Raises:
@@ -127,114 +83,84 @@ class SqlStore(Generic[D]):
         with self._db.read() as db:
             return str(queries.header(db)["fence"])
 
-    def user(self, name: str) -> int | None:
-        """The number of a user; None if nothing is stored for it."""
-        with self._db.read() as db:
-            return queries.user_number(db, name)
-
     def last_event(self, user: int) -> int:
         """The newest event that concerns a user; a cache at this event is current."""
         with self._db.read() as db:
             return queries.last_event(db, user)
 
-    def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> CatalogDelta:
+    def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> types.CatalogDelta:
         """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
-        with self._db.read() as db, db:  # one snapshot
-            last, touched, kept, reembedded = queries.last_event(db, user), [], set[int](), False
-            if event >= 0:
-                last, docs, kept, reembedded = queries.changed(db, user, event)
-                touched = [doc for doc in docs if doc <= after]
-            moved = [doc for doc in touched if doc not in kept]
-            header = queries.header(db)
-            rows = queries.catalog(db, user, after=after, docs=touched)
-            found = None
-            if vectors:
-                beyond, most = -1 if reembedded else after, len(rows) if rows else 0
-                found = queries.vectors(db, user, after=beyond, docs=moved, most=most)
-            return CatalogDelta(
-                event=last,
-                rows=rows,
-                beliefs=queries.beliefs(db, user, after=after, docs=touched),
-                vectors=found,
-                touched=touched,
-                kept=kept,
-                model=header.get("model"),
-                dimension=header.get("dimension"),
-                reembedded=reembedded,
-            )
+        with self._db.read() as db, db:
+            return queries.catalog(db, user, after=after, event=event, vectors=vectors)
 
     def postings(self, user: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         with self._db.read() as db:
-            return queries.postings(db, user, term)
+            return db.dialect.postings(db, user, term)
 
-    def matching(self, user: int, filters: RecordFilter) -> list[int]:
+    def matching(self, user: int, filters: types.RecordFilter) -> list[int]:
         """Docs whose tags and metadata match the filters."""
         with self._db.read() as db:
             return queries.matching(db, user, filters)
 
-    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, Stored]:
+    def fetch(self, user: int, docs: Sequence[int]) -> dict[int, types.Stored]:
         """The records of docs, by doc; missing ones are left out."""
         with self._db.read() as db:
             return queries.fetch(db, user, docs)
 
-    def docs_of(self, user: str, ids: Sequence[str], *, kind: Kind | None = None) -> dict[str, int]:
+    def docs_of(self, user: str, ids: Sequence[str], *, kind: types.Kind | None = None) -> dict[str, int]:
         """The docs of the ids that exist for this user, of one kind or any."""
-        with self._db.read() as db:
-            number = queries.user_number(db, user)
-            return {} if number is None else queries.docs_of(db, number, ids, kind)
+        with self._of(user) as (db, number):
+            return queries.docs_of(db, number, ids, kind)
 
-    def get(self, user: str, id: str) -> Stored:
+    def get(self, user: str, id: str) -> types.Stored:
         """One record by id, archived or not.
 
         Raises:
             NotFound: this user has no such record.
         """
-        with self._db.read() as db, db:
-            number, doc = _locate(db, user, id)
+        with self._snapshot(user) as (db, number):
+            doc = queries.located(db, number, id)
             return queries.fetch(db, number, [doc])[doc]
 
     def list_memories(
-        self, user: str, filters: RecordFilter, *, order: str, limit: int | None, offset: int
-    ) -> tuple[MemoryRecord, ...]:
+        self, user: str, filters: types.RecordFilter, *, order: str, limit: int | None, offset: int
+    ) -> tuple[types.MemoryRecord, ...]:
         """Memories of a user in order."""
-        with self._db.read() as db, db:
-            number = queries.user_number(db, user)
-            found = (
-                []
-                if number is None
-                else queries.list_memories(db, number, filters, order=order, limit=limit, offset=offset)
-            )
-            return tuple(found)
+        with self._snapshot(user) as (db, number):
+            return tuple(queries.list_memories(db, number, filters, order=order, limit=limit, offset=offset))
 
     def list_messages(
-        self, user: str, filters: RecordFilter, *, limit: int | None, newest: bool
-    ) -> tuple[Message, ...]:
+        self, user: str, filters: types.RecordFilter, *, limit: int | None, newest: bool
+    ) -> tuple[types.Message, ...]:
         """Messages of a user, oldest first."""
-        with self._db.read() as db:
-            number = queries.user_number(db, user)
-            found = [] if number is None else queries.list_messages(db, number, filters, limit=limit, newest=newest)
-            return tuple(found)
+        with self._of(user) as (db, number):
+            return tuple(queries.list_by_time(db, number, MESSAGES, filters, limit=limit, newest=newest))
 
-    def history(self, user: str, id: str) -> tuple[Event, ...]:
+    def history(self, user: str, id: str) -> tuple[types.Event, ...]:
         """The audit trail of one record.
 
         Raises:
             NotFound: this user has no such record.
         """
-        with self._db.read() as db, db:
-            number, doc = _locate(db, user, id)
-            return tuple(queries.events(db, number, doc))
+        with self._snapshot(user) as (db, number):
+            return queries.events(db, number, "doc = ? ORDER BY sequence", (queries.located(db, number, id),))
 
-    def stats(self, user: str) -> Stats:
+    def stats(self, user: str) -> types.Stats:
         """Counts of a user's records and pending work."""
         with self._db.read() as db, db:
             return queries.stats(db, user, self.location, self._schema_version)
 
-    def verify(self, *, deep: bool = True) -> VerifyReport:
-        """Check every invariant of the record."""
+    def verify(self, *, deep: bool = True) -> types.VerifyReport:
+        """Check every invariant of the record; ``deep`` also checks texts, full text, vectors and what filters use."""
         with self._db.read() as db, db:
-            return integrity.verify(db, deep=deep, idle=self._idle)
+            return self._integrity.verify(db, deep=deep, idle=self._idle)
+
+    def repair(self) -> tuple[str, ...]:
+        """Repair what is safe, with all other writers excluded; returns a line for each repair."""
+        idle = self._idle()
+        with self._db.write() as db:
+            return tuple(self._integrity.repair(db, idle=idle))
 
     def _idle(self) -> bool:
         """Whether memories are claimed although no consolidation is running."""

@@ -15,36 +15,50 @@ from typing import Any, Literal
 import numpy as np
 
 from mnemic.errors import Conflict
+from mnemic.protocols import Model
 from mnemic.stores import schema
 from mnemic.stores.schema import RECORDS, Table
 from mnemic.stores.sql import queries, rows
+from mnemic.stores.sql.changes import check_header, insert, lock_user, put_vector, set_header
 from mnemic.stores.sql.connection import Connection, Database
-from mnemic.stores.sql.transaction import check_header, put_vector, set_header
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.canonical import to_json
 from mnemic.text.render import searchable
 from mnemic.text.terms import analyse
 
-__all__ = [
-    "DEPENDENTS",
-    "Extent",
-    "Model",
-    "Page",
-    "Row",
-    "State",
-    "Transfer",
-    "consolidations",
-    "dependents",
-    "events",
-    "records",
-]
+__all__ = ["STAGES", "Extent", "Page", "State", "Transfer"]
 
 Row = tuple[Any, ...]
+Stage = Literal["episodes", "messages", "memories", "dependents", "events", "consolidations"]
 
-DEPENDENTS: Mapping[Table, str] = {
-    schema.VERSIONS: "doc", schema.LINEAGE: "child", schema.LINKS: "source", schema.PENDING: "doc",
-    schema.ACCESS: "doc", schema.JUDGED: "doc", schema.VECTORS: "doc",
+UNFINISHED = "\x00on the way: "
+PAGE = 1_000
+COUNTED = ("records", "events", "consolidations")
+
+_RECORDS = "SELECT doc FROM records WHERE user_id = ?1 AND doc > ?2 {} ORDER BY doc LIMIT ?3"
+_PAGES: Mapping[Stage, tuple[str, Mapping[Table, str]]] = {
+    "episodes": (_RECORDS.format("AND kind = 'episode'"), {RECORDS: "doc"}),
+    "messages": (_RECORDS.format("AND kind = 'message'"), {RECORDS: "doc"}),
+    "memories": (_RECORDS.format("AND kind = 'memory'"), {RECORDS: "doc"}),
+    "dependents": (
+        _RECORDS.format(""),
+        {
+            schema.VERSIONS: "doc", schema.LINEAGE: "child", schema.LINKS: "source", schema.PENDING: "doc",
+            schema.ACCESS: "doc", schema.JUDGED: "doc", schema.VECTORS: "doc",
+        },
+    ),
+    "events": (
+        "SELECT sequence FROM events WHERE user_id = ?1 AND sequence > ?2 ORDER BY sequence LIMIT ?3",
+        {schema.EVENTS: "sequence"},
+    ),
+    "consolidations": (
+        "SELECT id FROM consolidations WHERE user_id = ?1 ORDER BY at, id LIMIT ?3 OFFSET ?2",
+        {schema.CONSOLIDATIONS: "id", **dict.fromkeys(schema.OUTCOMES, "consolidation")},
+    ),
 }  # fmt: skip
-"""Tables with rows that refer to records, and the column of the first reference."""
+"""The query for the keys of a page, and the tables with the columns of these keys."""
+STAGES: Sequence[Stage] = (*_PAGES,)
+"""In an order in which every reference resolves."""
 _TABLES: Mapping[str, Table] = {table.name: table for table in schema.TABLES}
 
 
@@ -58,11 +72,7 @@ class Page:
     @property
     def size(self) -> int:
         """The number of records, events or consolidations."""
-        return sum(len(self.rows.get(table, ())) for table in ("records", "events", "consolidations"))
-
-    def columns(self, table: str) -> Sequence[str]:
-        """The column names of a table."""
-        return _TABLES[table].names
+        return sum(len(self.rows.get(table, ())) for table in COUNTED)
 
     def renumbered(self, user: int, by: int) -> Page:
         """The same rows for another user number, with docs shifted by ``by``."""
@@ -86,17 +96,15 @@ def _line(table: str, row: Row) -> str:
 
 def _renumber(table: str, row: Row, user: int, by: int) -> Row:
     docs = _TABLES[table].docs
-    made: list[Any] = []
-    for name, value in zip(_TABLES[table].names, row, strict=True):
-        if name == "user_id":
-            made.append(user)
-        elif name in docs and value is not None:
-            made.append(value + by)
-        elif name == "row" and value is not None:
-            made.append(_version(value, user, by))
-        else:
-            made.append(value)
-    return tuple(made)
+
+    def renumbered(name: str, value: Any) -> Any:
+        if value is None or name == "user_id":
+            return None if value is None else user
+        if name == "row":
+            return _version(value, user, by)
+        return value + by if name in docs else value
+
+    return tuple(map(renumbered, _TABLES[table].names, row))
 
 
 def _version(text: str, user: int, by: int) -> str:
@@ -106,65 +114,24 @@ def _version(text: str, user: int, by: int) -> str:
     return to_json(held | docs | {"user_id": user})
 
 
-def records(kind: str) -> Callable[[Connection, int, int, int], Page]:
-    """A reader of the next records of a kind."""
-
-    def page(db: Connection, user: int, after: int, limit: int) -> Page:
-        rows = _read(db, RECORDS, "user_id = ? AND kind = ? AND doc > ? ORDER BY doc LIMIT ?", user, kind, after, limit)
-        return Page({"records": rows}, rows[-1][0] if rows else after)
-
-    return page
-
-
-def dependents(db: Connection, user: int, after: int, limit: int) -> Page:
-    """The rows that refer to the next records; read after all records, so that references resolve."""
-    sql = "SELECT doc FROM records WHERE user_id = ? AND doc > ? ORDER BY doc LIMIT ?"
-    docs = [doc for (doc,) in db.execute(sql, (user, after, limit))]
-    if not docs:
+def _page(db: Connection, user: int, stage: Stage, after: int) -> Page:
+    """The next rows of a stage."""
+    sql, tables = _PAGES[stage]
+    keys = [key for (key,) in db.execute(sql, (user, after, PAGE))]
+    if not keys:
         return Page({}, after)
-    listed = db.dialect.bind_list(docs)
+    named = db.dialect.bind_list(keys)
     rows = {
-        table.name: _read(db, table, f"user_id = ? AND {key} IN (SELECT value FROM json_each(?))", user, listed)
-        for table, key in DEPENDENTS.items()
+        table.name: db.execute(
+            f"SELECT {table.listed} FROM {table.name} WHERE user_id = ? AND {key} IN {AMONG} ORDER BY {key}",
+            (user, named),
+        ).fetchall()
+        for table, key in tables.items()
     }
-    return Page(rows, docs[-1])
+    return Page(rows, after + len(keys) if stage == "consolidations" else keys[-1])
 
 
-def events(db: Connection, user: int, after: int, limit: int) -> Page:
-    """The next events of a user."""
-    where = "user_id = ? AND sequence > ? ORDER BY sequence LIMIT ?"
-    rows = _read(db, schema.EVENTS, where, user, after, limit)
-    return Page({"events": rows}, rows[-1][0] if rows else after)
-
-
-def consolidations(db: Connection, user: int, after: int, limit: int) -> Page:
-    """The next consolidations of a user."""
-    where = "user_id = ? ORDER BY at, id LIMIT ? OFFSET ?"
-    found = _read(db, schema.CONSOLIDATIONS, where, user, limit, after)
-    ids = db.dialect.bind_list([row[1] for row in found])
-    mine = "user_id = ? AND consolidation IN (SELECT value FROM json_each(?))"
-    parts = {table.name: _read(db, table, mine, user, ids) for table in schema.OUTCOMES}
-    return Page({"consolidations": found, **parts}, after + len(found))
-
-
-def _read(db: Connection, table: Table, where: str, *values: object) -> list[Row]:
-    return db.execute(f"SELECT {table.listed} FROM {table.name} WHERE {where}", values).fetchall()
-
-
-Stage = Literal["episodes", "messages", "memories", "dependents", "events", "consolidations"]
-STAGES: Sequence[Stage] = ("episodes", "messages", "memories", "dependents", "events", "consolidations")
-"""In an order in which every reference resolves."""
-UNFINISHED = "\x00on the way: "
-PAGE = 1_000
-Model = tuple[str, int]
-
-_READ: dict[Stage, Callable[[Connection, int, int, int], Page]] = {
-    "episodes": records("episode"), "messages": records("message"), "memories": records("memory"),
-    "dependents": dependents, "events": events, "consolidations": consolidations,
-}  # fmt: skip
-_COUNTS = ", ".join(
-    f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in ("records", "events", "consolidations")
-)
+_COUNTS = ", ".join(f"(SELECT count(*) FROM {table} WHERE user_id = ?1)" for table in COUNTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,15 +163,8 @@ class State:
     done: int = 0
 
 
-class Transfer:
-    """Reads users from a record, and writes users to it.
-
-    Args:
-        database: connections to the record.
-    """
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
+class Transfer(Reader[Database]):
+    """Reads users from a record, and writes users to it."""
 
     # Read
 
@@ -218,8 +178,7 @@ class Transfer:
     def model(self) -> Model | None:
         """The embedder of the vectors and their dimension; None without vectors."""
         with self._db.read() as db:
-            held = queries.header(db)
-        return (str(held["model"]), int(held["dimension"])) if "dimension" in held else None
+            return queries.model_of(db)
 
     def users(self) -> list[str]:
         """All complete users, oldest first."""
@@ -229,15 +188,13 @@ class Transfer:
 
     def extent(self, name: str) -> Extent | None:
         """The extent of a user; None without rows."""
-        with self._db.read() as db, db:
-            user = queries.user_number(db, name)
-            return None if user is None else _extent(db, user)
+        with self._snapshot(name) as (db, user):
+            return _extent(db, user)
 
     def page(self, name: str, stage: Stage, after: int) -> Page:
         """The next rows of a user."""
-        with self._db.read() as db, db:
-            user = queries.user_number(db, name)
-            return Page({}, after) if user is None else _READ[stage](db, user, after, PAGE)
+        with self._snapshot(name) as (db, user):
+            return _page(db, user, stage, after)
 
     def digest(self, name: str, step: Callable[[int], None], *, unfinished: bool = False) -> str:
         """A hash over all rows of a user, independent of engine and docs."""
@@ -267,12 +224,12 @@ class Transfer:
 
         def work(db: Connection) -> State:
             _check_absent(db, name)
-            user, state = db.dialect.lock_user(db, UNFINISHED + name), _state(db, name)
+            user, state = lock_user(db, UNFINISHED + name), _state(db, name)
             if state and (state.origin, state.event) == (origin, extent.event):
                 return state
             if state:
                 _discard(db, user, name)
-                db.dialect.lock_user(db, UNFINISHED + name)
+                lock_user(db, UNFINISHED + name)
             span = extent.high - extent.low + 1
             state = State(origin, extent.event, db.dialect.next_docs(db, span) - extent.low)
             _save_state(db, name, state)
@@ -289,7 +246,7 @@ class Transfer:
         """
 
         def work(db: Connection) -> None:
-            user = db.dialect.lock_user(db, UNFINISHED + name)
+            user = lock_user(db, UNFINISHED + name)
             if _state(db, name) != state:
                 raise Conflict(f"Another process is moving the user {name!r} to the same place. Let one of them do it.")
             _write(db, user, page.renumbered(user, state.by), model)
@@ -342,8 +299,7 @@ def _save_state(db: Connection, name: str, state: State) -> None:
 
 
 def _check_absent(db: Connection, name: str) -> None:
-    user = queries.user_number(db, name)
-    if user is not None and _extent(db, user):
+    if _extent(db, queries.number_of(db, name)):
         raise Conflict(
             f"The user {name!r} has other memories in the target. Nothing of this user was changed there; move to an empty "
             "place, or erase the user there first."
@@ -366,12 +322,11 @@ def _write(db: Connection, user: int, page: Page, model: Model | None) -> None:
             continue
         skip = int(table == "events")  # the database assigns event numbers
         for values in found:
-            row = dict(zip(page.columns(table)[skip:], values[skip:], strict=True))
+            row = dict(zip(_TABLES[table].names[skip:], values[skip:], strict=True))
             if table == "records":
                 db.dialect.index(db, user, row["doc"], analyse(searchable(rows.record_from(row)))[0])
-                row |= db.dialect.filters.columns(row)
-            marks = ", ".join("?" * len(row))
-            db.execute(f"INSERT INTO {table}({', '.join(row)}) VALUES({marks})", tuple(row.values()))
+                row |= db.dialect.filter_columns(row)
+            insert(db, table, row)
 
 
 def _write_vectors(db: Connection, found: Sequence[Row], model: Model | None) -> None:

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError
-from mnemic.stores.sql import queries, transaction
+from mnemic.stores.schema import RECORDS
+from mnemic.stores.sql import changes, queries, rows
 from mnemic.stores.sql.connection import Connection, Database
+from mnemic.stores.sql.queries import AMONG, Reader
 from mnemic.text.clock import now, to_micros
 from mnemic.text.render import searchable
 
@@ -20,47 +22,42 @@ __all__ = ["Embedding"]
 Waiting = tuple[int, int, str]
 """User, doc and text of a record that needs a vector."""
 
-_MISSING = "SELECT user_id, doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
+_MISSING = "SELECT doc FROM records WHERE doc NOT IN (SELECT doc FROM vectors_next)"
 
 
-class Embedding:
+class Embedding(Reader[Database]):
     """Work on vectors in small steps, each resumable."""
 
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-    def _texts(self, db: Connection, found: Sequence[tuple[int, int]]) -> list[Waiting]:
-        texts: list[Waiting] = []
-        for user in sorted({user for user, _ in found}):
-            docs = [doc for owner, doc in found if owner == user]
-            texts += [(user, doc, searchable(s.value)) for doc, s in sorted(queries.fetch(db, user, docs).items())]
-        return texts
+    def _texts(self, db: Connection, docs: Sequence[int]) -> list[Waiting]:
+        where = f"WHERE doc IN {AMONG} ORDER BY user_id, doc"
+        found = rows.select(db, RECORDS, where, (db.dialect.bind_list(docs),))
+        return [(row["user_id"], row["doc"], searchable(rows.record_from(row))) for row in found]
 
     def pending(self, limit: int) -> list[Waiting]:
         """Records without a vector, oldest first, as (user, doc, text)."""
         with self._db.read() as db, db:
-            sql = "SELECT user_id, doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
-            return self._texts(db, db.execute(sql, (limit,)).fetchall())
+            sql = "SELECT doc FROM pending WHERE task = 'embed' ORDER BY attempts, doc LIMIT ?"
+            return self._texts(db, [doc for (doc,) in db.execute(sql, (limit,))])
 
-    def fill(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+    def fill(self, waiting: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
         """Store the vectors of pending records, except those that changed or are no longer pending."""
         with self._db.write() as db:
             at = to_micros(now())
-            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+            for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
                 if not db.execute(
                     "DELETE FROM pending WHERE task = 'embed' AND doc = ? RETURNING 1", (doc,)
                 ).fetchall():
                     continue
-                transaction.check_header(db, model, len(vector), claim=True)
-                transaction.put_vector(db, user, doc, vector)
+                changes.check_header(db, model, len(vector), claim=True)
+                changes.put_vector(db, user, doc, vector)
                 db.execute("INSERT INTO events(user_id, at, operation, doc) VALUES(?, ?, 'embed', ?)", (user, at, doc))
 
     def _unchanged(
-        self, db: Connection, rows: Sequence[Waiting], vectors: NDArray[np.float32]
+        self, db: Connection, waiting: Sequence[Waiting], vectors: NDArray[np.float32]
     ) -> list[tuple[Waiting, NDArray[np.float32]]]:
         """The rows whose text was not updated since it was embedded."""
-        current = set(self._texts(db, [(user, doc) for user, doc, _ in rows]))
-        return [(row, vector) for row, vector in zip(rows, vectors, strict=True) if row in current]
+        current = set(self._texts(db, [doc for _, doc, _ in waiting]))
+        return [(row, vector) for row, vector in zip(waiting, vectors, strict=True) if row in current]
 
     def failed(self, docs: Sequence[int], reason: str) -> None:
         """Record a failed attempt; other records come first next time."""
@@ -82,23 +79,22 @@ class Embedding:
     def vectors_of(self, user: int, docs: Sequence[int]) -> list[tuple[int, bytes]]:
         """Stored vectors as (doc, float16 bytes); records without one are left out."""
         with self._db.read() as db:
-            sql = "SELECT doc, vector FROM vectors WHERE user_id = ? AND doc IN (SELECT value FROM json_each(?))"
-            return db.execute(sql, (user, db.dialect.bind_list(docs))).fetchall()
+            return queries.stored_vectors(db, user, docs)
 
     def begin(self, model: str) -> int:
         """Start or resume the rebuild for another model; returns the number of records without a new vector."""
         with self._db.write() as db:
             if queries.header(db).get("reembedding") != model:
-                db.dialect.vectors.create_next(db)
-                transaction.set_header(db, reembedding=model)
+                db.dialect.create_next(db)
+                changes.set_header(db, reembedding=model)
             return db.execute(f"SELECT count(*) FROM ({_MISSING}) m").fetchone()[0]
 
     def missing(self, limit: int) -> list[Waiting]:
         """Records without a new vector, as (user, doc, text)."""
         with self._db.read() as db, db:
-            return self._texts(db, db.execute(f"{_MISSING} LIMIT ?", (limit,)).fetchall())
+            return self._texts(db, [doc for (doc,) in db.execute(f"{_MISSING} LIMIT ?", (limit,))])
 
-    def build(self, rows: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
+    def build(self, waiting: Sequence[Waiting], vectors: NDArray[np.float32], model: str) -> None:
         """Store new vectors in ``vectors_next``.
 
         Raises:
@@ -106,8 +102,8 @@ class Embedding:
         """
         with self._db.write() as db:
             self._check_owner(db, model)
-            db.dialect.vectors.set_dimension(db, "vectors_next", vectors.shape[1])
-            for (user, doc, _), vector in self._unchanged(db, rows, vectors):
+            db.dialect.set_dimension(db, "vectors_next", vectors.shape[1])
+            for (user, doc, _), vector in self._unchanged(db, waiting, vectors):
                 self._put(db, user, doc, vector)
 
     def skip(self, row: Waiting, model: str) -> None:
@@ -117,7 +113,7 @@ class Embedding:
             self._put(db, row[0], row[1], None)
 
     def _put(self, db: Connection, user: int, doc: int, vector: NDArray[np.float32] | None) -> None:
-        transaction.put_vector(db, user, doc, vector, table="vectors_next")
+        changes.put_vector(db, user, doc, vector, table="vectors_next")
 
     def _check_owner(self, db: Connection, model: str) -> None:
         if queries.header(db).get("reembedding") != model:
@@ -135,8 +131,8 @@ class Embedding:
             db.execute("DELETE FROM pending WHERE task = 'embed'")
             refused = "SELECT 'embed', doc, user_id, ? FROM vectors_next WHERE vector IS NULL"
             db.execute(f"INSERT INTO pending(task, doc, user_id, since) {refused}", (at,))
-            db.dialect.vectors.swap(db)
+            db.dialect.swap(db)
             db.execute("DELETE FROM header WHERE key = 'reembedding'")
-            transaction.set_header(db, model=model, dimension=dimension)
+            changes.set_header(db, model=model, dimension=dimension)
             db.execute("INSERT INTO events(user_id, at, operation) VALUES(0, ?, 'reembed')", (at,))
             return True

@@ -1,5 +1,5 @@
 """The SQLite store. It uses apsw: the SQLite that ships with Python is often a version that can lose commits."""
 
-from mnemic.stores.sqlite.store import SqliteStore
+from mnemic.stores.sqlite.store import InMemoryStore, SqliteStore
 
-__all__ = ["SqliteStore"]
+__all__ = ["InMemoryStore", "SqliteStore"]

@@ -17,7 +17,7 @@ from mnemic.services.processes import FileLock
 from mnemic.stores.sqlite.database import Database, translate
 
 if TYPE_CHECKING:
-    from mnemic.stores.sqlite.connection import SqliteConnection
+    from mnemic.stores.sqlite.database import SqliteConnection
 
 __all__ = ["copy", "unfinished"]
 
@@ -52,7 +52,7 @@ def copy(
     if not folder.name:
         raise errors.InvalidInput(f"{folder} exists, and a backup overwrites nothing: name a new folder.")
     partial = folder.with_name(f"{folder.name}.{secrets.token_hex(4)}.part")
-    ours = FileLock(partial / LOCK)
+    lock = FileLock(partial / LOCK)
     try:
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
             raise errors.InvalidInput(
@@ -60,7 +60,7 @@ def copy(
             )
         _remove_leftovers(folder)
         partial.mkdir(mode=0o700, parents=True)
-        ours.acquire()
+        lock.acquire()
         (partial / ".gitignore").write_text("*\n")
         os.close(os.open(partial / name, os.O_CREAT | os.O_RDWR, 0o600))
         _copy_pages(database, partial / name, progress)
@@ -74,7 +74,7 @@ def copy(
             f"{folder} cannot be written: {error.strerror or error}. Name another place."
         ) from error
     finally:
-        ours.release()
+        lock.release()
         shutil.rmtree(partial, ignore_errors=True)
 
 

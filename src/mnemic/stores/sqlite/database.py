@@ -1,29 +1,174 @@
-"""Connections to one SQLite file: one writer under a lock, pooled readers, and the mapping of apsw errors."""
+"""SQLite: its tables and dialect, and connections to one file: one writer under a lock, pooled readers, checks of the file.
+
+Full text is in FTS5, lists and metadata are JSON.
+"""
 
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import random
 import threading
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from weakref import WeakKeyDictionary
 
 import apsw
 
 from mnemic import errors
 from mnemic.services.processes import FileLock, register_fork_hooks
 from mnemic.stores import schema
-from mnemic.stores.sql.connection import Durability
-from mnemic.stores.sqlite.connection import SqliteConnection
-from mnemic.stores.sqlite.dialect import SqliteDialect
-from mnemic.stores.sqlite.file import OpenFiles, ReadOnlyFile, file_identity
-from mnemic.stores.sqlite.migrations import APPLICATION_ID, LATEST, MIGRATIONS
+from mnemic.stores.sql.connection import Connection, Durability
+from mnemic.text.canonical import to_json
 
-__all__ = ["Database", "translate"]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = [
+    "APPLICATION_ID", "FULLTEXT", "LATEST", "MIGRATIONS", "Database", "ReadOnlyFile", "SqliteConnection", "SqliteDialect",
+    "translate",
+]  # fmt: skip
+
+
+class SqliteConnection(Connection, Protocol):
+    """The part of ``apsw.Connection`` that is used here."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether a transaction is open."""
+        ...
+
+    def readonly(self, name: str) -> bool:
+        """Whether a database was opened read-only."""
+        ...
+
+    def pragma(self, name: str, value: str | int | None = None) -> Any:
+        """Read or set a pragma."""
+        ...
+
+    def set_busy_handler(self, callable: Callable[[int], bool] | None) -> None:
+        """Set the callback for a database that another process has locked."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+APPLICATION_ID = 0x4D4E454D  # "MNEM": identifies Mnemic files
+
+Migration = Callable[[SqliteConnection], None]
+
+SQLITE = schema.Engine(
+    "sqlite",
+    {
+        # Numbers are never reused: a stale cache of an erased user must not match a new one.
+        "serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "integer": "INTEGER", "real": "REAL", "text": "TEXT", "blob": "BLOB",
+        "vector": "BLOB",
+    },
+    clustered=" WITHOUT ROWID",
+)  # fmt: skip
+FULLTEXT = (
+    # Terms are analysed, prefixed by their user and separated by spaces: every other character is part of a term.
+    # detail=full: with less, FTS5 returns wrong term counts.
+    """CREATE VIRTUAL TABLE fulltext USING fts5(terms, content='', contentless_delete=1, detail=full,
+        tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'''")""",
+    "CREATE VIRTUAL TABLE postings USING fts5vocab('fulltext', 'instance')",
+)
+"""The full-text tables: derived from the texts, and rebuilt if they are wrong."""
+
+
+def m006_record(db: SqliteConnection) -> None:
+    """The first schema."""
+    db.execute("CREATE TABLE header(key TEXT PRIMARY KEY, value) WITHOUT ROWID")
+    db.execute("INSERT INTO header VALUES('next_doc', 1), ('fence', lower(hex(randomblob(4))))")
+    for statement in (*schema.definitions(SQLITE), *FULLTEXT):
+        db.execute(statement)
+
+
+MIGRATIONS: tuple[Migration, ...] = (m006_record,)
+"""Migrations from number ``schema.OLDEST`` on."""
+LATEST = schema.OLDEST - 1 + len(MIGRATIONS)
+"""The number of the last migration."""
+
+
+class SqliteDialect:
+    """See ``Dialect``. The file has one writer at a time, so users need no locks."""
+
+    user_lock = ""
+    size = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
+    def bind_list(self, values: Sequence[int] | Sequence[str]) -> str:
+        """A list as JSON."""
+        return json.dumps(list(values))
+
+    def next_docs(self, db: Connection, count: int = 1) -> int:
+        """From the counter in the header."""
+        sql = "UPDATE header SET value = value + ?1 WHERE key = 'next_doc' RETURNING value - ?1"
+        row = db.execute(sql, (count,)).fetchone()
+        if row is None:
+            raise errors.StoreCorrupt(
+                "The header of the record has no next record number: it is damaged. Nothing was stored. Repair it with mnemic "
+                "doctor --fix, or restore a backup."
+            )
+        return row[0]
+
+    def index(self, db: Connection, user: int, doc: int, terms: Sequence[str]) -> None:
+        """Terms are prefixed by their user, so that tenant isolation costs nothing."""
+        db.execute(
+            "INSERT INTO fulltext(rowid, terms) VALUES(?, ?)", (doc, " ".join(f"{user}:{term}" for term in terms))
+        )
+
+    def unindex(self, db: Connection, doc: int) -> None:
+        """By doc: the contentless index needs no text for a deletion."""
+        db.execute("DELETE FROM fulltext WHERE rowid = ?", (doc,))
+
+    def postings(self, db: Connection, user: int, term: str) -> list[int]:
+        """A range scan of the index."""
+        found = db.execute("SELECT doc FROM postings WHERE term = ?", (f"{user}:{term}",)).fetchall()
+        return [row[0] for row in found]
+
+    def bind_vector(self, vector: NDArray[np.float32]) -> bytes:
+        """Float16 bytes."""
+        return vector.astype("<f2").tobytes()
+
+    def set_dimension(self, db: Connection, table: str, dimension: int) -> None:
+        """Nothing to do: a blob has any length."""
+
+    def create_next(self, db: Connection) -> None:
+        """Empty ``vectors_next``."""
+        db.execute("DELETE FROM vectors_next")
+
+    def swap(self, db: Connection) -> None:
+        """Copy the rows; readers see the old ones until the transaction ends."""
+        db.execute("DELETE FROM vectors")
+        db.execute("INSERT INTO vectors SELECT user_id, doc, vector FROM vectors_next WHERE vector IS NOT NULL")
+        self.create_next(db)
+
+    def filter_columns(self, row: Mapping[str, Any]) -> dict[str, object]:  # noqa: ARG002
+        """None: filters read the JSON of the row."""
+        return {}
+
+    def has_tags(self, user: int, table: str, tags: Sequence[str]) -> tuple[str, list[object]]:  # noqa: ARG002
+        """A condition on the JSON list of tags; values are bound."""
+        sql = f"EXISTS (SELECT 1 FROM json_each({table}.tags) WHERE value IN (SELECT value FROM json_each(?)))"
+        return sql, [json.dumps(list(tags))]
+
+    def has_metadata(self, user: int, table: str, key: str, value: object) -> tuple[str, list[object]]:  # noqa: ARG002
+        """A condition on equal values of one type; 1 and 1.0 are equal."""
+        sql = (
+            f"EXISTS (SELECT 1 FROM json_each({table}.metadata) AS m, json_each(?) AS w WHERE m.key = ? AND m.type IN "
+            "(w.type, CASE w.type WHEN 'integer' THEN 'real' WHEN 'real' THEN 'integer' END) AND m.value IS w.value)"
+        )
+        return sql, [to_json([value]), key]
+
+    def has_key(self, user: int, table: str, key: str) -> tuple[str, list[object]]:  # noqa: ARG002
+        """A condition on the key; an index finds the few records with metadata."""
+        return f"metadata != '{{}}' AND EXISTS (SELECT 1 FROM json_each({table}.metadata) WHERE key = ?)", [key]
+
 
 BUSY_SECONDS = 30.0
 MAX_IDLE_READERS = 8
@@ -96,6 +241,142 @@ def translate(error: apsw.Error, where: str) -> errors.StoreError:
             return errors.StoreError(f"{where}: SQLite refused the operation: {type(error).__name__}: {error}.")
 
 
+def _file_identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file; None if it does not exist."""
+    try:
+        held = path.stat()
+    except OSError:
+        return None
+    return held.st_dev, held.st_ino
+
+
+class _OpenFiles:
+    """The open files, and whether their paths still lead to them.
+
+    Without this check, writes would go to a removed or replaced file and be lost. While a connection is open, the log may
+    not be removed either: SQLite removes it when the last connection closes.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._log = path, path.with_name(f"{path.name}-wal")
+        self._opened: tuple[int, int] | None = None
+        self._logged: tuple[int, int] | None = None
+
+    def opened(self, *, log: bool) -> None:
+        """Note an opened connection. The file is that of the very first one; the log is new after ``closed``."""
+        self._opened = self._opened or _file_identity(self._file)
+        if log:
+            self._logged = self._logged or _file_identity(self._log)
+
+    def closed(self) -> None:
+        """Note that no connection is open: others may remove the log now."""
+        self._logged = None
+
+    @property
+    def moved(self) -> str | None:
+        """A message if a file is no longer at its path; else None."""
+        for path, held in ((self._file, self._opened), (self._log, self._logged)):
+            if held is not None and (there := _file_identity(path)) != held:
+                return f"{path} was {'replaced' if there else 'removed'} while this memory was open"
+        return None
+
+    def check(self) -> None:
+        """Refuse to write to removed or replaced files.
+
+        Raises:
+            StoreUnavailable: a file was removed or replaced.
+        """
+        if why := self.moved:
+            raise errors.StoreUnavailable(
+                f"{why}, by another program or a restored backup. Nothing of this call was stored: it would be lost. What was "
+                "stored before can still be read here: copy it with backup() to a new folder if you need it, then close this "
+                "memory and open it again."
+            )
+
+
+class ReadOnlyFile:
+    """Connections to a record without write permission, and checks that their reads are consistent.
+
+    While a log exists, readers use it as usual. A closed record has none; SQLite then opens the file only as immutable, so
+    changes to it must be detected here.
+
+    Args:
+        path: the path of the file.
+        connect: opens a connection to a URI.
+    """
+
+    def __init__(self, path: Path, connect: Callable[[str], SqliteConnection]) -> None:
+        self._path, self._connect = path, connect
+        self._log = path.with_name(f"{path.name}-wal")
+        self._immutable: WeakKeyDictionary[SqliteConnection, object] = WeakKeyDictionary()
+
+    def connect(self) -> SqliteConnection:
+        """A new connection.
+
+        Raises:
+            StoreReadOnly: the log cannot be read.
+        """
+        uri = self._path.resolve().as_uri()
+        if self._log.exists():
+            db = self._connect(f"{uri}?mode=ro")
+            try:
+                db.execute("SELECT 1 FROM sqlite_schema LIMIT 1").fetchall()
+            except (apsw.ReadOnlyError, apsw.CantOpenError) as error:
+                db.close()
+                self._refuse_log(error)
+            else:
+                return db
+        state = self._state()
+        db = self._connect(f"{uri}?immutable=1")
+        self._immutable[db] = state
+        return db
+
+    def _refuse_log(self, error: apsw.Error) -> None:
+        """Refuse an unreadable log, unless it is empty."""
+        try:
+            size = self._log.stat().st_size
+        except FileNotFoundError:
+            return
+        if size:
+            raise errors.StoreReadOnly(
+                f"{self._path} cannot be written and has changes in {self._log.name} that only a writer can merge. Open it "
+                "once as its owner, or make the folder writable."
+            ) from error
+
+    def refresh(self, db: SqliteConnection) -> SqliteConnection:
+        """The connection, or a new one if the owner has opened or changed the record since."""
+        if db not in self._immutable or not (self._log.exists() or self._changed(db)):
+            return db
+        db.close()
+        return self.connect()
+
+    @contextmanager
+    def consistent(self, db: SqliteConnection) -> Generator[None]:
+        """A block whose reads are consistent.
+
+        Raises:
+            StoreUnavailable: the record was changed in the meantime.
+        """
+        failure = None
+        try:
+            yield
+        except (apsw.Error, ValueError, errors.StoreCorrupt) as error:
+            failure = error
+        if self._changed(db):
+            raise errors.StoreUnavailable(
+                f"{self._path} was changed by its owner while it was read without permission to write. Repeat the call."
+            ) from failure
+        if failure is not None:
+            raise failure
+
+    def _changed(self, db: SqliteConnection) -> bool:
+        return db in self._immutable and self._immutable[db] != self._state()
+
+    def _state(self) -> object:
+        held = self._path.stat()
+        return held.st_dev, held.st_ino, held.st_size, held.st_mtime_ns
+
+
 class _Connection(apsw.Connection):
     """An apsw connection with the dialect."""
 
@@ -115,7 +396,7 @@ class Database:
     def __init__(self, path: Path | None, *, durability: Durability = "FULL") -> None:
         self.path = path.absolute() if path else None  # the working directory may change
         self.name = str(path) if path else ":memory:"
-        self._files = OpenFiles(self.path) if self.path else None
+        self._files = _OpenFiles(self.path) if self.path else None
         self._durability = durability
         self._closed = False
         self._read_only: ReadOnlyFile | None = None
@@ -131,10 +412,10 @@ class Database:
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.RLock()
-        self._gate = (
+        self._pool_lock = (
             threading.Lock()
         )  # acquired directly: an interrupt inside Condition.__enter__ would leave it locked
-        self._pool = threading.Condition(self._gate)
+        self._pool = threading.Condition(self._pool_lock)
         self._readers: list[SqliteConnection] = []
         self._reading = 0
         self._working = False
@@ -183,7 +464,7 @@ class Database:
         if not self._suspended and (self._reading or self._working or any(self._idle_connections())):
             self._inherited = self._idle_connections()  # closing them would release the parent's locks
             self._writer = None
-            _FORKED_IN_USE.add(file_identity(self.path))
+            _FORKED_IN_USE.add(_file_identity(self.path))
         self._reset()
 
     def _idle_connections(self) -> list[SqliteConnection]:
@@ -230,7 +511,7 @@ class Database:
             _FORKED_IN_USE
             and self.path is not None
             and self.path.exists()
-            and file_identity(self.path) in _FORKED_IN_USE
+            and _file_identity(self.path) in _FORKED_IN_USE
         ):
             raise self._fork_error()
         if self._files is None:
@@ -417,7 +698,7 @@ class Database:
             return
         db, counted = None, False
         try:
-            with self._gate:
+            with self._pool_lock:
                 self._pool.wait_for(lambda: not self._paused)
                 db = self._readers.pop() if self._readers else None
                 self._reading, counted = self._reading + 1, True
@@ -435,7 +716,7 @@ class Database:
 
     def _return_reader(self, db: SqliteConnection | None) -> None:
         """Return a reader to the pool, or close it."""
-        with self._gate:
+        with self._pool_lock:
             self._reading -= 1
             if db is not None and len(self._readers) < MAX_IDLE_READERS and not self._closed:
                 self._readers.append(db)
@@ -450,7 +731,7 @@ class Database:
             self._closed = True
             return
         self._closed = True
-        with self._lock, self._gate, self._translated():
+        with self._lock, self._pool_lock, self._translated():
             for db in self._idle_connections():
                 db.close()
             self._readers.clear()

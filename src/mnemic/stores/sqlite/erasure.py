@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from mnemic.errors import StoreError
 from mnemic.stores.sql.erasure import MARK, ErasedRows
-from mnemic.stores.sqlite.connection import Connection, SqliteConnection
-from mnemic.stores.sqlite.database import Database
+from mnemic.stores.sqlite.database import Connection, Database, SqliteConnection
 from mnemic.types import Purge
 
 __all__ = ["Erasure", "NeedleSearch", "found_in", "still_stored"]

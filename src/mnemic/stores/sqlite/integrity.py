@@ -2,21 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import apsw
 
-from mnemic.stores.sql import integrity
-from mnemic.stores.sql.texts import texts
-from mnemic.stores.sqlite.connection import SqliteConnection
-from mnemic.stores.sqlite.migrations import FULLTEXT
+from mnemic.stores.sql.connection import Connection
+from mnemic.stores.sql.integrity import Integrity, finding, texts
+from mnemic.stores.sqlite.database import FULLTEXT
 from mnemic.text.terms import analyse
 from mnemic.vectors import unpacked
 
-__all__ = ["mend", "mistyped", "rebuild_fulltext", "unusable_vectors", "wrong_fulltext"]
+__all__ = ["SqliteIntegrity"]
 
 _BITS = (1 << 61) - 1
+_KINDS = {"INTEGER": "'integer'", "REAL": "'real', 'integer'", "TEXT": "'text'", "BLOB": "'blob'"}
+"""The SQLite types that a declared type allows; SQLite itself does not check them."""
+_NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(doc) FROM records), 0),
+    coalesce((SELECT max(doc) FROM events), 0)) WHERE true ON CONFLICT DO NOTHING RETURNING key"""
 
 
-def wrong_fulltext(db: SqliteConnection) -> list[int]:
+class SqliteIntegrity(Integrity):
+    """See ``Integrity``."""
+
+    entries = ("fence", "next_doc")
+    dangling = "PRAGMA foreign_key_check"  # a damaged page, or another program, can break references
+    misfits = "length(vector) != 2 * (SELECT value FROM header WHERE key = 'dimension')"
+    invariants = {  # noqa: RUF012 - never changed
+        "a record has no full text": "SELECT doc FROM records WHERE doc NOT IN (SELECT id FROM fulltext_docsize)",
+        "a record with a number above the counter": """SELECT doc FROM records WHERE doc >=
+            (SELECT value FROM header WHERE key = 'next_doc')""",
+        "full text without a record": "SELECT id FROM fulltext_docsize WHERE id NOT IN (SELECT doc FROM records)",
+    }
+
+    def damage(self, db: Connection) -> list[str]:
+        """Results of SQLite's checks of the file and of the full-text index."""
+        # FTS5 checks the state of the index that this connection cached, and reports later writes of others as damage. A query
+        # before the check refreshes the cache.
+        found: list[str] = []
+        try:
+            db.execute("SELECT rowid FROM fulltext WHERE fulltext MATCH '\"-\"' LIMIT 1").fetchall()
+        except apsw.CorruptError as error:
+            found.append(f"the file is damaged: {error}")
+        found += [f"the file is damaged: {row[0]}" for row in db.execute("PRAGMA integrity_check") if row[0] != "ok"]
+        return found or [f"the file is damaged: {what}" for what in _mistyped(db)]
+
+    def unusable_vectors(self, db: Connection) -> Sequence[int]:
+        """Docs whose vector is not finite, zero, or not of bytes."""
+        found: list[int] = []
+        for doc, blob in db.execute("SELECT doc, vector FROM vectors"):
+            if not isinstance(blob, bytes):  # a page of another table
+                found.append(doc if isinstance(doc, int) else -1)
+                continue
+            if not unpacked(blob[: len(blob) // 2 * 2]).any():
+                found.append(int(doc))
+        return found
+
+    def underivable(self, db: Connection) -> list[str]:
+        """Findings on full text."""
+        return finding("full text that does not match the text", _wrong_fulltext(db))
+
+    def repair(self, db: Connection, *, idle: bool) -> list[str]:
+        """Repair what is safe, in the caller's transaction; returns a line for each repair."""
+        done = ["the next record number restored"] if db.execute(_NEXT).fetchall() else []
+        done += super().repair(db, idle=idle)
+        try:
+            wrong = bool(_wrong_fulltext(db))
+        except apsw.CorruptError:  # it is rebuilt from the texts
+            wrong = True
+        return [*done, f"the full text of {_rebuild_fulltext(db)} records rebuilt"] if wrong else done
+
+
+def _wrong_fulltext(db: Connection) -> list[int]:
     """Docs whose indexed terms do not match their text and user, including docs without a record."""
     found: dict[int, int] = {}
     for doc, term in db.execute("SELECT doc, term FROM postings"):
@@ -32,7 +88,7 @@ def wrong_fulltext(db: SqliteConnection) -> list[int]:
     return sorted(found)
 
 
-def rebuild_fulltext(db: SqliteConnection) -> int:
+def _rebuild_fulltext(db: Connection) -> int:
     """Rebuild the full-text index from the texts; returns the number of records."""
     for table in ("postings", "fulltext"):
         db.execute(f"DROP TABLE {table}")
@@ -45,23 +101,7 @@ def rebuild_fulltext(db: SqliteConnection) -> int:
     return count
 
 
-_KINDS = {"INTEGER": "'integer'", "REAL": "'real', 'integer'", "TEXT": "'text'", "BLOB": "'blob'"}
-"""The SQLite types that a declared type allows; SQLite itself does not check them."""
-
-
-def unusable_vectors(db: SqliteConnection) -> list[int]:
-    """Docs whose vector is invalid: not finite, zero, or not of bytes."""
-    found: list[int] = []
-    for doc, blob in db.execute("SELECT doc, vector FROM vectors"):
-        if not isinstance(blob, bytes):  # a page of another table
-            found.append(doc if isinstance(doc, int) else -1)
-            continue
-        if not unpacked(blob[: len(blob) // 2 * 2]).any():
-            found.append(int(doc))
-    return found
-
-
-def mistyped(db: SqliteConnection) -> list[str]:
+def _mistyped(db: Connection) -> list[str]:
     """Findings on columns with values of the wrong type, such as from a page of another table."""
     tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '% VIRTUAL %'"
     found: list[str] = []
@@ -75,34 +115,3 @@ def mistyped(db: SqliteConnection) -> list[str]:
             f"{table}.{name} has {n} values of another type" for (name, _), n in zip(typed, row, strict=True) if n
         ]
     return found
-
-
-_AMONG = "(SELECT value FROM json_each(?))"
-_MISFITS = """DELETE FROM vectors WHERE length(vector) != 2 * (SELECT value FROM header WHERE key = 'dimension')
-    OR NOT EXISTS (SELECT 1 FROM header WHERE key = 'dimension') RETURNING doc"""
-_NEXT = """INSERT INTO header SELECT 'next_doc', 1 + max(coalesce((SELECT max(doc) FROM records), 0),
-    coalesce((SELECT max(doc) FROM events), 0)) WHERE true ON CONFLICT DO NOTHING RETURNING key"""
-
-
-def mend(db: SqliteConnection, *, idle: bool) -> list[str]:
-    """Repair what is safe, in the caller's transaction; returns a line for each repair."""
-    done = integrity.drop_half_model(db)
-    if db.execute(_NEXT).fetchall():
-        done.append("the next record number restored")
-    if misfits := db.execute(_MISFITS).fetchall():
-        done.append(f"{len(misfits)} vectors of the wrong length removed, to be computed again")
-        integrity.forget_model(db)
-    if spoiled := unusable_vectors(db):
-        db.execute(f"DELETE FROM vectors WHERE doc IN {_AMONG}", (db.dialect.bind_list(spoiled),))
-        done.append(f"{len(spoiled)} invalid vectors removed, to be computed again")
-    done += integrity.mend(db, idle=idle)
-    if _is_wrong(db):
-        done.append(f"the full text of {rebuild_fulltext(db)} records rebuilt")
-    return done
-
-
-def _is_wrong(db: SqliteConnection) -> bool:
-    try:
-        return bool(wrong_fulltext(db))
-    except apsw.CorruptError:  # it will be rebuilt from the texts
-        return True

@@ -5,21 +5,22 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from mnemic import errors
+from mnemic.services.processes import FileLock
 from mnemic.stores.sql.connection import Durability
+from mnemic.stores.sql.feed import SqlFeed
 from mnemic.stores.sql.store import SqlStore
-from mnemic.stores.sqlite import backup, integrity
-from mnemic.stores.sqlite.database import Database
+from mnemic.stores.sqlite import backup
+from mnemic.stores.sqlite.database import LATEST, Database
 from mnemic.stores.sqlite.erasure import Erasure
-from mnemic.stores.sqlite.feed import Feed
-from mnemic.stores.sqlite.migrations import LATEST
+from mnemic.stores.sqlite.integrity import SqliteIntegrity
 from mnemic.types import VerifyReport
 
-__all__ = ["SqliteStore"]
+__all__ = ["FILE_NAME", "InMemoryStore", "SqliteStore"]
 
 FILE_NAME = "mnemic.db"
 
@@ -56,6 +57,31 @@ def _prepare(folder: Path) -> Path:
     return folder / FILE_NAME
 
 
+class Feed(SqlFeed[Database]):
+    """See ``RecordFeed``. The file has one writer at a time, so events are committed in the order of their numbers."""
+
+    @property
+    def folder(self) -> Path | None:
+        """The folder of the file."""
+        return None if self._db.path is None else self._db.path.parent
+
+    def lock(self, what: str) -> FileLock:
+        """A lock on a file in the folder.
+
+        Raises:
+            ConfigurationError: the record is in RAM.
+        """
+        if self.folder is None:
+            raise errors.ConfigurationError(
+                "A record in RAM is searched exactly and cannot be indexed in Chroma. Give the memory a folder, or leave "
+                "vectors= out."
+            )
+        path = self.folder / f"{what}.lock"
+        with suppress(OSError):  # without it the lock cannot be acquired
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return FileLock(path)
+
+
 class SqliteStore(SqlStore[Database]):
     """A record in a folder. Safe for several threads and several processes at once.
 
@@ -66,7 +92,7 @@ class SqliteStore(SqlStore[Database]):
 
     def __init__(self, folder: str | Path | None, *, durability: Durability = "FULL") -> None:
         path = None if folder is None else self._file(_readable(folder))
-        super().__init__(Database(path, durability=durability), LATEST)
+        super().__init__(Database(path, durability=durability), LATEST, SqliteIntegrity())
 
     @staticmethod
     def _file(folder: Path) -> Path:
@@ -79,27 +105,9 @@ class SqliteStore(SqlStore[Database]):
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and that its files are in place; ``deep`` also checks the full text."""
-        report = super().verify(deep=deep)
-        if moved := self._db.moved:
-            return replace(
-                report, findings=(*report.findings, f"{moved}: nothing can be stored until it is opened again")
-            )
-        changed = any("hash" in finding for finding in report.findings)  # a changed text does not match its full text
-        if not deep or not report.checks or changed:
-            return report
-        with self._db.read() as db, db:
-            found = {
-                "full text that does not match the text": integrity.wrong_fulltext(db),
-                "an invalid vector": integrity.unusable_vectors(db),
-            }
-        more = [f"{what}: {len(docs)} (number {', '.join(map(str, docs[:5]))})" for what, docs in found.items() if docs]
+        report, moved = super().verify(deep=deep), self._db.moved
+        more = (f"{moved}: nothing can be stored until it is opened again",) if moved else ()
         return replace(report, findings=(*report.findings, *more))
-
-    def mend(self) -> tuple[str, ...]:
-        """Repair what is safe; returns a line for each repair."""
-        idle = self._idle()
-        with self._db.write() as db:
-            return tuple(integrity.mend(db, idle=idle))
 
     @staticmethod
     def at(folder: Path) -> bool:
@@ -161,3 +169,10 @@ class _Copy(SqliteStore):
 
     def _idle(self) -> bool:
         return False
+
+
+class InMemoryStore(SqliteStore):
+    """A record that writes nothing to disk. All threads share one connection."""
+
+    def __init__(self) -> None:
+        super().__init__(None)

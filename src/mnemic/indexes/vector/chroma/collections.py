@@ -10,7 +10,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from mnemic.errors import MnemicError, StoreUnavailable
 from mnemic.protocols import Entry, Mark, Model, RecordFeed
 from mnemic.text.canonical import to_json
-from mnemic.types import Emotion, Episode, MemoryRecord, Message
+from mnemic.types import Episode, MemoryRecord, Message
 
 if TYPE_CHECKING:
     import numpy as np
@@ -580,17 +580,12 @@ def metadata_of(entry: Entry) -> Metadata:
     ``user`` is the number of the user in the record: names are not sent.
     """
     record = entry.stored.value
+    stored = entry.stored
     values: Metadata = {
-        "id": record.id,
-        "user": entry.user,
-        "kind": entry.stored.kind,
-        "status": entry.stored.status,
-        "session": record.session,
-        "project": entry.stored.project,
-        "source": record.source,
-        "trust": record.trust,
+        "id": record.id, "user": entry.user, "kind": stored.kind, "status": stored.status, "session": record.session,
+        "project": stored.project, "source": record.source, "trust": record.trust,
         "metadata_json": to_json(record.metadata),
-    }
+    }  # fmt: skip
     match record:
         case Message():
             return values | {"role": record.role, "name": record.name, "created_at": _moment(record.sent_at)}
@@ -604,21 +599,12 @@ def metadata_of(entry: Entry) -> Metadata:
 
 def _metadata_of_memory(record: MemoryRecord) -> Metadata:
     return {
-        "summary": record.summary,
-        "memory_type": record.type,
-        "category": record.category,
-        "importance_score": record.importance,
-        "tags": json.dumps(record.tags, ensure_ascii=False),
-        "keywords": json.dumps(record.keywords, ensure_ascii=False),
-        "emotional_context": None if record.emotion is None else _quadrant(record.emotion),
-        "created_at": _moment(record.created_at),
-        "expired_at": _moment(record.expired_at),
-        "version": record.version,
-    }
-
-
-def _quadrant(emotion: Emotion) -> str:
-    return to_json({"valence": emotion.valence, "arousal": emotion.arousal, "confidence": emotion.confidence})
+        "summary": record.summary, "memory_type": record.type, "category": record.category,
+        "importance_score": record.importance, "tags": json.dumps(record.tags, ensure_ascii=False),
+        "keywords": json.dumps(record.keywords, ensure_ascii=False), "version": record.version,
+        "emotional_context": None if record.emotion is None else to_json(asdict(record.emotion)),
+        "created_at": _moment(record.created_at), "expired_at": _moment(record.expired_at),
+    }  # fmt: skip
 
 
 def _moment(value: datetime | None) -> str | None:

@@ -5,7 +5,7 @@ import json
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.indexes.catalog import Beliefs
+from mnemic.indexes.catalog import Validity
 from mnemic.stores import InMemoryStore
 from mnemic.types import CatalogDelta, RecordFilter
 
@@ -20,13 +20,13 @@ ROWS = st.dictionaries(
 FILTERS = st.builds(RecordFilter, at=MAYBE, known_at=MAYBE, expired=st.booleans())
 
 
-def beliefs(rows):
-    return Beliefs().apply(delta(rows))
+def validity(rows):
+    return Validity().apply(delta(rows))
 
 
 def delta(rows, touched=()):
     told = [(doc, since, until, expired, known, json.dumps(parents), by, begins) for doc, (since, until, expired, known, parents, by, begins) in rows.items()]  # fmt: skip
-    return CatalogDelta(event=1, beliefs=sorted(told), touched=touched)
+    return CatalogDelta(event=1, validity=sorted(told), touched=touched)
 
 
 def shown(row, filters, now):
@@ -50,17 +50,17 @@ def shown(row, filters, now):
 @RUN
 @given(ROWS, FILTERS, TIMES)
 def test_what_is_hidden_is_what_a_loop_would_hide(rows, filters, now):
-    hidden = beliefs(rows).hidden(filters, now).tolist()
+    hidden = validity(rows).hidden(filters, now).tolist()
     assert hidden == [doc for doc in sorted(rows) if not shown(rows[doc], filters, now)]
 
 
 def test_an_end_that_was_given_holds_whatever_was_known_when():
-    """The end of what is still believed is part of the belief: asking with known_at does not take it away."""
+    """The end of what is still believed is part of the row: asking with known_at does not take it away."""
     rows = {1: (0, 5, None, 0, [], None, 0)}
     for filters in (RecordFilter(), RecordFilter(known_at=8), RecordFilter(at=7), RecordFilter(at=7, known_at=8)):
-        assert beliefs(rows).hidden(filters, 9).tolist() == [1]
+        assert validity(rows).hidden(filters, 9).tolist() == [1]
     for filters in (RecordFilter(at=3), RecordFilter(at=3, known_at=8), RecordFilter(expired=True)):
-        assert beliefs(rows).hidden(filters, 9).tolist() == []
+        assert validity(rows).hidden(filters, 9).tolist() == []
 
 
 @RUN
@@ -68,8 +68,8 @@ def test_an_end_that_was_given_holds_whatever_was_known_when():
 def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone, filters):
     gone -= changed.keys()
     after = {doc: row for doc, row in before.items() if doc not in gone} | changed
-    followed = beliefs(before).apply(delta(changed, touched=sorted(gone | changed.keys() | {30})))
-    anew = beliefs(after)
+    followed = validity(before).apply(delta(changed, touched=sorted(gone | changed.keys() | {30})))
+    anew = validity(after)
     assert followed.doc.tolist() == anew.doc.tolist() == sorted(after)
     for name in ("since", "until", "expired", "known", "begins"):
         assert getattr(followed, name).tolist() == getattr(anew, name).tolist()
@@ -86,17 +86,17 @@ def test_following_changes_ends_where_beginning_anew_ends(before, changed, gone,
 @RUN
 @given(ROWS)
 def test_made_is_origins_turned_round(rows):
-    found = beliefs(rows)
+    found = validity(rows)
     pairs = {(doc, parent) for doc, parents in found.origins.items() for parent in parents}
     assert {(doc, parent) for parent, made in found.made.items() for doc in made} == pairs
     assert pairs == {(doc, parent) for doc, row in rows.items() for parent in row[4]}
 
 
 def test_nothing_changed_is_the_same_snapshot():
-    held = beliefs({1: (0, None, None, 0, [], None, None)})
+    held = validity({1: (0, None, None, 0, [], None, None)})
     assert held.apply(CatalogDelta(event=2)) is held
-    assert len(Beliefs()) == 0
-    assert Beliefs().hidden(RecordFilter(at=1), 1).tolist() == []
+    assert len(Validity()) == 0
+    assert Validity().hidden(RecordFilter(at=1), 1).tolist() == []
 
 
 @RUN
@@ -106,7 +106,7 @@ def test_the_end_of_a_chain_whatever_circles_it_has(links, at):
         doc: (links.get(doc, (0, None))[0], None, None, 0, [], links.get(doc, (0, None))[1], None)
         for doc in range(1, 10)
     }
-    held = beliefs(rows)
+    held = validity(rows)
     for doc in rows:
         path, here = [doc], doc
         while (following := rows[here][5]) is not None and following not in path:
@@ -135,7 +135,7 @@ def test_the_arrays_and_the_database_hide_the_same():
         ])  # fmt: skip
         number = store.user("ana")
         found = store.catalog(number, after=-1, event=-1)
-        held = Beliefs().apply(found)
+        held = Validity().apply(found)
         ids = store.relations.ids(number, held.doc.tolist())
         now = to_micros(MOMENT + timedelta(days=30_000))
         asked = [None, *(to_micros(MOMENT) + day * 86_400_000_000 for day in (0, 1, 2, 3, 4))]
@@ -155,9 +155,9 @@ def test_origins_follow_step_by_step():
         return (doc, 1, None, None, 1, json.dumps(parents), None, None)
 
     def delta(event, *rows, touched=()):
-        return CatalogDelta(event=event, beliefs=rows, touched=touched)
+        return CatalogDelta(event=event, validity=rows, touched=touched)
 
-    held = Beliefs().apply(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
+    held = Validity().apply(delta(1, row(5, [1, 2]), row(6, []), row(7, [2])))
     before = (held.origins, held.made, held.pairs.tolist())
     assert held.made == {1: [5], 2: [5, 7]}
     assert held.pairs.tolist() == [[5, 5, 7], [1, 2, 2]]
