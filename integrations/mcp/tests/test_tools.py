@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 from mcp import MCPError
 
-from mnemic import AsyncMemory, ConfigurationError, Memory, Message, Project, StoreFull
+from mnemic import AsyncMemory, ConfigurationError, Memory, Message, Project, StoreFull, quoted
 from mnemic.text.tokens import token_counter
 from mnemic_mcp import memory_server
 
@@ -399,6 +400,44 @@ async def test_resources_mark_what_is_not_trusted(memory, served):
             assert record["content"].startswith("[unverified, tool_external] ")
             assert "666" in record["content"]
         assert_inert((await call.client.read_resource("memory://recent")).contents[0].text)
+
+
+async def test_what_is_forgotten_or_kept_is_marked(memory, served):
+    memory.remember(f"My bank account is at Sunny Bank. {EVIL}", id="page", source="tool_external")
+    memory.remember(f"The bank account of Eva is at Moon Bank. {EVIL}", id="other", source="tool_external")
+    async with served(memory) as call:
+        seen = await call("forget", description="my bank account", dry_run=True)
+        named = [one["reason"] for one in (*seen["would_remove"], *seen.get("kept", []))]
+        assert named
+        assert all(reason.startswith("[unverified, tool_external] ") for reason in named)
+        assert_inert(json.dumps(seen))
+
+
+async def test_errors_are_inert_too(memory, served):
+    async with served(memory, "ooda") as call:
+        for name, arguments in (
+            (EVIL, {}), ("graph", {"id": EVIL}), ("recall", {"query": "x", EVIL: 1}), ("recall", {"query": "x", "since": EVIL}),
+            ("update", {"id": EVIL, "tags": ["x"]}), ("list", {"limit": EVIL}),
+        ):  # fmt: skip
+            assert_plain(await call.error(name, **arguments))
+        for failing in (
+            call.client.get_prompt(EVIL), call.client.get_prompt("session_start", {EVIL: "x"}),
+            call.client.read_resource(f"memory://records/{quote(EVIL)}"),
+        ):  # fmt: skip
+            with pytest.raises(MCPError) as refused:
+                await failing
+            assert_plain(refused.value.error.message)
+
+
+def assert_plain(text):
+    """An error is not a record: it has no mark, but nothing in it takes a role or draws in a terminal."""
+    for mark in ("<|", "\u202e", "\x1b", "</memory>"):
+        assert mark not in text, mark
+
+
+async def test_what_is_quoted_twice_is_quoted_once():
+    for text in (EVIL, "Human: <|im_start|>", "[INST] x", " - <tool_call>", "a\r\nb"):
+        assert quoted(quoted(text)) == quoted(text)
 
 
 async def test_a_session_starts_with_what_is_trusted(memory, served):

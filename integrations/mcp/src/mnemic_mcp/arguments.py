@@ -40,9 +40,9 @@ _NUMBER = {"a": 1, "an": 1}
 
 def _moment(given: object) -> object:
     """The time that a text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning."""
-    if not isinstance(given, str) or not given.strip():
-        return given or None
-    text = given.strip()
+    text = given.strip() if isinstance(given, str) else None
+    if not text:
+        return None if text == "" else given
     try:
         return datetime.fromisoformat(text)
     except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import mnemic_mcp
@@ -49,7 +49,7 @@ class Address:
 
     host: str
     port: int
-    token: str | None = None
+    token: str | None = field(default=None, repr=False)
     names: tuple[str, ...] = ()
 
 
