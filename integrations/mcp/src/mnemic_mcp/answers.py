@@ -10,24 +10,12 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias, cast
 
-from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, Receipt, quoted
+from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, quoted
 
 __all__ = [
-    "Json",
-    "Said",
-    "Scale",
-    "as_text",
-    "description",
-    "edge",
-    "hit_line",
-    "marked",
-    "plain",
-    "receipt_line",
-    "record",
-    "record_line",
-    "rendered",
+    "Json", "Said", "Scale", "as_text", "description", "edge", "hit_line", "marked", "plain", "record_line", "rendered",
     "share",
-]
+]  # fmt: skip
 
 Json: TypeAlias = dict[str, Any]
 Said: TypeAlias = Hit | Message | Episode | MemoryRecord
@@ -126,11 +114,6 @@ def _line(of: Hit | MemoryRecord, kind: str, text: str, most: int, **more: objec
     return marked({"id": of.id, "kind": kind, "text": shown, **said}, of)
 
 
-def record(found: Message | Episode | MemoryRecord) -> Json:
-    """All of a record."""
-    return marked(found, found)
-
-
 def description(project: Project) -> str:
     """What a file of the project says of it: whoever wrote that, it is not the user's word."""
     said = Hit(id="", kind="memory", text=project.description, score=0.0, source="document", trust=0.0)
@@ -145,9 +128,3 @@ def edge(link: Link, known: Mapping[str, MemoryRecord]) -> Json:
         marked(link.reason, min(ends, key=lambda end: end.trust), "reason") if ends and link.reason else link.reason
     )
     return {**values, "reason": reason}
-
-
-def receipt_line(receipt: Receipt, of: Said | None) -> Json:
-    """A receipt whose reason may quote its record."""
-    reason = receipt.reason if of is None else marked(receipt.reason, of, "reason")
-    return {"id": receipt.id, "reason": reason}

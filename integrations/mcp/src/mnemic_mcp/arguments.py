@@ -16,22 +16,14 @@ from mnemic.text.dates import named_periods
 from mnemic.types import LinkType, MemoryType, Reach, Status
 
 __all__ = [
-    "Arguments",
-    "Consolidate",
-    "Context",
-    "Forget",
-    "Graph",
-    "ListMemories",
-    "MemoryContext",
-    "NoArguments",
-    "Recall",
-    "Remember",
-    "RememberTenths",
-    "StoreMemory",
-    "UpdateTenths",
-]
+    "Arguments", "Consolidate", "Context", "Forget", "Graph", "ListMemories", "NoArguments", "Recall", "Remember",
+    "RememberTenths", "StoreMemory", "UpdateTenths",
+]  # fmt: skip
 
-CATEGORIES = ("preference", "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint")
+CATEGORIES = (
+    "preference", "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight",
+    "reference",
+)  # fmt: skip
 """The categories that a description names; any other word is one as well."""
 
 _HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
@@ -180,7 +172,7 @@ def _compact(schema: Mapping[str, Any]) -> dict[str, Any]:
     """The schema of one argument without the null of an optional one, and without what only programs read."""
     choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
     whole: dict[str, Any] = {**(choices[0] if choices else {}), **schema}
-    left_out = ("anyOf", "title", "maxItems", "additionalProperties")
+    left_out = ("anyOf", "title", "maxItems", "additionalProperties", "minimum", "maximum")
     return {name: value for name, value in whole.items() if name not in left_out and value not in (None, "")}
 
 
@@ -285,13 +277,6 @@ class Context(Arguments):
     query: Query = ""
     max_tokens: MaxTokens = 2000
     mood: Annotated[str, Field(description="How the user feels now, in their words.")] = ""
-
-
-class MemoryContext(Arguments):
-    """Arguments of a context for a query."""
-
-    query: Query
-    max_tokens: MaxTokens = 2000
 
 
 class Graph(Arguments):

@@ -4,35 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 from urllib.parse import unquote
 
-from mcp import MCPError
-from mcp.server import Server
-from mcp.types import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    CallToolRequestParams,
-    CallToolResult,
-    GetPromptRequestParams,
-    GetPromptResult,
-    ListPromptsResult,
-    ListResourcesResult,
-    ListResourceTemplatesResult,
-    ListToolsResult,
-    Prompt,
-    PromptArgument,
-    PromptMessage,
-    ReadResourceRequestParams,
-    ReadResourceResult,
-    Resource,
-    ResourceTemplate,
-    TextContent,
-    TextResourceContents,
-)
-from mcp.types import Tool as ToolEntry
+from mcp import MCPError, types
+from mcp.server import Server, ServerRequestContext
 
 from mnemic import AsyncMemory, Memory, MnemicError, NotFound, Project
 from mnemic.types import Evidence
@@ -40,6 +18,8 @@ from mnemic_mcp import __version__, answers
 from mnemic_mcp.tools import Tool, tools_of
 
 __all__ = ["memory_server"]
+
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
@@ -54,25 +34,22 @@ JSON = "application/json"
 RECORDS = "memory://records/"
 
 RESOURCES = [
-    Resource(uri="memory://stats", name="stats", description="How much there is, and what waits.", mime_type=JSON),
-    Resource(uri="memory://recent", name="recent", description="The newest memories.", mime_type=JSON),
+    types.Resource(uri="memory://stats", name="stats", description="How much there is, what waits.", mime_type=JSON),
+    types.Resource(uri="memory://recent", name="recent", description="The newest memories.", mime_type=JSON),
 ]
 TEMPLATES = [
-    ResourceTemplate(
-        uri_template=f"{RECORDS}{{id}}",
-        name="record",
-        description="One message, episode or memory, whole.",
-        mime_type=JSON,
+    types.ResourceTemplate(
+        uri_template=f"{RECORDS}{{id}}", name="record", description="One message, episode or memory.", mime_type=JSON
     )
 ]
 PROMPTS = [
-    Prompt(
-        name="session_start",
-        title="What I should know",
+    types.Prompt(
+        name="session_start", title="What I should know", arguments=[types.PromptArgument(name="topic", required=False)],
         description="What a session should begin with; with a topic, what bears on it.",
-        arguments=[PromptArgument(name="topic", required=False)],
     )
-]
+]  # fmt: skip
+
+Handler: TypeAlias = Callable[[ServerRequestContext[Any], types.PaginatedRequestParams | None], Awaitable[R]]
 
 
 def memory_server(
@@ -99,52 +76,53 @@ def memory_server(
     face = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
     tools = tools_of(profile, face, project, min_evidence)
 
-    async def list_tools(*_: object) -> ListToolsResult:
-        return ListToolsResult(tools=[_entry(tool) for tool in tools.values()])
-
-    async def call_tool(_: object, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         with face.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
             return await _called(tools, params.name, params.arguments or {})
 
-    async def list_resources(*_: object) -> ListResourcesResult:
-        return ListResourcesResult(resources=RESOURCES)
-
-    async def list_templates(*_: object) -> ListResourceTemplatesResult:
-        return ListResourceTemplatesResult(resource_templates=TEMPLATES)
-
-    async def read_resource(_: object, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(_: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
             text = answers.as_text(answers.plain(await _resource(face, uri)))
         except MnemicError as error:
             raise _failure(error, {"uri": uri}) from error
-        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, text=text, mime_type=JSON)])
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=params.uri, text=text, mime_type=JSON)]
+        )
 
-    async def list_prompts(*_: object) -> ListPromptsResult:
-        return ListPromptsResult(prompts=PROMPTS)
-
-    async def get_prompt(_: object, params: GetPromptRequestParams) -> GetPromptResult:
+    async def get_prompt(_: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         topic = _topic(params)
         try:
             text = await _session_start(face, project, topic, min_evidence)
         except MnemicError as error:
             raise _failure(error) from error
-        return GetPromptResult(messages=[PromptMessage(role="user", content=TextContent(type="text", text=text))])
+        return types.GetPromptResult(
+            messages=[types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))]
+        )
 
     return Server(
-        "mnemic", title="Mnemic", version=__version__, instructions=GUIDE, on_list_tools=list_tools,
-        on_call_tool=call_tool, on_list_resources=list_resources, on_list_resource_templates=list_templates,
-        on_read_resource=read_resource, on_list_prompts=list_prompts, on_get_prompt=get_prompt,
+        "mnemic", title="Mnemic", version=__version__, instructions=GUIDE,
+        on_list_tools=_always(types.ListToolsResult(tools=[_entry(tool) for tool in tools.values()])),
+        on_list_resources=_always(types.ListResourcesResult(resources=RESOURCES)),
+        on_list_resource_templates=_always(types.ListResourceTemplatesResult(resource_templates=TEMPLATES)),
+        on_list_prompts=_always(types.ListPromptsResult(prompts=PROMPTS)),
+        on_call_tool=call_tool, on_read_resource=read_resource, on_get_prompt=get_prompt,
     )  # fmt: skip
 
 
-def _entry(tool: Tool) -> ToolEntry:
-    return ToolEntry(
-        name=tool.name, description=tool.description, input_schema=tool.arguments.published(), annotations=tool.hints
-    )
+def _always(answer: R) -> Handler[R]:
+    async def handler(*_: object) -> R:
+        return answer
+
+    return handler
 
 
-async def _called(tools: Mapping[str, Tool], name: str, given: Mapping[str, Any]) -> CallToolResult:
+def _entry(tool: Tool) -> types.Tool:
+    schema = tool.arguments.published()
+    return types.Tool(name=tool.name, description=tool.description, input_schema=schema, annotations=tool.hints)
+
+
+async def _called(tools: Mapping[str, Tool], name: str, given: Mapping[str, Any]) -> types.CallToolResult:
     """The answer of a tool for programs and, as text, for models; its errors are answers that a model can act on."""
     if name not in tools:
         return _refused(f"There is no tool {name!r:.60}. There are: {', '.join(tools)}.")
@@ -155,18 +133,20 @@ async def _called(tools: Mapping[str, Tool], name: str, given: Mapping[str, Any]
     except Exception:
         logger.exception("The tool %s failed", name)
         return _refused(f"{name} failed; the log of the server says why. Nothing is known of what was done.")
-    return CallToolResult(
-        content=[TextContent(type="text", text=answers.as_text(answer))], structured_content=answer, is_error=False
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=answers.as_text(answer))],
+        structured_content=answer,
+        is_error=False,
     )
 
 
-def _refused(why: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(type="text", text=answers.plain(why))], is_error=True)
+def _refused(why: str) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(type="text", text=answers.plain(why))], is_error=True)
 
 
 def _failure(error: MnemicError, data: object = None) -> MCPError:
     """An error of the protocol; a record that does not exist is the client's."""
-    code = INVALID_PARAMS if isinstance(error, NotFound) else INTERNAL_ERROR
+    code = types.INVALID_PARAMS if isinstance(error, NotFound) else types.INTERNAL_ERROR
     return MCPError(code, answers.plain(str(error)), answers.plain(data))
 
 
@@ -183,21 +163,24 @@ async def _resource(memory: AsyncMemory, uri: str) -> object:
         records = await memory.list(order="newest", limit=RECENT)
         return [answers.record_line(r, answers.share(len(records)), lambda share: round(share, 3)) for r in records]
     if uri.startswith(RECORDS):
-        return answers.record(await memory.get(unquote(uri.removeprefix(RECORDS))))
+        found = await memory.get(unquote(uri.removeprefix(RECORDS)))
+        return answers.marked(found, found)
     raise NotFound(f"There is no resource {uri!r:.80}. There are memory://stats, memory://recent and {RECORDS}{{id}}.")
 
 
-def _topic(params: GetPromptRequestParams) -> str:
+def _topic(params: types.GetPromptRequestParams) -> str:
     """The topic of the prompt.
 
     Raises:
         MCPError: there is no such prompt, or it has no such argument.
     """
     if params.name != PROMPTS[0].name:
-        raise MCPError(INVALID_PARAMS, answers.plain(f"There is no prompt {params.name!r:.60}, only session_start."))
+        raise MCPError(
+            types.INVALID_PARAMS, answers.plain(f"There is no prompt {params.name!r:.60}, only session_start.")
+        )
     given = params.arguments or {}
     if unknown := sorted({*given} - {"topic"}):
-        raise MCPError(INVALID_PARAMS, answers.plain(f"session_start takes ['topic'], not {unknown}."))
+        raise MCPError(types.INVALID_PARAMS, answers.plain(f"session_start takes ['topic'], not {unknown}."))
     return given.get("topic", "").strip()
 
 

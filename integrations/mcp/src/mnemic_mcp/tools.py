@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ from mnemic import (
     InvalidInput,
     Link,
     Memory,
+    MemoryContext,
     MemoryRecord,
     NotFound,
     Project,
@@ -24,22 +26,8 @@ from mnemic import (
 )
 from mnemic.types import Evidence
 from mnemic_mcp import answers
+from mnemic_mcp import arguments as args
 from mnemic_mcp.answers import Json
-from mnemic_mcp.arguments import (
-    Arguments,
-    Consolidate,
-    Context,
-    Forget,
-    Graph,
-    ListMemories,
-    MemoryContext,
-    NoArguments,
-    Recall,
-    Remember,
-    RememberTenths,
-    StoreMemory,
-    UpdateTenths,
-)
 
 __all__ = ["Tool", "Tools", "tools_of"]
 
@@ -83,7 +71,7 @@ class Tool:
     """A tool: its name, its arguments, what it does, and its description for models."""
 
     name: str
-    arguments: type[Arguments]
+    arguments: type[args.Arguments]
     call: Callable[[Any], Awaitable[Json]]
     description: str
     hints: ToolAnnotations
@@ -120,13 +108,13 @@ class Tools:
         most = answers.share(len(records))
         return [answers.record_line(record, most, self._importance) for record in records]
 
-    async def remember(self, given: Remember) -> Json:
+    async def remember(self, given: args.Remember) -> Json:
         """Store a statement."""
         values = given.given(without=("content", "importance"))
         importance = given.importance if given.importance is None or not self.tenths else given.importance / 10
         return _stored(await self.memory.remember(given.content, importance=importance, source=SOURCE, **values))
 
-    async def update(self, given: UpdateTenths) -> Json:
+    async def update(self, given: args.UpdateTenths) -> Json:
         """Write the next version of a memory, and its links."""
         values = given.given(without=("id", "links", "importance"))
         if given.importance is not None:
@@ -143,7 +131,7 @@ class Tools:
                 _stored(await self.memory.link(given.id, target, type_))
         return answer
 
-    async def recall(self, given: Recall) -> Json:
+    async def recall(self, given: args.Recall) -> Json:
         """What is found for a query, best first, with a grade."""
         result = await self.memory.search(
             given.query, k=given.limit, expand_links=given.expand_links, **given.filters()
@@ -154,7 +142,7 @@ class Tools:
             "found": [answers.hit_line(hit, most, self._importance) for hit in result],
         }
 
-    async def list_memories(self, given: ListMemories) -> Json:
+    async def list_memories(self, given: args.ListMemories) -> Json:
         """Memories in order."""
         filters = given.filters()
         if given.min_importance is not None:
@@ -162,13 +150,13 @@ class Tools:
         records = await self.memory.list(order=given.order, limit=given.limit + 1, offset=given.offset, **filters)
         return {"memories": self._lines(records[: given.limit]), "more": len(records) > given.limit}
 
-    async def graph(self, given: Graph) -> Json:
+    async def graph(self, given: args.Graph) -> Json:
         """The memories around one, and the links among them."""
         found = await self.memory.graph(given.id, depth=given.depth)
         known = {record.id: record for record in found.memories}
         return {"memories": self._lines(found.memories), "links": [answers.edge(link, known) for link in found.links]}
 
-    async def forget(self, given: Forget) -> Json:
+    async def forget(self, given: args.Forget) -> Json:
         """Remove records from searches."""
         receipts = await self.memory.forget(given.description, ids=given.ids or None, dry_run=given.dry_run)
         gone = [receipt for receipt in receipts if receipt.outcome != "rejected"]
@@ -180,50 +168,41 @@ class Tools:
 
     async def _reason(self, receipt: Receipt) -> Json:
         """A receipt; its reason may quote the record."""
-        try:
-            return answers.receipt_line(receipt, await self.memory.get(receipt.id))
-        except NotFound:
-            return answers.receipt_line(receipt, None)
+        line = {"id": receipt.id, "reason": receipt.reason}
+        with suppress(NotFound):
+            line = answers.marked(line, await self.memory.get(receipt.id))
+        return line
 
-    async def consolidate(self, given: Consolidate) -> Json:
+    async def consolidate(self, given: args.Consolidate) -> Json:
         """One cycle of consolidation, after what waits was processed."""
         await self.memory.process()
         report = dataclasses.asdict(await self.memory.consolidate(**given.given()))
         return {name: round(value, 3) if isinstance(value, float) else value for name, value in report.items()}
 
-    async def should_consolidate(self, _: NoArguments) -> Json:
+    async def should_consolidate(self, _: args.NoArguments) -> Json:
         """Whether consolidation has work to do."""
         return dataclasses.asdict(await self.memory.should_consolidate())
 
-    async def memory_context(self, given: MemoryContext) -> Json:
-        """What is found for a query: as memories, and as text within a budget."""
-        packed = await self.memory.get_memory_context(
-            given.query, max_tokens=given.max_tokens, min_evidence=self.min_evidence
-        )
+    async def context(self, given: args.Context) -> Json:
+        """What bears on a query and suits a mood; without a query, what a new session should know."""
+        return _packed(await self._context(given)) if given.query else await self._start(given.max_tokens)
+
+    async def memory_context(self, given: args.Context) -> Json:
+        """What bears on a query and suits a mood, as memories and as text within one budget."""
+        packed = await self._context(given)
         memories = [
             answers.marked(
-                {"id": m.id, "summary": m.summary, "content": hit.text, "importance": self._importance(m.importance)},
-                hit,
+                {"id": m.id, "summary": m.summary, "content": hit.text, "importance": self._importance(m.importance)}, hit
             )
             for m, hit in zip(packed.memories, packed.hits, strict=True)
-        ]
-        return {
-            "memories": memories, "token_count": packed.token_count, "truncated": packed.truncated,
-            "text": answers.rendered(packed),
-        }  # fmt: skip
+        ]  # fmt: skip
+        return {"memories": memories, **_packed(packed)}
 
-    async def context(self, given: Context) -> Json:
-        """What bears on a query and suits a mood; without a query, what a new session should know."""
-        if not given.query:
-            return await self._start(given.max_tokens)
+    async def _context(self, given: args.Context) -> MemoryContext:
         mood = await self.memory.emotion(given.mood) if given.mood else None
-        packed = await self.memory.get_memory_context(
-            given.query, max_tokens=given.max_tokens, min_evidence=self.min_evidence, mood=mood
+        return await self.memory.get_memory_context(
+            given.query or None, max_tokens=given.max_tokens, min_evidence=self.min_evidence, mood=mood
         )
-        return {
-            "text": answers.rendered(packed), "token_count": packed.token_count, "truncated": packed.truncated,
-            "evidence": packed.evidence,
-        }  # fmt: skip
 
     async def _start(self, max_tokens: int) -> Json:
         """A third is for what is important, a third for what came last, and the rest for the latest messages."""
@@ -235,15 +214,11 @@ class Tools:
         listed = _tokens([*important, *recent])
         said = await self.memory.get_memory_context(kinds=("message",), max_tokens=max(max_tokens - listed, 1))
         return {
-            "text": answers.rendered(said),
-            "token_count": said.token_count + listed,
+            **_packed(said), "token_count": said.token_count + listed,
             "truncated": said.truncated or len(latest) > len(important) + len(recent),
-            "evidence": "strong" if important or said else "none",
-            "project": await self._project(),
-            "important": important,
-            "recent": recent,
-            "graph": await self._overview(first),
-        }
+            "evidence": "strong" if important or said else "none", "project": await self._project(),
+            "important": important, "recent": recent, "graph": await self._overview(first),
+        }  # fmt: skip
 
     def _fitting(self, records: Iterable[MemoryRecord], max_tokens: int) -> list[Json]:
         """The first lines that fit about so many tokens."""
@@ -262,9 +237,7 @@ class Tools:
         if here is not None:
             place |= {"description": answers.description(here), "root": str(here.root)}
         stats = await self.memory.stats()
-        waiting = stats.memories.get("short_term", 0) + stats.memories.get("consolidating", 0)
-        tiers = {"short_term": waiting, **{tier: stats.memories.get(tier, 0) for tier in ("long_term", "archived")}}
-        counts = {"messages": stats.messages, "episodes": stats.episodes, **tiers, "links": stats.links}
+        counts = {"messages": stats.messages, "episodes": stats.episodes, **stats.memories, "links": stats.links}
         return {**{name: value for name, value in place.items() if value}, "user": scope.user, "counts": counts}
 
     async def _overview(self, records: Sequence[MemoryRecord]) -> Json:
@@ -277,7 +250,8 @@ class Tools:
             known |= {r.id: r for r in near.memories if r.expired_at is None and r.trust >= BELIEVED}
         ends = Counter(end for link in links for end in (link.source, link.target) if end in known)
         central = [
-            {**answers.record_line(known[id_], LINE, self._importance), "links": n} for id_, n in ends.most_common(5)
+            {"id": id_, "text": answers.marked(known[id_].content[:LINE], known[id_], "text"), "links": n}
+            for id_, n in ends.most_common(5)
         ]
         return {"links": dict(Counter(link.type for link in links)), "central": central}
 
@@ -293,39 +267,46 @@ def _stored(receipt: Receipt) -> Json:
     return {"id": receipt.id, "outcome": receipt.outcome, **({"reason": receipt.reason} if receipt.reason else {})}
 
 
+def _packed(context: MemoryContext) -> Json:
+    return {
+        "text": answers.rendered(context), "token_count": context.token_count, "truncated": context.truncated,
+        "evidence": context.evidence,
+    }  # fmt: skip
+
+
 def _tokens(lines: Sequence[Json]) -> int:
     return sum(len(line["text"]) // CHARACTERS_PER_TOKEN + TOKENS_OF_A_FRAME for line in lines)
 
 
 def _default(do: Tools) -> list[Tool]:
     return [
-        Tool("remember", Remember, do.remember, REMEMBER, WRITES),
-        Tool("recall", Recall, do.recall, SEARCH, READS),
-        Tool("forget", Forget, do.forget, REMOVE, REMOVES),
-        Tool("context", Context, do.context, CONTEXT, READS),
+        Tool("remember", args.Remember, do.remember, REMEMBER, WRITES),
+        Tool("recall", args.Recall, do.recall, SEARCH, READS),
+        Tool("forget", args.Forget, do.forget, REMOVE, REMOVES),
+        Tool("context", args.Context, do.context, CONTEXT, READS),
     ]
 
 
 def _memory_server(do: Tools) -> list[Tool]:
     return [
-        Tool("store_memory", StoreMemory, do.remember, REMEMBER, WRITES),
-        Tool("search_memories", Recall, do.recall, SEARCH, READS),
-        Tool("consolidate_memories", Consolidate, do.consolidate, MERGE, WRITES),
-        Tool("should_consolidate", NoArguments, do.should_consolidate, ADVISE, READS),
-        Tool("get_memory_context", MemoryContext, do.memory_context, BUDGET, READS),
+        Tool("store_memory", args.StoreMemory, do.remember, REMEMBER, WRITES),
+        Tool("search_memories", args.Recall, do.recall, SEARCH, READS),
+        Tool("consolidate_memories", args.Consolidate, do.consolidate, MERGE, WRITES),
+        Tool("should_consolidate", args.NoArguments, do.should_consolidate, ADVISE, READS),
+        Tool("get_memory_context", args.Context, do.memory_context, BUDGET, READS),
     ]
 
 
 def _ooda(do: Tools) -> list[Tool]:
     return [
-        Tool("recall", Recall, do.recall, SEARCH, READS),
-        Tool("list", ListMemories, do.list_memories, LIST, READS),
-        Tool("graph", Graph, do.graph, GRAPH, READS),
-        Tool("context", Context, do.context, CONTEXT, READS),
-        Tool("remember", RememberTenths, do.remember, REMEMBER, WRITES),
-        Tool("consolidate", Consolidate, do.consolidate, MERGE, WRITES),
-        Tool("update", UpdateTenths, do.update, UPDATE, WRITES),
-        Tool("delete", Forget, do.forget, REMOVE, REMOVES),
+        Tool("recall", args.Recall, do.recall, SEARCH, READS),
+        Tool("list", args.ListMemories, do.list_memories, LIST, READS),
+        Tool("graph", args.Graph, do.graph, GRAPH, READS),
+        Tool("context", args.Context, do.context, CONTEXT, READS),
+        Tool("remember", args.RememberTenths, do.remember, REMEMBER, WRITES),
+        Tool("consolidate", args.Consolidate, do.consolidate, MERGE, WRITES),
+        Tool("update", args.UpdateTenths, do.update, UPDATE, WRITES),
+        Tool("delete", args.Forget, do.forget, REMOVE, REMOVES),
     ]
 
 
