@@ -38,7 +38,7 @@ class BearerToken:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, or answer 401."""
         given = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] != "http" or hmac.compare_digest(given, self._expected):
+        if scope["type"] == "lifespan" or hmac.compare_digest(given, self._expected):
             await self._app(scope, receive, send)
             return
         headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"content-length", b"0")]

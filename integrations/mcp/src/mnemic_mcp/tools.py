@@ -121,15 +121,14 @@ class Tools:
             values["importance"] = given.importance / 10
         if given.content is not None:
             values["source"] = SOURCE
-        answer = {"id": given.id, "outcome": "stored"}
-        if values or not given.links:
-            answer = _stored(await self.memory.update(given.id, **values))
         for target, type_ in (given.links or {}).items():
             if type_ is None:
                 await self.memory.unlink(given.id, target)
             else:
                 _stored(await self.memory.link(given.id, target, type_))
-        return answer
+        if given.links and not values:
+            return {"id": given.id, "outcome": "stored"}
+        return _stored(await self.memory.update(given.id, **values))
 
     async def recall(self, given: args.Recall) -> Json:
         """What is found for a query, best first, with a grade."""
