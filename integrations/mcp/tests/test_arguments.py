@@ -49,10 +49,28 @@ def test_times_in_iso_8601():
     assert since("2026-03-01") == datetime(2026, 3, 1)  # the memory knows the zone
     assert since("2026-03-01T18:00Z") == datetime(2026, 3, 1, 18, tzinfo=UTC)
     assert since("March 2026").replace(tzinfo=None) == datetime(2026, 3, 1)
+    assert since("2026-03") == datetime(2026, 3, 1)
     assert since("") is since(None) is None
 
 
-@pytest.mark.parametrize("text", ["whenever", "2026-13-45", "31 February", "0", [], {"day": 1}, "\ud800", "9" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "whenever",
+        "2026-13-45",
+        "31 February",
+        "0",
+        "03/01/2026",
+        "2026-03-01T25:00",
+        "9999 years ago",
+        "1 January 0001",
+        "9" * 9 + " days ago",
+        [],
+        {"day": 1},
+        "\ud800",
+        "9" * 5000,
+    ],
+)
 def test_no_time(text):
     with pytest.raises(InvalidInput, match=r"^recall: since "):
         since(text)
@@ -82,7 +100,7 @@ def test_a_category_where_the_type_is_meant():
 
 def test_numbers_objects_and_truth_as_texts():
     given = ListMemories.read("list", {"limit": "5", "offset": "2", "min_importance": "7"})
-    assert (given.limit, given.offset, given.min_importance) == (5, 2, 7)
+    assert (given.limit, given.offset, given.min_importance) == (5, 2, 0.7)
     assert Forget.read("forget", {"ids": "x", "dry_run": "true"}).dry_run is True
     assert StoreMemory.read("store", {"content": "x", "metadata": '{"from": "chat"}'}).metadata == {"from": "chat"}
     assert UpdateTenths.read("update", {"id": "x", "links": '{"y": "extends"}'}).links == {"y": "extends"}

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 from difflib import get_close_matches
-from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 
-from mnemic import InvalidInput
+from mnemic import InvalidInput, types
 from mnemic.text.dates import named_periods
 from mnemic.types import LinkType, MemoryType, Reach, Status
 
@@ -27,56 +28,54 @@ CATEGORIES = (
 """The categories that a description names; any other word is one as well."""
 
 _HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
-_NUMBER = {"a": 1, "an": 1}
+_IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")
+"""A date with other marks is ISO 8601 or means different days to different people."""
 
 
 def _moment(given: object) -> object:
     """The time that a text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning."""
-    text = given.strip() if isinstance(given, str) else None
-    if not text:
-        return None if text == "" else given
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        pass
-    now = datetime.now().astimezone()
-    text = text.lower()
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    for whole in (text, f"{text}-01"):  # a month
+        with suppress(ValueError):
+            return datetime.fromisoformat(whole)
+    with suppress(ValueError, OverflowError):
+        return _in_words(text.lower(), datetime.now().astimezone()) if text else None
+    raise ValueError('must be a time such as "2026-03-01", "2026-03-01T18:00", "yesterday" or "3 days ago"')
+
+
+def _in_words(text: str, now: datetime) -> datetime:
+    """The time that words name.
+
+    Raises:
+        ValueError: they name none.
+        OverflowError: it is too long ago.
+    """
     if text == "now":
         return now
     if found := _HOURS_AGO.fullmatch(text):
-        number = int(_NUMBER.get(found[1], 0) or found[1])
-        return now - timedelta(minutes=number * (60 if found[2] == "hour" else 1))
+        return now - timedelta(**{f"{found[2]}s": int(found[1]) if found[1].isdigit() else 1})
     today = now.date().toordinal()
-    starts = (
-        [today] if text == "today" else [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
-    )
-    if not starts:
-        raise ValueError('must be a time such as "2026-03-01", "2026-03-01T18:00", "yesterday" or "3 days ago"')
+    starts = [today] if text == "today" else []
+    if _IN_WORDS.fullmatch(text):
+        starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
     day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
     return datetime(day.year, day.month, day.day).astimezone()
 
 
-def _json_or(given: str, otherwise: object) -> object:
-    """The JSON that a text is, where it is a list or an object."""
-    try:
-        return json.loads(given) if given.lstrip()[:1] in ("[", "{") else otherwise
-    except (ValueError, RecursionError):
-        return otherwise
+def _from_text(otherwise: Callable[[str], object]) -> BeforeValidator:
+    """Reads a text as the JSON list or object that it is; another text is what ``otherwise`` says."""
 
+    def read(given: object) -> object:
+        if not isinstance(given, str):
+            return given
+        try:
+            return json.loads(given) if given.lstrip()[:1] in ("[", "{") else otherwise(given)
+        except (ValueError, RecursionError):
+            return otherwise(given)
 
-def _one_or_more(given: object) -> object:
-    return _json_or(given, [given] if given.strip() else None) if isinstance(given, str) else given
-
-
-def _separated(given: object) -> object:
-    """The words of a list that was written as a text, with commas."""
-    if not isinstance(given, str):
-        return given
-    return _json_or(given, [word.strip() for word in given.split(",") if word.strip()])
-
-
-def _object(given: object) -> object:
-    return _json_or(given, given) if isinstance(given, str) else given
+    return BeforeValidator(read)
 
 
 def _category(given: object) -> str | None:
@@ -89,40 +88,32 @@ def _time(description: str) -> Any:
     return BeforeValidator(_moment), WithJsonSchema({"type": "string", "description": description})
 
 
+_ONE_OR_MORE = _from_text(lambda text: [text] if text.strip() else None)
+_SEPARATED = _from_text(lambda text: [word.strip() for word in text.split(",") if word.strip()])
+_OBJECT = _from_text(lambda text: text)
+
+
 def _choice(*words: str) -> Any:
-    """One or more words of a list; the schema, which is shorter so, shows one."""
-    return BeforeValidator(_one_or_more), WithJsonSchema({"type": "string", "enum": [*words]})
+    """One or more of these words; the schema is shorter for one."""
+    return _ONE_OR_MORE, WithJsonSchema({"type": "string", "enum": [*words]})
 
 
-Since: TypeAlias = Annotated[datetime | None, *_time('Said then or later: "2026-03-01", "yesterday", "3 days ago".')]
-Until: TypeAlias = Annotated[datetime | None, *_time("Said before then.")]
-At: TypeAlias = Annotated[datetime | None, *_time("What was true then.")]
-Time: TypeAlias = Annotated[datetime | None, *_time("ISO 8601.")]
 Types: TypeAlias = Annotated[list[MemoryType] | None, *_choice("episodic", "semantic", "procedural", "emotional")]
 Statuses: TypeAlias = Annotated[list[Status] | None, *_choice("short_term", "long_term", "archived")]
-Words: TypeAlias = Annotated[list[str] | None, BeforeValidator(_separated)]
-Ids: TypeAlias = Annotated[Annotated[list[str], Field(max_length=1_000)] | None, BeforeValidator(_one_or_more)]
+Words: TypeAlias = Annotated[list[str] | None, _SEPARATED]
 Category: TypeAlias = Annotated[str | None, BeforeValidator(lambda given: _category(given) or given)]
-Object: TypeAlias = Annotated[dict[str, Any] | None, BeforeValidator(_object)]
-Links: TypeAlias = Annotated[
-    dict[str, LinkType | None] | None,
-    BeforeValidator(_object),
-    WithJsonSchema(
-        {
-            "type": "object",
-            "description": "Ids of other memories, each with extends, contradicts, implements, references or supersedes; "
-            "null removes the links to it.",
-        }
-    ),
-]
 Importance: TypeAlias = Annotated[float | None, Field(ge=0, le=1, description="0 to 1; default: computed.")]
-Tenths: TypeAlias = Annotated[int | None, Field(ge=1, le=10, description="1 to 10; default: computed.")]
+Tenths: TypeAlias = Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: tenths / 10)]
+"""1 to 10, read as 0 to 1."""
 Threshold: TypeAlias = Annotated[float | None, Field(ge=0, le=1)]
 Content: TypeAlias = Annotated[
     str, Field(description="One statement that stands by itself: names instead of pronouns, dates instead of today.")
 ]
 Query: TypeAlias = Annotated[str, Field(description="What you want to know, in plain words.")]
-MaxTokens: TypeAlias = Annotated[int, Field(ge=1, le=100_000)]
+Links: TypeAlias = Annotated[
+    dict[str, LinkType | None] | None, _OBJECT,
+    Field(description=f"Ids of other memories, each with {', '.join(get_args(LinkType))}, or null to remove its links."),
+]  # fmt: skip
 
 
 class Arguments(BaseModel):
@@ -188,9 +179,9 @@ def _complaint(error: Mapping[str, Any]) -> str:
 class Filters(Arguments):
     """What is searched or listed."""
 
-    since: Since = None
-    until: Until = None
-    at: At = None
+    since: Annotated[datetime | None, *_time('Said then or later: "2026-03-01", "yesterday", "3 days ago".')] = None
+    until: Annotated[datetime | None, *_time("Said before then.")] = None
+    at: Annotated[datetime | None, *_time("What was true then.")] = None
     type: Types = None
     category: Category = None
     tags: Words = None
@@ -199,8 +190,8 @@ class Filters(Arguments):
 
     def filters(self) -> dict[str, Any]:
         """The filters as the methods of ``Memory`` take them."""
-        chosen = {name: value for name, value in self.given().items() if name in Filters.model_fields}
-        return {"types" if name == "type" else name: value for name, value in chosen.items()}
+        named = {"types" if name == "type" else name: value for name, value in self.given().items()}
+        return {name: value for name, value in named.items() if name in types.Filters.__annotations__}
 
 
 class Recall(Filters):
@@ -217,7 +208,7 @@ class ListMemories(Filters):
     order: Literal["newest", "oldest", "importance"] = "newest"
     limit: Annotated[int, Field(ge=1, le=100)] = 20
     offset: Annotated[int, Field(ge=0)] = 0
-    min_importance: Annotated[int | None, Field(ge=1, le=10)] = None
+    min_importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
 
 
 class Remember(Arguments):
@@ -225,10 +216,7 @@ class Remember(Arguments):
 
     content: Content
     key: Annotated[str | None, Field(description="What it is a value of, such as 'meetings.time'.")] = None
-    type: Annotated[
-        MemoryType,
-        Field(description="episodic: what happened; semantic: what is so; procedural: how to; emotional: how it felt."),
-    ] = "semantic"
+    type: Annotated[MemoryType, Field(description="What happened, what is so, how to do it, how it felt.")] = "semantic"
     category: Annotated[Category, Field(description=f"{', '.join(CATEGORIES)} or another word.")] = None
     tags: Words = None
     importance: Importance = None
@@ -237,13 +225,13 @@ class Remember(Arguments):
 class RememberTenths(Remember):
     """Arguments of remembering, with importance from 1 to 10."""
 
-    importance: Tenths = None  # pyright: ignore[reportIncompatibleVariableOverride]
+    importance: Annotated[Tenths | None, Field(description="1 to 10; default: computed.")] = None  # pyright: ignore[reportIncompatibleVariableOverride]
 
 
 class StoreMemory(Remember):
     """Arguments of remembering, with metadata."""
 
-    metadata: Object = None
+    metadata: Annotated[dict[str, Any] | None, _OBJECT] = None
 
 
 class UpdateTenths(Arguments):
@@ -254,7 +242,7 @@ class UpdateTenths(Arguments):
     type: MemoryType | None = None
     category: Category = None
     tags: Words = None
-    importance: Annotated[int | None, Field(ge=1, le=10)] = None
+    importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
     valid_at: Annotated[datetime | None, *_time("Since when it is true.")] = None
     invalid_at: Annotated[datetime | None, *_time("Until when it was true.")] = None
     delete_after: Annotated[datetime | None, *_time("When it is to be archived.")] = None
@@ -267,7 +255,7 @@ class Forget(Arguments):
     description: Annotated[
         str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')
     ] = None
-    ids: Ids = None
+    ids: Annotated[Annotated[list[str], Field(max_length=1_000)] | None, _ONE_OR_MORE] = None
     dry_run: Annotated[bool, Field(description="Only show what would go and what stays.")] = False
 
 
@@ -275,7 +263,7 @@ class Context(Arguments):
     """Arguments of a context."""
 
     query: Query = ""
-    max_tokens: MaxTokens = 2000
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 2000
     mood: Annotated[str, Field(description="How the user feels now, in their words.")] = ""
 
 

@@ -110,15 +110,11 @@ class Tools:
 
     async def remember(self, given: args.Remember) -> Json:
         """Store a statement."""
-        values = given.given(without=("content", "importance"))
-        importance = given.importance if given.importance is None or not self.tenths else given.importance / 10
-        return _stored(await self.memory.remember(given.content, importance=importance, source=SOURCE, **values))
+        return _stored(await self.memory.remember(source=SOURCE, **given.given()))
 
     async def update(self, given: args.UpdateTenths) -> Json:
         """Write the next version of a memory, and its links."""
-        values = given.given(without=("id", "links", "importance"))
-        if given.importance is not None:
-            values["importance"] = given.importance / 10
+        values = given.given(without=("id", "links"))
         if given.content is not None:
             values["source"] = SOURCE
         for target, type_ in (given.links or {}).items():
@@ -143,11 +139,9 @@ class Tools:
 
     async def list_memories(self, given: args.ListMemories) -> Json:
         """Memories in order."""
-        filters = given.filters()
-        if given.min_importance is not None:
-            filters["min_importance"] = given.min_importance / 10
-        records = await self.memory.list(order=given.order, limit=given.limit + 1, offset=given.offset, **filters)
-        return {"memories": self._lines(records[: given.limit]), "more": len(records) > given.limit}
+        limit, offset = given.limit, given.offset
+        records = await self.memory.list(order=given.order, limit=limit + 1, offset=offset, **given.filters())
+        return {"memories": self._lines(records[:limit]), "more": len(records) > limit}
 
     async def graph(self, given: args.Graph) -> Json:
         """The memories around one, and the links among them."""
