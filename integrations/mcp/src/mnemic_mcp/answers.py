@@ -65,7 +65,7 @@ def _json(value: object, text: Callable[[str, str], str], name: str = "") -> Any
     if value is None or isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, datetime):
-        return value.isoformat()
+        return value.isoformat(timespec="seconds")
     if isinstance(value, Mapping):
         items = cast("Mapping[str, object]", value).items()
         return {text(key, ""): _json(item, text, name or key) for key, item in items}
@@ -109,9 +109,8 @@ def record_line(of: MemoryRecord, most: int, scale: Scale) -> Json:
 def _line(of: Hit | MemoryRecord, kind: str, text: str, most: int, **more: object) -> Json:
     cut = len(text) > most
     shown = f"{text[:most].rstrip()}\u2026" if cut else text
-    fields = {**more, "cut": cut}
-    said = {name: value for name, value in fields.items() if value not in (None, (), "", False)}
-    return marked({"id": of.id, "kind": kind, "text": shown, **said}, of)
+    said = {name: value for name, value in more.items() if value not in (None, (), "")}
+    return marked({"id": of.id, "kind": kind, "text": shown, **said, **({"cut": True} if cut else {})}, of)
 
 
 def description(project: Project) -> str:
