@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from urllib.parse import quote
 
+import anyio
 import pytest
 from mcp import MCPError
 
@@ -219,6 +220,39 @@ async def test_a_failing_store_is_an_answer(memory, served, monkeypatch):
     monkeypatch.setattr(AsyncMemory, "remember", full)
     async with served(memory) as call:
         assert "free some and try again" in await call.error("remember", content="x")
+
+
+async def test_a_failure_inside_is_an_answer_without_its_text(memory, served, monkeypatch, caplog):
+    async def broken(self, *args, **kwargs):
+        raise RuntimeError("the password is hunter2")
+
+    monkeypatch.setattr(AsyncMemory, "remember", broken)
+    async with served(memory) as call:
+        told = await call.error("remember", content="x")
+    assert "log of the server" in told
+    assert "hunter2" not in told
+    assert "hunter2" in caplog.text
+
+
+async def test_a_cancelled_call_ends_in_the_server_too(memory, served, monkeypatch):
+    begun, ended = anyio.Event(), anyio.Event()
+
+    async def endless(self, *args, **kwargs):
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    async with served(memory) as call:
+        with monkeypatch.context() as patch, anyio.fail_after(30):
+            patch.setattr(AsyncMemory, "search", endless)
+            async with anyio.create_task_group() as group:
+                group.start_soon(call.client.call_tool, "recall", {"query": "x"})
+                await begun.wait()
+                group.cancel_scope.cancel()
+            await ended.wait()
+        assert (await call("recall", query="x"))["found"] == []
 
 
 async def test_two_users_of_one_record(memory, served):
@@ -452,13 +486,14 @@ async def test_a_session_starts_with_what_is_trusted(memory, served):
 
 
 async def test_what_files_say_of_a_project_is_data(memory, served):
-    project = Project(name="Atlas", description=EVIL, root=Path("/tmp"), id="acme/atlas")
+    project = Project(name=f"Atlas {EVIL}", description=EVIL, root=Path("/tmp"), id="acme/atlas")
     async with served(memory.scoped(project=project), project=project) as call:
         place = (await call("context"))["project"]
         prompt = (await call.client.get_prompt("session_start")).messages[0].content.text
+    assert place["name"].startswith("[unverified, document] Atlas")
     assert place["description"].startswith("[unverified, document] ")
     assert "[unverified, document] " in prompt
-    for text in (place["description"], prompt):
+    for text in (json.dumps(place), prompt):
         assert "666" in text
         assert_inert(text)
 

@@ -13,12 +13,12 @@ from typing import Any, TypeAlias, cast
 from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, quoted
 
 __all__ = [
-    "Json", "Said", "Scale", "as_text", "description", "edge", "hit_line", "marked", "plain", "record_line", "rendered",
-    "share",
+    "Json", "Scale", "Sourced", "as_text", "edge", "hit_line", "marked", "plain", "project_line", "record_line",
+    "rendered", "share",
 ]  # fmt: skip
 
 Json: TypeAlias = dict[str, Any]
-Said: TypeAlias = Hit | Message | Episode | MemoryRecord
+Sourced: TypeAlias = Hit | Message | Episode | MemoryRecord
 """What has a source and a trust."""
 Scale: TypeAlias = Callable[[float], float]
 """From an importance of 0 to 1 to that of a profile."""
@@ -49,7 +49,7 @@ def plain(value: object) -> Any:
     return _json(value, lambda text, _: str(text) if isinstance(text, _Rendered) else quoted(text))
 
 
-def marked(value: object, of: Said, name: str = "") -> Any:
+def marked(value: object, of: Sourced, name: str = "") -> Any:
     """A value of a record as JSON, with every text in it quoted and, where the record is not trusted, marked as such."""
     return _json(value, partial(_mark, of), name)
 
@@ -76,7 +76,7 @@ def _json(value: object, text: Callable[[str, str], str], name: str = "") -> Any
     return text(str(value), name)
 
 
-def _mark(of: Said, text: str, name: str) -> str:
+def _mark(of: Sourced, text: str, name: str) -> str:
     """A text of a record; a single word, such as a tag, needs no mark."""
     if name in _OURS or (name not in _TEXTS and _WORD.fullmatch(text)):
         return quoted(text)
@@ -113,10 +113,11 @@ def _line(of: Hit | MemoryRecord, kind: str, text: str, most: int, **more: objec
     return marked({"id": of.id, "kind": kind, "text": shown, **said, **({"cut": True} if cut else {})}, of)
 
 
-def description(project: Project) -> str:
-    """What a file of the project says of it: whoever wrote that, it is not the user's word."""
-    said = Hit(id="", kind="memory", text=project.description, score=0.0, source="document", trust=0.0)
-    return quoted(said) if project.description else ""
+def project_line(project: Project) -> Json:
+    """Name and description of a project: files say so, whoever wrote them, and it is not the user's word."""
+    files = Hit(id="", kind="memory", text="", score=0.0, source="document", trust=0.0)
+    said = {"name": project.name, "description": project.description}
+    return marked({name: text for name, text in said.items() if text}, files)
 
 
 def edge(link: Link, known: Mapping[str, MemoryRecord]) -> Json:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 QUERIES_KEPT = 512
-WRONG = 2
+FAILED = 2
 
 
 def run(options: Options, output: TextIOWrapper) -> int:
@@ -41,7 +41,7 @@ def run(options: Options, output: TextIOWrapper) -> int:
         return _run(options, output)
     except MnemicError as error:
         sys.stderr.write(f"mnemic-mcp: {error}\n")
-        return WRONG
+        return FAILED
 
 
 def _run(options: Options, output: TextIOWrapper) -> int:
@@ -102,7 +102,7 @@ def _embed_waiting(memory: Memory) -> None:
 
 
 def _close_on_signals(memory: Memory) -> None:
-    """Close the record when the process is told to end. Reading stdin cannot be interrupted, so that it ends hard."""
+    """Close the record when the process is told to end. Reading stdin cannot be interrupted, so the process exits at once."""
 
     def leave() -> None:
         memory.close()

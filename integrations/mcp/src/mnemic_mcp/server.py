@@ -73,17 +73,17 @@ def memory_server(
     Raises:
         ConfigurationError: there is no such profile, or no such grade.
     """
-    face = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
-    tools = tools_of(profile, face, project, min_evidence)
+    handle = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
+    tools = tools_of(profile, handle, project, min_evidence)
 
     async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
-        with face.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
+        with handle.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
             return await _called(tools, params.name, params.arguments or {})
 
     async def read_resource(_: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = answers.as_text(answers.plain(await _resource(face, uri)))
+            text = answers.as_text(answers.plain(await _resource(handle, uri)))
         except MnemicError as error:
             raise _failure(error, {"uri": uri}) from error
         return types.ReadResourceResult(
@@ -93,7 +93,7 @@ def memory_server(
     async def get_prompt(_: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         topic = _topic(params)
         try:
-            text = await _session_start(face, project, topic, min_evidence)
+            text = await _session_start(handle, project, topic, min_evidence)
         except MnemicError as error:
             raise _failure(error) from error
         return types.GetPromptResult(
@@ -132,7 +132,7 @@ async def _called(tools: Mapping[str, Tool], name: str, given: Mapping[str, Any]
         return _refused(str(error))
     except Exception:
         logger.exception("The tool %s failed", name)
-        return _refused(f"{name} failed; the log of the server says why. Nothing is known of what was done.")
+        return _refused(f"{name} failed; the log of the server says why. It is not known whether anything was stored.")
     return types.CallToolResult(
         content=[types.TextContent(type="text", text=answers.as_text(answer))],
         structured_content=answer,
@@ -187,8 +187,7 @@ def _topic(params: types.GetPromptRequestParams) -> str:
 async def _session_start(memory: AsyncMemory, project: Project | None, topic: str, min_evidence: Evidence) -> str:
     """The project, and the context that a session should begin with."""
     packed = await memory.get_memory_context(topic or None, min_evidence=min_evidence)
-    name = memory.scope.project if project is None else project.name
-    parts = [name, "" if project is None else answers.description(project)]
-    about = ": ".join(["Project", *(answers.plain(part) for part in parts if part)]) if name else ""
+    named = [memory.scope.project] if project is None else [*answers.project_line(project).values()]
+    about = ": ".join(["Project", *(answers.plain(text) for text in named)]) if any(named) else ""
     nothing = "Nothing is remembered of that." if topic else "Nothing is remembered yet."
     return "\n\n".join(part for part in (about, answers.plain(answers.rendered(packed)) or nothing) if part)
