@@ -226,9 +226,13 @@ async def test_a_failure_inside_is_an_answer_without_its_text(memory, served, mo
     async def broken(self, *args, **kwargs):
         raise RuntimeError("the password is hunter2")
 
-    monkeypatch.setattr(AsyncMemory, "remember", broken)
+    for method in ("remember", "get", "get_memory_context"):
+        monkeypatch.setattr(AsyncMemory, method, broken)
     async with served(memory) as call:
         told = await call.error("remember", content="x")
+        for failing in (call.client.read_resource("memory://records/x"), call.client.get_prompt("session_start")):
+            with pytest.raises(MCPError, match="log of the server"):
+                await failing
     assert "log of the server" in told
     assert "hunter2" not in told
     assert "hunter2" in caplog.text

@@ -12,13 +12,14 @@ from urllib.parse import unquote
 from mcp import MCPError, types
 from mcp.server import Server, ServerRequestContext
 
-from mnemic import AsyncMemory, Memory, MnemicError, NotFound, Project
+from mnemic import AsyncMemory, InvalidInput, Memory, MnemicError, NotFound, Project
 from mnemic.types import Evidence
 from mnemic_mcp import __version__, answers
 from mnemic_mcp.tools import Tool, tools_of
 
 __all__ = ["memory_server"]
 
+P = TypeVar("P")
 R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
@@ -80,25 +81,17 @@ def memory_server(
         with handle.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
             return await _called(tools, params.name, params.arguments or {})
 
-    async def read_resource(_: object, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        uri = str(params.uri)
-        try:
-            text = answers.as_text(answers.plain(await _resource(handle, uri)))
-        except MnemicError as error:
-            raise _failure(error, {"uri": uri}) from error
-        return types.ReadResourceResult(
-            contents=[types.TextResourceContents(uri=params.uri, text=text, mime_type=JSON)]
-        )
+    @_protected
+    async def read_resource(params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        text = answers.as_text(answers.plain(await _resource(handle, str(params.uri))))
+        contents = types.TextResourceContents(uri=params.uri, text=text, mime_type=JSON)
+        return types.ReadResourceResult(contents=[contents])
 
-    async def get_prompt(_: object, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        topic = _topic(params)
-        try:
-            text = await _session_start(handle, project, topic, min_evidence)
-        except MnemicError as error:
-            raise _failure(error) from error
-        return types.GetPromptResult(
-            messages=[types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))]
-        )
+    @_protected
+    async def get_prompt(params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        text = await _session_start(handle, project, _topic(params), min_evidence)
+        said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        return types.GetPromptResult(messages=[said])
 
     return Server(
         "mnemic", title="Mnemic", version=__version__, instructions=GUIDE,
@@ -144,10 +137,20 @@ def _refused(why: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(type="text", text=answers.plain(why))], is_error=True)
 
 
-def _failure(error: MnemicError, data: object = None) -> MCPError:
-    """An error of the protocol; a record that does not exist is the client's."""
-    code = types.INVALID_PARAMS if isinstance(error, NotFound) else types.INTERNAL_ERROR
-    return MCPError(code, answers.plain(str(error)), answers.plain(data))
+def _protected(answer: Callable[[P], Awaitable[R]]) -> Callable[[object, P], Awaitable[R]]:
+    """A handler whose errors are those of the protocol, and quoted."""
+
+    async def handler(_: object, params: P) -> R:
+        try:
+            return await answer(params)
+        except MnemicError as error:
+            code = types.INVALID_PARAMS if isinstance(error, NotFound | InvalidInput) else types.INTERNAL_ERROR
+            raise MCPError(code, answers.plain(str(error))) from error
+        except Exception as error:
+            logger.exception("A request failed")
+            raise MCPError(types.INTERNAL_ERROR, "The request failed; the log of the server says why.") from error
+
+    return handler
 
 
 async def _resource(memory: AsyncMemory, uri: str) -> object:
@@ -172,15 +175,14 @@ def _topic(params: types.GetPromptRequestParams) -> str:
     """The topic of the prompt.
 
     Raises:
-        MCPError: there is no such prompt, or it has no such argument.
+        NotFound: there is no such prompt.
+        InvalidInput: it has no such argument.
     """
     if params.name != PROMPTS[0].name:
-        raise MCPError(
-            types.INVALID_PARAMS, answers.plain(f"There is no prompt {params.name!r:.60}, only session_start.")
-        )
+        raise NotFound(f"There is no prompt {params.name!r:.60}, only session_start.")
     given = params.arguments or {}
     if unknown := sorted({*given} - {"topic"}):
-        raise MCPError(types.INVALID_PARAMS, answers.plain(f"session_start takes ['topic'], not {unknown}."))
+        raise InvalidInput(f"session_start takes ['topic'], not {unknown}.")
     return given.get("topic", "").strip()
 
 
