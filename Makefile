@@ -13,7 +13,7 @@ SOURCES := src integrations tests benchmarks cookbook docs/generate.py docs/faul
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -48,6 +48,9 @@ test-installs:  ## the core alone, and each integration with only its own framew
 
 test-frameworks: $(VENV)/.dev  ## the suite of each integration with the oldest and the newest framework of its ranges [ONLY=name]
 	$(BIN)/python tests/frameworks.py $(ONLY)
+
+test-mcp: $(VENV)/.dev  ## MCP's own conformance scenarios and its Inspector against mnemic-mcp (needs npm)
+	$(BIN)/python integrations/mcp/tests/conformance.py
 
 test-cookbook:   ## each file of the cookbook in an environment made by the install line it names
 	$(PYTHON) tests/cookbook_installs.py

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
+import signal
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 
 from mnemic import Idle, Memory
 from mnemic_mcp import memory_server
+from mnemic_mcp.options import TOKEN
 
 Call = Callable[..., Any]
 
@@ -67,5 +71,39 @@ def spoken(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Caller]]
         server = StdioServerParameters(command=sys.executable, args=arguments, env={**os.environ}, cwd=cwd)
         async with Client(stdio_client(server)) as client:
             yield Caller(client)
+
+    return connect
+
+
+@pytest.fixture
+def serving() -> Callable[..., AbstractContextManager[str]]:
+    """The address of a server over HTTP in a process of its own, which a signal ends with the code 0."""
+
+    @contextmanager
+    def connect(folder, *options: str, token: str | None = None, host: str = "127.0.0.1") -> Iterator[str]:
+        command = [
+            sys.executable,
+            "-m",
+            "mnemic_mcp",
+            "--dir",
+            str(folder),
+            "--embedder",
+            "hashing",
+            "--project",
+            "off",
+        ]
+        command += ["--http", f"{host}:0", *options]
+        environment = {**os.environ, TOKEN: token or ""}
+        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment) as server:
+            try:
+                line = server.stderr.readline()
+                found = re.search(r"http://\S+:(\d+)/mcp", line)
+                assert found, line + server.stderr.read()
+                yield f"http://127.0.0.1:{found[1]}/mcp"
+            finally:
+                server.send_signal(signal.SIGTERM)
+                _, errors = server.communicate(timeout=60)
+            assert server.returncode == 0, errors
+            assert "Traceback" not in errors
 
     return connect

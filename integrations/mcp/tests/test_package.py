@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 import mnemic_mcp
+from mnemic.runtime.config import read_config
 from mnemic_mcp.options import PROFILES, parsed
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
@@ -57,3 +58,15 @@ def test_the_configurations_are_json_the_command_understands():
 def test_the_readme_and_the_help_name_the_same_tools():
     named = {*re.findall(r"`(\w+)`", README[README.index("## Tools") :])}
     assert {tool for tools in PROFILES.values() for tool in re.findall(r"\w+", tools.partition(";")[0])} <= named
+
+
+def test_the_page_names_every_option_and_its_settings_are_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    page = (Path(__file__).parents[3] / "docs/integrations/mcp.md").read_text(encoding="utf-8")
+    with pytest.raises(SystemExit):
+        parsed(["--help"])
+    options = {*re.findall(r"--[a-z-]+", capsys.readouterr().out)} - {"--help", "--version"}
+    for text in (page, README):
+        assert not options - {*re.findall(r"--[a-z-]+", text[: text.index("## Tools")])}
+    (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "mnemic.toml").write_text(settings, encoding="utf-8")
+    assert {*read_config(None, tmp_path)} == {"llm", "processing", "consolidator", "idle", "retention"}

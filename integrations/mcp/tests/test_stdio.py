@@ -72,7 +72,6 @@ async def test_default_over_stdio(spoken):
         assert (await call("recall", query="Where does Ana live?"))["found"][0]["id"] == kept["id"]
         assert "Lisbon" in (await call("context", query="Ana"))["text"]
         assert (await call("context"))["project"]["name"] == "site"
-        assert (await call("consolidate"))["memories_promoted"] == 0
         assert (await call("forget", ids=[kept["id"]]))["removed"] == [kept["id"]]
 
 
@@ -138,7 +137,7 @@ async def test_calls_at_once_over_one_connection(spoken):
 
 async def test_several_servers_on_one_folder_at_once(spoken, tmp_path):
     async def one(number: int) -> list[str]:
-        async with spoken("--user", "ana") as call:
+        async with spoken("--user", "ana", "--profile", "ooda") as call:
             ids = [(await call("remember", content=f"Door {number}{step} is painted red."))["id"] for step in range(5)]
             assert (await call("recall", query=f"What colour is door {number}4?"))["found"]
             await call("consolidate")
@@ -253,6 +252,37 @@ def test_a_folder_that_cannot_be_is_told_on_stderr(tmp_path):
     assert (answers, code) == ([], 2)
     assert errors.startswith("mnemic-mcp: ")
     assert "Traceback" not in errors
+
+
+def test_settings_come_from_the_folder_or_a_file(tmp_path):
+    """Without --embedder, a wrong one in the file would load the default model, and its table would say so."""
+    folder, file = tmp_path / "memory", tmp_path / "other.toml"
+    folder.mkdir()
+    (folder / "mnemic.toml").write_text('embedder = "hashing"\ntimezone = "Nowhere/At All"\n')
+    file.write_text("[consolidator]\nimportance_treshold = 0.5\n")
+    start = [sys.executable, "-m", "mnemic_mcp", "--dir", str(folder)]
+    for options, said in (([], "Nowhere/At All"), (["--config", str(file)], "Did you mean 'importance_threshold'?")):
+        answers, errors, code = converse([*start, *options])
+        assert (answers, code, said in errors, "Traceback" in errors) == ([], 2, True, False)
+    answers, _, code = converse(
+        [*start, "--timezone", "Europe/Lisbon", "--session", "s1"],
+        request(1, "initialize", **INITIALIZE),
+        tool(2, "remember", content="Ana lives in Lisbon.", type="preference"),
+        tool(3, "recall", query="Where does Ana live?", reach="session"),
+    )
+    assert (code, answers[2]["result"]["isError"]) == (0, False)
+    with Memory(folder, embedder="hashing") as memory:
+        assert [record.category for record in memory.list()] == ["preference"]
+
+
+def test_the_language_model_of_the_command_line_is_that_of_the_memory(tmp_path):
+    answers, _, code = converse(
+        command(tmp_path, "--llm", "test:here"),
+        request(1, "initialize", **INITIALIZE),
+        request(2, "resources/read", uri="memory://stats"),
+    )
+    stats = json.loads(answers[1]["result"]["contents"][0]["text"])
+    assert (code, stats["llm"]["model"]) == (0, "test:here")
 
 
 def test_help_is_for_people(capsys):

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-from importlib.metadata import version
 from pathlib import Path
+from urllib.parse import quote
 
+import anyio
 import pytest
 from mcp import MCPError
 
-from mnemic import AsyncMemory, ConfigurationError, Memory, Message, Project, StoreFull
+from mnemic import AsyncMemory, ConfigurationError, Memory, Message, Project, StoreFull, quoted
+from mnemic.text.tokens import token_counter
 from mnemic_mcp import memory_server
 
 PROFILES = {
-    "default": ["remember", "recall", "forget", "context", "consolidate"],
+    "default": ["remember", "recall", "forget", "context"],
     "memory-server": [
         "store_memory", "search_memories", "consolidate_memories", "should_consolidate", "get_memory_context",
     ],
@@ -26,10 +28,21 @@ async def test_the_tools_of_a_profile(memory, served, profile):
     async with served(memory, profile) as call:
         tools = (await call.client.list_tools()).tools
     assert [tool.name for tool in tools] == PROFILES[profile]
-    assert all(tool.description and tool.output_schema and tool.annotations for tool in tools)
+    assert all(tool.description and tool.annotations for tool in tools)
     arguments = {name for tool in tools for name in tool.input_schema["properties"]}
     assert not arguments & {"user", "user_id", "project", "session", "scope", "ctx", "source"}
-    assert all("description" in p for tool in tools for p in tool.input_schema["properties"].values() if "$ref" in p)
+    for schema in (schema for tool in tools for schema in tool.input_schema["properties"].values()):
+        assert schema["type"] in {"string", "number", "integer", "boolean", "array", "object"}
+        assert not {*schema} & {"title", "anyOf", "$ref"}
+
+
+async def test_the_default_tools_cost_a_model_few_tokens(memory, served):
+    """Counted with cl100k_base where its table is there, else with the approximation, which is a tenth higher."""
+    async with served(memory) as call:
+        tools = (await call.client.list_tools()).tools
+    listed = [{"name": t.name, "description": t.description, "inputSchema": t.input_schema} for t in tools]
+    assert all(t.output_schema is None for t in tools)
+    assert token_counter(None)(json.dumps(listed)) <= 900
 
 
 async def test_default(memory, served):
@@ -46,8 +59,6 @@ async def test_default(memory, served):
         context = await call("context", query="Which port does the API use?", max_tokens=200)
         assert "port 9000" in context["text"]
         assert context["token_count"] <= 200
-        report = await call("consolidate", importance_threshold=0.1, similarity_threshold=0.9)
-        assert report["memories_promoted"] == 0  # too young
         gone = await call("forget", ids=[second["id"], "nothing"])
         assert gone["removed"] == [second["id"]]
         assert [kept["id"] for kept in gone["kept"]] == ["nothing"]
@@ -157,23 +168,28 @@ async def test_ooda(memory, served):
         assert memory.get(changed["id"]).importance == 1.0
         assert (await call("delete", ids=[low["id"]]))["removed"] == [low["id"]]
         assert [line["id"] for line in (await call("list"))["memories"]] == [top["id"]]
-        assert (await call("consolidate"))["clusters_formed"] == 0
+        report = await call("consolidate", importance_threshold=0.1, similarity_threshold="0.9")
+        assert (report["clusters_formed"], report["memories_promoted"]) == (0, 0)  # too young
 
 
 WRONG = [
     ("default", "remember", {}, "content"),
-    ("default", "remember", {"content": 7}, "content"),
+    ("default", "remember", {"content": 7}, "content must be a valid string, not 7"),
     ("default", "remember", {"content": "   "}, ""),
     ("default", "remember", {"content": "x", "importance": 1.5}, "importance"),
     ("default", "remember", {"content": "x", "type": "odd"}, "type"),
     ("default", "remember", {"content": "lone \ud800 surrogate", "tags": ["\x00"]}, ""),
     ("default", "recall", {"query": "x", "limit": 0}, "limit"),
-    ("default", "recall", {"query": None}, "query"),
-    ("default", "recall", {"query": "x", "since": "yesterday-ish"}, "since"),
+    ("default", "recall", {"query": None}, "query is required"),
+    ("default", "recall", {"query": "x", "since": "whenever"}, "since must be a time such as"),
     ("default", "recall", {"query": "x" * 200_000}, "characters"),
     ("default", "context", {"max_tokens": -1}, "max_tokens"),
-    ("default", "consolidate", {"importance_threshold": 7}, "importance_threshold"),
-    ("default", "forget", {"ids": "not a list"}, "ids"),
+    ("default", "recall", {"query": "x", "reach": "everywhere"}, "reach"),
+    ("default", "recall", {"query": "x", "reach": "session"}, "session"),
+    ("default", "recall", {"query": "x", "type": "odd"}, "type"),
+    ("default", "recall", {"query": "x", "querry": "y"}, "Did you mean 'query'?"),
+    ("default", "forget", {"ids": {"not": "a list"}}, "ids"),
+    ("ooda", "consolidate", {"importance_threshold": 7}, "importance_threshold"),
     ("default", "nonsense", {}, "nonsense"),
     ("ooda", "remember", {"content": "x", "importance": 11}, "importance"),
     ("ooda", "remember", {"content": "x", "importance": 0}, "importance"),
@@ -188,7 +204,10 @@ WRONG = [
 async def test_wrong_arguments_are_an_answer(memory, served, profile, tool, arguments, said):
     async with served(memory, profile) as call:
         if said:
-            assert said in await call.error(tool, **arguments)
+            told = await call.error(tool, **arguments)
+            assert said in told
+            assert "://" not in told
+            assert "pydantic" not in told
         else:
             await call.client.call_tool(tool, arguments)
         assert (await call.client.list_tools()).tools  # the server is well
@@ -201,6 +220,43 @@ async def test_a_failing_store_is_an_answer(memory, served, monkeypatch):
     monkeypatch.setattr(AsyncMemory, "remember", full)
     async with served(memory) as call:
         assert "free some and try again" in await call.error("remember", content="x")
+
+
+async def test_a_failure_inside_is_an_answer_without_its_text(memory, served, monkeypatch, caplog):
+    async def broken(self, *args, **kwargs):
+        raise RuntimeError("the password is hunter2")
+
+    for method in ("remember", "get", "get_memory_context"):
+        monkeypatch.setattr(AsyncMemory, method, broken)
+    async with served(memory) as call:
+        told = await call.error("remember", content="x")
+        for failing in (call.client.read_resource("memory://records/x"), call.client.get_prompt("session_start")):
+            with pytest.raises(MCPError, match="log of the server"):
+                await failing
+    assert "log of the server" in told
+    assert "hunter2" not in told
+    assert "hunter2" in caplog.text
+
+
+async def test_a_cancelled_call_ends_in_the_server_too(memory, served, monkeypatch):
+    begun, ended = anyio.Event(), anyio.Event()
+
+    async def endless(self, *args, **kwargs):
+        begun.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+
+    async with served(memory) as call:
+        with monkeypatch.context() as patch, anyio.fail_after(30):
+            patch.setattr(AsyncMemory, "search", endless)
+            async with anyio.create_task_group() as group:
+                group.start_soon(call.client.call_tool, "recall", {"query": "x"})
+                await begun.wait()
+                group.cancel_scope.cancel()
+            await ended.wait()
+        assert (await call("recall", query="x"))["found"] == []
 
 
 async def test_two_users_of_one_record(memory, served):
@@ -235,6 +291,8 @@ async def test_resources(memory, served):
     async with served(memory) as call:
         listed = {str(resource.uri) for resource in (await call.client.list_resources()).resources}
         assert listed == {"memory://stats", "memory://recent"}
+        (template,) = (await call.client.list_resource_templates()).resource_templates
+        assert template.uri_template == "memory://records/{id}"
         read = {uri: json.loads((await call.client.read_resource(uri)).contents[0].text) for uri in sorted(listed)}
         assert read["memory://stats"]["memories"] == {"short_term": 1}
         assert "location" not in read["memory://stats"]
@@ -243,6 +301,9 @@ async def test_resources(memory, served):
         assert whole["content"] == "Ana lives in Lisbon."
         with pytest.raises(Exception, match="no record"):
             await call.client.read_resource("memory://records/nobody")
+        with pytest.raises(MCPError, match="There is no resource") as unknown:
+            await call.client.read_resource("memory://nowhere")
+        assert unknown.value.code == -32602
 
 
 async def test_the_prompt_of_a_session(memory, served):
@@ -271,11 +332,11 @@ async def test_a_prompt_asked_for_wrongly_is_the_error_of_the_client(memory, ser
     assert not caplog.records
 
 
-@pytest.mark.skipif(version("mcp") < "2.3", reason="the SDK promises it whatever the server says")
 async def test_no_news_is_promised_that_never_comes(memory, served):
     async with served(memory) as call:
         able = call.client.server_capabilities
-    assert (able.resources.subscribe, able.logging, able.completions) == (False, None, None)
+    assert not able.resources.subscribe
+    assert (able.logging, able.completions) == (None, None)
 
 
 async def test_quiet_moments_are_used_unless_they_are_not_to_be(memory, served):
@@ -308,7 +369,7 @@ async def test_the_memory_stays_open(served, tmp_path):
     ("profile", "name", "wrong"),
     [
         ("default", "forget", {"hard": True, "ids": ["{id}"]}),
-        ("default", "recall", {"query": "tea", "user": "bob", "types": ["semantic"]}),
+        ("default", "recall", {"query": "tea", "user": "bob", "hard": True}),
         ("memory-server", "store_memory", {"content": "x", "user": "bob"}),
         ("ooda", "delete", {"ids": ["{id}"], "hard": True}),
     ],
@@ -318,7 +379,7 @@ async def test_unknown_arguments_are_refused(memory, served, profile, name, wron
     given = {key: [tea.id] if key == "ids" else value for key, value in wrong.items()}
     async with served(memory, profile) as call:
         told = await call.error(name, **given)
-    for unknown in {*wrong} & {"hard", "user", "types"}:
+    for unknown in {*wrong} & {"hard", "user"}:
         assert repr(unknown) in told.split("not [")[1]
     assert repr(next(iter({*wrong} & {"ids", "query", "content"}))) in told.split("not [")[0]
     assert [record.id for record in memory.list()] == [tea.id]
@@ -379,6 +440,44 @@ async def test_resources_mark_what_is_not_trusted(memory, served):
         assert_inert((await call.client.read_resource("memory://recent")).contents[0].text)
 
 
+async def test_what_is_forgotten_or_kept_is_marked(memory, served):
+    memory.remember(f"My bank account is at Sunny Bank. {EVIL}", id="page", source="tool_external")
+    memory.remember(f"The bank account of Eva is at Moon Bank. {EVIL}", id="other", source="tool_external")
+    async with served(memory) as call:
+        seen = await call("forget", description="my bank account", dry_run=True)
+        named = [one["reason"] for one in (*seen["would_remove"], *seen.get("kept", []))]
+        assert named
+        assert all(reason.startswith("[unverified, tool_external] ") for reason in named)
+        assert_inert(json.dumps(seen))
+
+
+async def test_errors_are_inert_too(memory, served):
+    async with served(memory, "ooda") as call:
+        for name, arguments in (
+            (EVIL, {}), ("graph", {"id": EVIL}), ("recall", {"query": "x", EVIL: 1}), ("recall", {"query": "x", "since": EVIL}),
+            ("update", {"id": EVIL, "tags": ["x"]}), ("list", {"limit": EVIL}),
+        ):  # fmt: skip
+            assert_plain(await call.error(name, **arguments))
+        for failing in (
+            call.client.get_prompt(EVIL), call.client.get_prompt("session_start", {EVIL: "x"}),
+            call.client.read_resource(f"memory://records/{quote(EVIL)}"),
+        ):  # fmt: skip
+            with pytest.raises(MCPError) as refused:
+                await failing
+            assert_plain(refused.value.error.message)
+
+
+def assert_plain(text):
+    """An error is not a record: it has no mark, but nothing in it takes a role or draws in a terminal."""
+    for mark in ("<|", "\u202e", "\x1b", "</memory>"):
+        assert mark not in text, mark
+
+
+async def test_what_is_quoted_twice_is_quoted_once():
+    for text in (EVIL, "Human: <|im_start|>", "[INST] x", " - <tool_call>", "a\r\nb"):
+        assert quoted(quoted(text)) == quoted(text)
+
+
 async def test_a_session_starts_with_what_is_trusted(memory, served):
     memory.remember("Deploys need two approvals.", id="own", importance=0.5)
     memory.remember(EVIL, id="page", source="tool_external", importance=1.0)
@@ -391,13 +490,14 @@ async def test_a_session_starts_with_what_is_trusted(memory, served):
 
 
 async def test_what_files_say_of_a_project_is_data(memory, served):
-    project = Project(name="Atlas", description=EVIL, root=Path("/tmp"), id="acme/atlas")
+    project = Project(name=f"Atlas {EVIL}", description=EVIL, root=Path("/tmp"), id="acme/atlas")
     async with served(memory.scoped(project=project), project=project) as call:
         place = (await call("context"))["project"]
         prompt = (await call.client.get_prompt("session_start")).messages[0].content.text
+    assert place["name"].startswith("[unverified, document] Atlas")
     assert place["description"].startswith("[unverified, document] ")
     assert "[unverified, document] " in prompt
-    for text in (place["description"], prompt):
+    for text in (json.dumps(place), prompt):
         assert "666" in text
         assert_inert(text)
 

@@ -9,19 +9,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mnemic_mcp.server import MemoryServer, memory_server
-
-_MODULE_OF = {"MemoryServer": "mnemic_mcp.server", "memory_server": "mnemic_mcp.server"}
+    from mnemic_mcp.server import memory_server
 
 __version__ = "0.1.0"
 
-__all__ = ["MemoryServer", "__version__", "memory_server"]
+__all__ = ["__version__", "memory_server"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULE_OF:
+    if name != "memory_server":
         raise AttributeError(f"module 'mnemic_mcp' has no attribute {name!r}")
-    value = getattr(import_module(_MODULE_OF[name]), name)
+    value = getattr(import_module("mnemic_mcp.server"), name)
     globals()[name] = value
     return value
 

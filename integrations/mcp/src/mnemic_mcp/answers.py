@@ -1,202 +1,130 @@
-"""What the tools answer: their output schemas. A field with a default is left out of an answer that has nothing for it."""
+"""The answers of the server as JSON. Every text that leaves the server passes ``plain``, the words of a record ``marked``."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Literal, TypeAlias
+from functools import partial
+from typing import Any, TypeAlias, cast
 
-from pydantic import BaseModel
+from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, quoted
 
 __all__ = [
-    "Advice",
-    "Cluster",
-    "Context",
-    "Counts",
-    "Edge",
-    "Evidence",
-    "Found",
-    "GraphAnswer",
-    "Hub",
-    "Listed",
-    "MemoryContextAnswer",
-    "MemoryLine",
-    "Overview",
-    "Place",
-    "Recalled",
-    "Removed",
-    "Report",
-    "Spared",
-    "Stored",
-]
+    "Json", "Scale", "Sourced", "as_text", "edge", "hit_line", "marked", "plain", "project_line", "record_line",
+    "rendered", "share",
+]  # fmt: skip
+
+Json: TypeAlias = dict[str, Any]
+Sourced: TypeAlias = Hit | Message | Episode | MemoryRecord
+"""What has a source and a trust."""
+Scale: TypeAlias = Callable[[float], float]
+"""From an importance of 0 to 1 to that of a profile."""
+
+ALL_TEXT = 40_000
+"""Characters of all texts of one answer: clients refuse answers that are much longer."""
+SHORTEST = 400
+
+_OURS = frozenset({"id", "kind", "message_ids", "source_ids", "replaced_by", "type", "status", "source"})
+"""Fields of a record with words of ours, or that clients hand back unchanged."""
+_TEXTS = frozenset({"content", "text", "title", "summary", "context", "reason", "description"})
+_WORD = re.compile(r"[\w-]+")
 
 
-Evidence: TypeAlias = Literal["strong", "weak", "none"]
+class _Rendered(str):
+    """The text of a context: the library has quoted, marked and fenced it."""
+
+    __slots__ = ()
 
 
-class Stored(BaseModel):
-    """What became of one write."""
-
-    id: str
-    outcome: str
-    reason: str = ""
+def rendered(context: MemoryContext) -> str:
+    """The text of a context."""
+    return _Rendered(context.to_prompt())
 
 
-class Found(BaseModel):
-    """One thing that was found: what somebody said, or a memory. ``cut`` says that the text goes on."""
-
-    id: str
-    kind: Literal["message", "episode", "memory"]
-    text: str
-    date: datetime | None = None
-    speaker: str | None = None
-    type: str | None = None
-    importance: float | None = None
-    tags: list[str] = []
-    replaced_by: list[str] = []
-    cut: bool = False
+def plain(value: object) -> Any:
+    """A value as JSON with every text in it quoted."""
+    return _json(value, lambda text, _: str(text) if isinstance(text, _Rendered) else quoted(text))
 
 
-class Recalled(BaseModel):
-    """What was found, best first; ``evidence`` grades it as a whole."""
-
-    evidence: Evidence
-    found: list[Found]
+def marked(value: object, of: Sourced, name: str = "") -> Any:
+    """A value of a record as JSON, with every text in it quoted and, where the record is not trusted, marked as such."""
+    return _json(value, partial(_mark, of), name)
 
 
-class Spared(BaseModel):
-    """A record that stays, with the reason, or that would go, with what it says."""
-
-    id: str
-    reason: str
+def as_text(value: object) -> str:
+    """A value as the text of an answer."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-class Removed(BaseModel):
-    """What is no longer found; ``would_remove`` is what a dry run found, ``kept`` is what was not removed, and why."""
-
-    removed: list[str]
-    would_remove: list[Spared] = []
-    kept: list[Spared] = []
-
-
-class MemoryLine(BaseModel):
-    """One memory, short."""
-
-    id: str
-    summary: str
-    content: str
-    importance: float
-
-
-class MemoryContextAnswer(BaseModel):
-    """Memories that fit a budget of tokens."""
-
-    memories: list[MemoryLine]
-    token_count: int
-    truncated: bool
-    text: str
+def _json(value: object, text: Callable[[str, str], str], name: str = "") -> Any:
+    if isinstance(value, str):
+        return text(value, name)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    if isinstance(value, Mapping):
+        items = cast("Mapping[str, object]", value).items()
+        return {text(key, ""): _json(item, text, name or key) for key, item in items}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_json(item, text, name) for item in cast("Sequence[object]", value)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _json({f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, text, name)
+    return text(str(value), name)
 
 
-class Counts(BaseModel):
-    """How much there is."""
-
-    messages: int
-    episodes: int
-    short_term: int
-    long_term: int
-    archived: int
-    links: int
+def _mark(of: Sourced, text: str, name: str) -> str:
+    """A text of a record; a single word, such as a tag, needs no mark."""
+    if name in _OURS or (name not in _TEXTS and _WORD.fullmatch(text)):
+        return quoted(text)
+    trust = 1.0 if of.trust is None else of.trust
+    return quoted(Hit(id="", kind="memory", text=text, score=0.0, source=of.source or "direct_user", trust=trust))
 
 
-class Place(BaseModel):
-    """Where this is: the project, and whose memory. ``id`` is what the memory knows the project by."""
-
-    name: str | None = None
-    id: str | None = None
-    description: str = ""
-    root: str = ""
-    user: str
-    counts: Counts
+def share(count: int) -> int:
+    """Characters that each of so many texts may have."""
+    return max(SHORTEST, ALL_TEXT // max(count, 1))
 
 
-class Hub(BaseModel):
-    """A memory that others are linked to."""
-
-    id: str
-    text: str
-    links: int
-
-
-class Overview(BaseModel):
-    """The graph of what matters most: how many links of each type, and the memories with the most."""
-
-    links: dict[str, int]
-    central: list[Hub]
+def hit_line(hit: Hit, most: int, scale: Scale) -> Json:
+    """A hit as a line of an answer; ``cut`` says that its text goes on."""
+    return _line(
+        hit, hit.kind, hit.text, most, date=hit.valid_at or hit.sent_at, speaker=hit.speaker, type=hit.type,
+        importance=None if hit.importance is None else scale(hit.importance), tags=hit.tags,
+        replaced_by=hit.superseded_by,
+    )  # fmt: skip
 
 
-class Context(BaseModel):
-    """Text for the prompt. Without a query also what a new session should know."""
-
-    text: str
-    token_count: int
-    truncated: bool
-    evidence: Evidence
-    project: Place | None = None
-    important: list[Found] = []
-    recent: list[Found] = []
-    graph: Overview | None = None
+def record_line(of: MemoryRecord, most: int, scale: Scale) -> Json:
+    """A memory as a line of an answer."""
+    return _line(
+        of, "memory", of.content, most, date=of.said_at or of.created_at, type=of.type, importance=scale(of.importance),
+        tags=of.tags,
+    )  # fmt: skip
 
 
-class Cluster(BaseModel):
-    """One memory that became long-term, and those it stands for."""
-
-    promoted_id: str
-    source_ids: list[str]
-    cluster_size: int
-    avg_importance: float
-    dominant_type: str
+def _line(of: Hit | MemoryRecord, kind: str, text: str, most: int, **more: object) -> Json:
+    cut = len(text) > most
+    shown = f"{text[:most].rstrip()}\u2026" if cut else text
+    said = {name: value for name, value in more.items() if value not in (None, (), "")}
+    return marked({"id": of.id, "kind": kind, "text": shown, **said, **({"cut": True} if cut else {})}, of)
 
 
-class Report(BaseModel):
-    """What one cycle of consolidation did. ``id`` is for undoing it; it is empty when nothing was changed."""
-
-    id: str
-    clusters_formed: int
-    memories_promoted: int
-    memories_archived: int
-    memories_skipped: int
-    contradictions: int
-    duration_seconds: float
-    cluster_summaries: list[Cluster]
+def project_line(project: Project) -> Json:
+    """Name and description of a project: files say so, whoever wrote them, and it is not the user's word."""
+    files = Hit(id="", kind="memory", text="", score=0.0, source="document", trust=0.0)
+    said = {"name": project.name, "description": project.description}
+    return marked({name: text for name, text in said.items() if text}, files)
 
 
-class Advice(BaseModel):
-    """Whether consolidation has work to do."""
-
-    should_consolidate: bool
-    reason: str
-    short_term_count: int
-    long_term_count: int
-
-
-class Listed(BaseModel):
-    """Memories in order. ``more`` says whether there are others behind them."""
-
-    memories: list[Found]
-    more: bool
-
-
-class Edge(BaseModel):
-    """A link from one memory to another."""
-
-    source: str
-    target: str
-    type: str
-    strength: float
-    reason: str
-
-
-class GraphAnswer(BaseModel):
-    """Memories and the links between them."""
-
-    memories: list[Found]
-    links: list[Edge]
+def edge(link: Link, known: Mapping[str, MemoryRecord]) -> Json:
+    """A link; its reason may quote both ends, and is no more to be trusted than either of them."""
+    ends = [known[end] for end in (link.source, link.target) if end in known]
+    values = {"source": link.source, "target": link.target, "type": link.type, "strength": link.strength}
+    reason = (
+        marked(link.reason, min(ends, key=lambda end: end.trust), "reason") if ends and link.reason else link.reason
+    )
+    return {**values, "reason": reason}

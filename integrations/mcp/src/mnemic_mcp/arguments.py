@@ -1,78 +1,285 @@
-"""What the tools take: types with their ranges and the words that explain them to a model."""
+"""The arguments of the tools: a model for each, its JSON schema, and how loosely written values are read."""
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+import json
+import re
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import date, datetime, timedelta
+from difflib import get_close_matches
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
-from pydantic import BeforeValidator, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+
+from mnemic import InvalidInput, types
+from mnemic.text.dates import named_periods
+from mnemic.types import LinkType, MemoryType, Reach, Status
 
 __all__ = [
-    "Category",
-    "Content",
-    "Depth",
-    "Description",
-    "DryRun",
-    "Ids",
-    "Importance",
-    "Kind",
-    "Limit",
-    "MaxTokens",
-    "Mood",
-    "OneId",
-    "Query",
-    "Since",
-    "Tags",
-    "Task",
-    "Tenths",
-    "Threshold",
-    "Until",
-]
+    "Arguments", "Consolidate", "Context", "Forget", "Graph", "ListMemories", "NoArguments", "Recall", "Remember",
+    "RememberTenths", "StoreMemory", "UpdateTenths",
+]  # fmt: skip
 
+CATEGORIES = (
+    "preference", "architecture_decision", "code_pattern", "bug_fix", "configuration", "constraint", "entity", "insight",
+    "reference",
+)  # fmt: skip
+"""The categories that a description names; any other word is one as well."""
+
+_HOURS_AGO = re.compile(r"(\d{1,4}|an?) (minute|hour)s? ago")
+_IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")
+"""A date with other marks is ISO 8601 or means different days to different people."""
+
+
+def _moment(given: object) -> object:
+    """The time that a text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning."""
+    if not isinstance(given, str):
+        return given
+    text = given.strip()
+    for whole in (text, f"{text}-01"):  # a month
+        with suppress(ValueError):
+            return datetime.fromisoformat(whole)
+    with suppress(ValueError, OverflowError):
+        return _in_words(text.lower(), datetime.now().astimezone()) if text else None
+    raise ValueError('must be a time such as "2026-03-01", "2026-03-01T18:00", "yesterday" or "3 days ago"')
+
+
+def _in_words(text: str, now: datetime) -> datetime:
+    """The time that words name.
+
+    Raises:
+        ValueError: they name none.
+        OverflowError: it is too long ago.
+    """
+    if text == "now":
+        return now
+    if found := _HOURS_AGO.fullmatch(text):
+        return now - timedelta(**{f"{found[2]}s": int(found[1]) if found[1].isdigit() else 1})
+    today = now.date().toordinal()
+    starts = [today] if text == "today" else []
+    if _IN_WORDS.fullmatch(text):
+        starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
+    day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
+    return datetime(day.year, day.month, day.day).astimezone()
+
+
+def _from_text(otherwise: Callable[[str], object]) -> BeforeValidator:
+    """Reads a text as the JSON list or object that it is; another text is what ``otherwise`` says."""
+
+    def read(given: object) -> object:
+        if not isinstance(given, str):
+            return given
+        try:
+            return json.loads(given) if given.lstrip()[:1] in ("[", "{") else otherwise(given)
+        except (ValueError, RecursionError):
+            return otherwise(given)
+
+    return BeforeValidator(read)
+
+
+def _category(given: object) -> str | None:
+    """The category of ours that a word means: "Preferences" is "preference"."""
+    word = re.sub(r"[\s-]+", "_", given.strip().lower()) if isinstance(given, str) else ""
+    return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), None)
+
+
+def _time(description: str) -> Any:
+    return BeforeValidator(_moment), WithJsonSchema({"type": "string", "description": description})
+
+
+_ONE_OR_MORE = _from_text(lambda text: [text] if text.strip() else None)
+_SEPARATED = _from_text(lambda text: [word.strip() for word in text.split(",") if word.strip()])
+_OBJECT = _from_text(lambda text: text)
+
+
+def _choice(*words: str) -> Any:
+    """One or more of these words; the schema is shorter for one."""
+    return _ONE_OR_MORE, WithJsonSchema({"type": "string", "enum": [*words]})
+
+
+Types: TypeAlias = Annotated[list[MemoryType] | None, *_choice("episodic", "semantic", "procedural", "emotional")]
+Statuses: TypeAlias = Annotated[list[Status] | None, *_choice("short_term", "long_term", "archived")]
+Words: TypeAlias = Annotated[list[str] | None, _SEPARATED]
+Category: TypeAlias = Annotated[str | None, BeforeValidator(lambda given: _category(given) or given)]
+Importance: TypeAlias = Annotated[float | None, Field(ge=0, le=1, description="0 to 1; default: computed.")]
+Tenths: TypeAlias = Annotated[int, Field(ge=1, le=10), AfterValidator(lambda tenths: tenths / 10)]
+"""1 to 10, read as 0 to 1."""
+Threshold: TypeAlias = Annotated[float | None, Field(ge=0, le=1)]
 Content: TypeAlias = Annotated[
-    str,
-    Field(description="One statement that stands by itself: whole names instead of pronouns, dates instead of today."),
+    str, Field(description="One statement that stands by itself: names instead of pronouns, dates instead of today.")
 ]
-Kind: TypeAlias = Annotated[
-    Literal["episodic", "semantic", "procedural", "emotional"],
-    Field(
-        description="episodic: what happened; semantic: what is so; procedural: how to do it; emotional: how it felt."
-    ),
-]
-Category: TypeAlias = Annotated[
-    str | None,
-    Field(
-        description="A word such as preference, architecture_decision, code_pattern, bug_fix, configuration, constraint."
-    ),
-]
-Key: TypeAlias = Annotated[
-    str | None, Field(description="A fixed name of what it is a value of, such as 'meetings.time'.")
-]
-Tags: TypeAlias = Annotated[list[str] | None, Field(description="Words to find it by.")]
-Importance: TypeAlias = Annotated[
-    float | None, Field(ge=0, le=1, description="0 to 1; leave it out to have it computed.")
-]
-Tenths: TypeAlias = Annotated[int | None, Field(ge=1, le=10, description="1 to 10; leave it out to have it computed.")]
 Query: TypeAlias = Annotated[str, Field(description="What you want to know, in plain words.")]
-Task: TypeAlias = Annotated[
-    str,  # and not "or none": the SDK reads texts for these as JSON, and a task may be one
-    BeforeValidator(lambda given: "" if given is None else given),
-    Field(description="What you want to know, in plain words."),
-]
-Limit: TypeAlias = Annotated[int, Field(ge=1, le=100, description="At most so many.")]
-Since: TypeAlias = Annotated[datetime | None, Field(description="Said at this time or later, ISO 8601.")]
-Until: TypeAlias = Annotated[datetime | None, Field(description="Said before this time, ISO 8601.")]
-Mood: TypeAlias = Annotated[str, Field(description="How the user feels now, in their words; may be left out.")]
-MaxTokens: TypeAlias = Annotated[int, Field(ge=1, le=100_000, description="The budget of the text.")]
-Description: TypeAlias = Annotated[
-    str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')
-]
-DryRun: TypeAlias = Annotated[
-    bool, Field(description="Only show what the description takes and what stays; nothing is changed.")
-]
-Ids: TypeAlias = Annotated[
-    list[str] | None, Field(max_length=1_000, description="The records themselves, by ids as other tools gave them.")
-]
-OneId: TypeAlias = Annotated[str, Field(description="An id as other tools gave it.")]
-Depth: TypeAlias = Annotated[int, Field(ge=1, le=10, description="How many links to follow.")]
-Threshold: TypeAlias = Annotated[float | None, Field(ge=0, le=1, description="0 to 1; left out, the usual one.")]
+Links: TypeAlias = Annotated[
+    dict[str, LinkType | None] | None, _OBJECT,
+    Field(description=f"Ids of other memories, each with {', '.join(get_args(LinkType))}, or null to remove its links."),
+]  # fmt: skip
+
+
+class Arguments(BaseModel):
+    """The arguments of a tool. ``null`` is the same as left out."""
+
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
+
+    @classmethod
+    def read(cls, tool: str, given: Mapping[str, Any]) -> Self:
+        """The arguments of a call.
+
+        Raises:
+            InvalidInput: one is unknown, missing or not valid.
+        """
+        known = [*cls.model_fields]
+        if unknown := sorted({*given} - {*known}):
+            near = get_close_matches(unknown[0], known, n=1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise InvalidInput(f"{tool} takes {known}, not {unknown}.{hint} Nothing was done.")
+        values = {name: value for name, value in given.items() if value is not None}
+        if "category" in known and "category" not in values and (meant := _category(values.get("type"))):
+            values["category"] = meant
+            del values["type"]
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            wrong = "; ".join(_complaint(one) for one in error.errors(include_url=False, include_context=False))
+            raise InvalidInput(f"{tool}: {wrong}. Nothing was done.") from error
+
+    @classmethod
+    def published(cls) -> dict[str, Any]:
+        """The JSON schema, without what says nothing to a model."""
+        whole = cls.model_json_schema()
+        required = whole.get("required", [])
+        properties = {
+            name: _compact(whole["properties"][name]) for name in dict.fromkeys([*required, *cls.model_fields])
+        }
+        return {"type": "object", "properties": properties, **({"required": required} if required else {})}
+
+    def given(self, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
+        """The arguments that were given, by name."""
+        names = sorted(self.model_fields_set - {*without})
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+
+def _compact(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The schema of one argument without the null of an optional one, and without what only programs read."""
+    choices = [choice for choice in schema.get("anyOf", ()) if choice != {"type": "null"}]
+    whole: dict[str, Any] = {**(choices[0] if choices else {}), **schema}
+    left_out = ("anyOf", "title", "maxItems", "additionalProperties", "minimum", "maximum")
+    return {name: value for name, value in whole.items() if name not in left_out and value not in (None, "")}
+
+
+def _complaint(error: Mapping[str, Any]) -> str:
+    """One error of validation, in a sentence."""
+    place = ".".join(map(str, cast("tuple[object, ...]", error["loc"]))) or "the arguments"
+    if error["type"] == "missing":
+        return f"{place} is required"
+    said = str(error["msg"]).removeprefix("Value error, ").replace("Input should be", "must be")
+    return f"{place} {said}, not {error['input']!r:.60}"
+
+
+class Filters(Arguments):
+    """What is searched or listed."""
+
+    since: Annotated[datetime | None, *_time('Said then or later: "2026-03-01", "yesterday", "3 days ago".')] = None
+    until: Annotated[datetime | None, *_time("Said before then.")] = None
+    at: Annotated[datetime | None, *_time("What was true then.")] = None
+    type: Types = None
+    category: Category = None
+    tags: Words = None
+    status: Statuses = None
+    reach: Annotated[Reach | None, Field(description="Whose memories; default: this project's and the user's.")] = None
+
+    def filters(self) -> dict[str, Any]:
+        """The filters as the methods of ``Memory`` take them."""
+        named = {"types" if name == "type" else name: value for name, value in self.given().items()}
+        return {name: value for name, value in named.items() if name in types.Filters.__annotations__}
+
+
+class Recall(Filters):
+    """Arguments of a search."""
+
+    query: Query
+    limit: Annotated[int, Field(ge=1, le=100)] = 8
+    expand_links: Annotated[int, Field(ge=0, le=10, description="Links to follow from what was found.")] = 0
+
+
+class ListMemories(Filters):
+    """Arguments of a list."""
+
+    order: Literal["newest", "oldest", "importance"] = "newest"
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    offset: Annotated[int, Field(ge=0)] = 0
+    min_importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
+
+
+class Remember(Arguments):
+    """Arguments of remembering."""
+
+    content: Content
+    key: Annotated[str | None, Field(description="What it is a value of, such as 'meetings.time'.")] = None
+    type: Annotated[MemoryType, Field(description="What happened, what is so, how to do it, how it felt.")] = "semantic"
+    category: Annotated[Category, Field(description=f"{', '.join(CATEGORIES)} or another word.")] = None
+    tags: Words = None
+    importance: Importance = None
+
+
+class RememberTenths(Remember):
+    """Arguments of remembering, with importance from 1 to 10."""
+
+    importance: Annotated[Tenths | None, Field(description="1 to 10; default: computed.")] = None  # pyright: ignore[reportIncompatibleVariableOverride]
+
+
+class StoreMemory(Remember):
+    """Arguments of remembering, with metadata."""
+
+    metadata: Annotated[dict[str, Any] | None, _OBJECT] = None
+
+
+class UpdateTenths(Arguments):
+    """Arguments of a new version of a memory, with importance from 1 to 10."""
+
+    id: str
+    content: Content | None = None
+    type: MemoryType | None = None
+    category: Category = None
+    tags: Words = None
+    importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
+    valid_at: Annotated[datetime | None, *_time("Since when it is true.")] = None
+    invalid_at: Annotated[datetime | None, *_time("Until when it was true.")] = None
+    delete_after: Annotated[datetime | None, *_time("When it is to be archived.")] = None
+    links: Links = None
+
+
+class Forget(Arguments):
+    """Arguments of forgetting."""
+
+    description: Annotated[
+        str | None, Field(description='What to forget, in words: "my salary", "everything about Eva".')
+    ] = None
+    ids: Annotated[Annotated[list[str], Field(max_length=1_000)] | None, _ONE_OR_MORE] = None
+    dry_run: Annotated[bool, Field(description="Only show what would go and what stays.")] = False
+
+
+class Context(Arguments):
+    """Arguments of a context."""
+
+    query: Query = ""
+    max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    mood: Annotated[str, Field(description="How the user feels now, in their words.")] = ""
+
+
+class Graph(Arguments):
+    """Arguments of a graph."""
+
+    id: str
+    depth: Annotated[int, Field(ge=1, le=10, description="How many links to follow.")] = 2
+
+
+class Consolidate(Arguments):
+    """Arguments of consolidation."""
+
+    importance_threshold: Threshold = None
+    similarity_threshold: Threshold = None
+
+
+class NoArguments(Arguments):
+    """No arguments."""

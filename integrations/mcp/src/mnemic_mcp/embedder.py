@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["WarmingEmbedder"]
+__all__ = ["BackgroundEmbedder"]
 
 logger = logging.getLogger(__name__)
 
@@ -21,19 +21,19 @@ PATIENCE = 10.0
 """Seconds that a write waits for the model, so that it is compared with what is known by meaning as well."""
 
 
-class WarmingEmbedder:
+class BackgroundEmbedder:
     """An embedder whose model is loaded by a thread.
 
     Until it is loaded, queries are refused at once, which makes a search go by keyword, and documents wait a moment.
 
     Args:
         inner: the embedder; its ``id`` and ``dimension`` must be known before it is loaded.
-        patience: seconds that documents wait at most.
+        patience: most seconds that documents wait.
     """
 
     def __init__(self, inner: OnnxEmbedder, *, patience: float = PATIENCE) -> None:
         self._inner, self._patience = inner, patience
-        self._settled = threading.Event()
+        self._ended = threading.Event()
 
     @property
     def id(self) -> str:
@@ -45,9 +45,9 @@ class WarmingEmbedder:
         """The dimension of the inner embedder."""
         return self._inner.dimension
 
-    def warm(self, then: Callable[[], object]) -> threading.Thread:
+    def start(self, then: Callable[[], object]) -> threading.Thread:
         """Load the model on a thread of its own, and call ``then`` there once it is loaded."""
-        thread = threading.Thread(target=self._load, args=(then,), name="mnemic-warming", daemon=True)
+        thread = threading.Thread(target=self._load, args=(then,), name="mnemic-model", daemon=True)
         thread.start()
         return thread
 
@@ -58,7 +58,7 @@ class WarmingEmbedder:
             logger.warning("Searching by keyword only: %s", error)
             return
         finally:
-            self._settled.set()
+            self._ended.set()
         then()
 
     def embed(self, texts: Sequence[str], *, kind: Literal["query", "document"] = "document") -> NDArray[np.float32]:
@@ -68,7 +68,7 @@ class WarmingEmbedder:
             EmbedderUnavailable: the model is not loaded yet, or cannot be had.
             EmbedderError: the model failed on these texts.
         """
-        if not self._settled.wait(0 if kind == "query" else self._patience):
+        if not self._ended.wait(0 if kind == "query" else self._patience):
             raise EmbedderUnavailable("The model is still being loaded; what is stored now gets its vector later.")
         vectors: Any = self._inner.embed(texts, kind=kind)
         return vectors

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mnemic import CachedEmbedder, EmbedderUnavailable, HashingEmbedder, Memory
-from mnemic_mcp.warming import WarmingEmbedder
+from mnemic_mcp.embedder import BackgroundEmbedder
 
 
 class Slow(HashingEmbedder):
@@ -36,38 +36,38 @@ def slow():
 
 
 def test_queries_are_refused_and_documents_wait(slow):
-    warming = WarmingEmbedder(slow)
-    thread = warming.warm(lambda: None)
+    background = BackgroundEmbedder(slow)
+    thread = background.start(lambda: None)
     with pytest.raises(EmbedderUnavailable, match="being loaded"):
-        warming.embed(["x"], kind="query")
+        background.embed(["x"], kind="query")
     results = []
-    writer = threading.Thread(target=lambda: results.append(warming.embed(["x"])))
+    writer = threading.Thread(target=lambda: results.append(background.embed(["x"])))
     writer.start()
     assert results == []
     slow.allowed.set()
     writer.join(30)
     thread.join(30)
     assert np.array_equal(results[0], HashingEmbedder().embed(["x"]))
-    assert warming.embed(["x"], kind="query").shape == (1, warming.dimension)
-    assert warming.id == HashingEmbedder().id
+    assert background.embed(["x"], kind="query").shape == (1, background.dimension)
+    assert background.id == HashingEmbedder().id
 
 
 def test_documents_do_not_wait_for_ever(slow):
-    warming = WarmingEmbedder(slow, patience=0)
-    thread = warming.warm(lambda: None)
+    background = BackgroundEmbedder(slow, patience=0)
+    thread = background.start(lambda: None)
     with pytest.raises(EmbedderUnavailable):
-        warming.embed(["x"])
+        background.embed(["x"])
     slow.allowed.set()
     thread.join(30)
 
 
 def test_a_model_that_cannot_be_had_is_told_once_and_by_every_call(slow, caplog):
-    warming, called = WarmingEmbedder(slow), []
+    background, called = BackgroundEmbedder(slow), []
     slow.refusal = "no weights anywhere"
     slow.allowed.set()
-    warming.warm(lambda: called.append(1)).join(30)
+    background.start(lambda: called.append(1)).join(30)
     with pytest.raises(EmbedderUnavailable, match="no weights anywhere"):
-        warming.embed(["x"])
+        background.embed(["x"])
     assert "no weights anywhere" in caplog.text
     assert called == []
 
@@ -75,9 +75,9 @@ def test_a_model_that_cannot_be_had_is_told_once_and_by_every_call(slow, caplog)
 def test_keyword_first_and_nothing_stays_without_its_vector(slow, tmp_path):
     with Memory(tmp_path, embedder="hashing") as earlier:
         earlier.remember("Ana lives in Lisbon.")
-    warming = WarmingEmbedder(slow, patience=0)
-    with Memory(tmp_path, embedder=CachedEmbedder(warming, kinds=("query",))) as memory:
-        thread = warming.warm(lambda: memory.admin.flush(process=False))
+    background = BackgroundEmbedder(slow, patience=0)
+    with Memory(tmp_path, embedder=CachedEmbedder(background, kinds=("query",))) as memory:
+        thread = background.start(lambda: memory.admin.flush(process=False))
         with pytest.warns(RuntimeWarning, match="by keyword only"):
             hits = memory.search("Where does Ana live?")
         assert [hit.text for hit in hits] == ["Ana lives in Lisbon."]

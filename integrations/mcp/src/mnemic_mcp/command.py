@@ -1,0 +1,123 @@
+"""From the options of the command line to a server that runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from io import TextIOWrapper
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from mcp.server.stdio import stdio_server
+
+from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, project
+from mnemic.runtime.config import read_config
+from mnemic_mcp.embedder import BackgroundEmbedder
+from mnemic_mcp.options import Options
+from mnemic_mcp.server import memory_server
+
+if TYPE_CHECKING:
+    from mcp.server import Server
+
+__all__ = ["run"]
+
+QUERIES_KEPT = 512
+FAILED = 2
+
+
+def run(options: Options, output: TextIOWrapper) -> int:
+    """Serve until stdin ends or a signal comes; the exit code of the process."""
+    warnings.formatwarning = _one_line
+    logging.basicConfig(level=logging.WARNING, format="mnemic-mcp: %(message)s", stream=sys.stderr)
+    try:
+        return _run(options, output)
+    except MnemicError as error:
+        sys.stderr.write(f"mnemic-mcp: {error}\n")
+        return FAILED
+
+
+def _run(options: Options, output: TextIOWrapper) -> int:
+    here = _project(options.project)
+    if options.http is not None:
+        from mnemic_mcp import http
+
+        listener = http.listening(options.http)
+        serving = partial(http.serve, address=options.http, listener=listener)
+    else:
+        serving = partial(_serve_stdio, output=output)
+    memory, start = _opened(options, here)
+    with memory:
+        if options.http is None:
+            _close_on_signals(memory)
+        start()
+        server = memory_server(
+            memory, profile=options.profile, consolidate=options.consolidate,
+            project=here if isinstance(here, Project) else None,
+        )  # fmt: skip
+        anyio.run(serving, server)
+    return 0
+
+
+async def _serve_stdio(server: Server[Any], output: TextIOWrapper) -> None:
+    """Serve the client behind stdin, answering on ``output`` instead of stdout, until stdin ends."""
+    async with stdio_server(stdout=anyio.wrap_file(output)) as (incoming, outgoing):
+        await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def _project(name: str) -> str | Project | None:
+    """The project of the option."""
+    if name == "off":
+        return None
+    here = project()
+    if name == "auto":
+        return here if here.marker else None
+    return here if name == here.id else name
+
+
+def _opened(options: Options, here: str | Project | None) -> tuple[Memory, Callable[[], object]]:
+    """The memory, and what loads its model in the background."""
+    settings = read_config(options.config, options.persist_dir)
+    given = {"embedder": options.embedder, "llm": options.llm, "timezone": options.timezone}
+    settings |= {name: value for name, value in given.items() if value is not None}
+    opened = partial(Memory, options.persist_dir, user=options.user, project=here, session=options.session)
+    if "embedder" in settings:
+        return opened(**settings), lambda: None
+    background = BackgroundEmbedder(OnnxEmbedder())
+    memory = opened(embedder=CachedEmbedder(background, max_items=QUERIES_KEPT, kinds=("query",)), **settings)
+    return memory, partial(background.start, then=partial(_embed_waiting, memory))
+
+
+def _embed_waiting(memory: Memory) -> None:
+    """Give a vector to what was stored without one."""
+    with suppress(MnemicError):  # it stays pending, and quiet moments try again
+        memory.admin.flush(process=False)
+
+
+def _close_on_signals(memory: Memory) -> None:
+    """Close the record when the process is told to end. Reading stdin cannot be interrupted, so the process exits at once."""
+
+    def leave() -> None:
+        memory.close()
+        os._exit(0)
+
+    def close(_signal: int, _frame: FrameType | None) -> None:
+        threading.Thread(target=leave, daemon=True).start()  # the main thread may hold what closing needs
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, close)
+
+
+def _one_line(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A warning as people read it in the log of a client."""
+    del category, filename, lineno, line
+    return f"mnemic-mcp: {message}\n"
