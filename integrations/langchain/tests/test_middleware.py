@@ -446,17 +446,6 @@ def test_another_users_words_stay_with_their_user(memory: Memory, scripted: Any)
     assert said(memory) == ["user: My size is 42.", "assistant: Noted."]
 
 
-def test_a_mark_of_an_earlier_version_is_understood(memory: Memory) -> None:
-    middleware = MnemicMiddleware(memory, scope={"session": "s"})
-    runtime: Any = None
-    messages: list[AnyMessage] = [HumanMessage("one", id="1"), AIMessage("two", id="2"), HumanMessage("three", id="3")]
-    begun = middleware.before_agent({"messages": messages, "mnemic_mark": "2"}, runtime)
-    assert [*begun["mnemic_mark"][middleware.name]] == ["1", "2"]
-    assert begun["mnemic_said"] == {middleware.name: ["3"]}
-    middleware.after_agent({"messages": messages, **begun}, runtime)
-    assert said(memory) == ["user: three"]
-
-
 def test_a_very_long_message_is_kept_whole(memory: Memory, scripted: Any) -> None:
     text = "ab" * 500_001  # more than one record may hold, in pieces that are equal
     model = scripted("ok", "ok")
@@ -482,9 +471,9 @@ def test_messages_without_ids_are_named_by_place_and_words(memory: Memory) -> No
     runtime: Any = None
     messages: list[AnyMessage] = [HumanMessage("yes"), AIMessage("no"), HumanMessage("yes")]
     for _ in range(2):
-        middleware.after_agent({"messages": messages, "mnemic_mark": ""}, runtime)
+        middleware.after_agent({"messages": messages, "mnemic_mark": {}}, runtime)
     assert said(memory) == ["user: yes", "assistant: no", "user: yes"]
-    mark = middleware.after_agent({"messages": messages, "mnemic_mark": ""}, runtime)["mnemic_mark"]
+    mark = middleware.after_agent({"messages": messages, "mnemic_mark": {}}, runtime)["mnemic_mark"]
     more: Any = {"messages": [*messages, AIMessage("hm"), ToolMessage("x", tool_call_id="1")], "mnemic_mark": mark}
     middleware.after_agent(more, runtime)
     assert said(memory) == ["user: yes", "assistant: no", "user: yes", "assistant: hm"]
@@ -549,18 +538,18 @@ def test_a_message_the_memory_rejects_is_named_in_the_log(memory: Memory, script
 def test_wrong_arguments_are_not_taken_for_a_failing_recall(memory: Memory) -> None:
     for name in ("k", "exclude"):
         with pytest.raises(ConfigurationError, match=rf"unknown options \['{name}'\]"):
-            MnemicMiddleware(memory, recall_kwargs={name: 3})
+            MnemicMiddleware(memory, filters={name: 3})
     with pytest.raises(ConfigurationError, match="inject"):
         MnemicMiddleware(memory, inject="tool")  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match="types"):
-        MnemicMiddleware(memory, recall_kwargs={"types": ["no such"]})
+        MnemicMiddleware(memory, filters={"types": ["no such"]})
 
 
 def test_arguments_of_the_recall(memory: Memory, scripted: Any) -> None:
     memory.add_message("Lisbon is sunny.")
     memory.remember("Lives in Lisbon")
     model = scripted("a", "b")
-    only_facts = MnemicMiddleware(memory, recall_kwargs={"kinds": ("memory",)})
+    only_facts = MnemicMiddleware(memory, filters={"kinds": ("memory",)})
     agent_of(model, only_facts).invoke({"messages": [HumanMessage("Lisbon?")]})
     assert "Lives in Lisbon" in model.seen[0][0].text
     assert "sunny" not in model.seen[0][0].text
@@ -611,7 +600,7 @@ async def test_what_has_nothing_to_do_with_the_question_is_not_shown(
     assert "Evidence: none" in model.seen[1][-1].text
 
 
-@pytest.mark.parametrize("wrong", [{"max_tokens": "x"}, {"max_tokens": 0}, {"min_evidence": "much"}])
+@pytest.mark.parametrize("wrong", [{"max_tokens": "x"}, {"max_tokens": -1}, {"min_evidence": "much"}])
 def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=next(iter(wrong))):
         MnemicMiddleware(memory, **wrong)
@@ -649,8 +638,8 @@ def test_a_mood_says_what_comes_first(memory: Memory, scripted: Any) -> None:
     memory.remember(glad)
     memory.remember(sad)
     for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
-        asked = {"mood": memory.emotion(words), "emotion_weight": 1.0}
+        asked: dict[str, Any] = {"mood": memory.emotion(words), "emotion_weight": 1.0}
         model = scripted("a")
-        feels = MnemicMiddleware(memory, max_tokens=85, recall_kwargs=asked)
+        feels = MnemicMiddleware(memory, max_tokens=85, **asked)
         agent_of(model, feels).invoke({"messages": [HumanMessage("How was the exam?")]})
         assert [text for text in (glad, sad) if text in model.seen[0][0].text] == [wanted]

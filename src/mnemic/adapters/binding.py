@@ -1,4 +1,4 @@
-"""Shared code of framework adapters: the scope of a call, and search options fixed at construction."""
+"""Whose memory a call is about, and arguments that are checked once for all calls."""
 
 from __future__ import annotations
 
@@ -6,15 +6,25 @@ import inspect
 from collections.abc import Callable, Mapping
 from datetime import UTC
 from functools import lru_cache
-from typing import Any, TypeAlias, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.memory import Memory
 from mnemic.recall import validation
-from mnemic.types import Scope
+from mnemic.types import Scope, SearchFilters
 
-__all__ = ["ScopeSource", "bound", "checked_options"]
+__all__ = [
+    "Handle",
+    "ScopeSource",
+    "as_async",
+    "bound",
+    "checked_filters",
+    "checked_memory",
+    "checked_options",
+    "names_of",
+]
 
 ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Mapping[str, str]] | None
 """A scope, a mapping with ``user``, ``project`` or ``session``, or a function from a framework's call context to
@@ -22,10 +32,12 @@ one.
 """
 
 Handle = TypeVar("Handle", Memory, AsyncMemory)
+"""A handle of either kind."""
 
 _NAMES = ("user", "project", "session")
 _ANY_SCOPE = Scope(user="-", project="-", session="-")
 """A scope in which every reach is valid."""
+_FILTERS: frozenset[str] = SearchFilters.__required_keys__ | SearchFilters.__optional_keys__
 _FILTER_OF = {"session": "in_session", "include_expired": "expired"}
 """Filters whose name differs from the argument of ``Memory``."""
 _DEFAULTS: Mapping[str, Any] = {
@@ -46,7 +58,7 @@ def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
     """
     if scope is None:
         return memory
-    return memory.scoped(**_names(_call_scope(scope, origin) if callable(scope) else scope))
+    return memory.scoped(**names_of(_call_scope(scope, origin) if callable(scope) else scope))
 
 
 def _call_scope(scope: Callable[[Any], Scope | Mapping[str, str]], origin: object) -> object:
@@ -59,8 +71,12 @@ def _call_scope(scope: Callable[[Any], Scope | Mapping[str, str]], origin: objec
         ) from error
 
 
-def _names(value: object) -> dict[str, str]:
-    """The names of a scope. A user of None must not fall back to the handle's own user."""
+def names_of(value: object) -> dict[str, str]:
+    """The names that a scope gives, as arguments of ``scoped``.
+
+    Raises:
+        InvalidInput: it is not a scope, or its user is None, which must not fall back to the handle's own user.
+    """
     if isinstance(value, Scope):
         value = {"user": value.user, "project": value.project, "session": value.session}
     if not isinstance(value, Mapping):
@@ -74,6 +90,78 @@ def _names(value: object) -> dict[str, str]:
     if "user" in given and given["user"] is None:
         raise InvalidInput("scope gave no user (None). Leave the key out for the handle's own user, or pass a name.")
     return {str(name): name_ for name, name_ in given.items() if name_ is not None}
+
+
+@overload
+def checked_memory(memory: object) -> Memory: ...
+@overload
+def checked_memory(memory: object, *, location: Literal[True]) -> Memory | str | Path: ...
+def checked_memory(memory: object, *, location: bool = False) -> Memory | str | Path:
+    """The handle that an adapter is made with.
+
+    Args:
+        memory: what was given.
+        location: also accept the location of a record.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    if isinstance(memory, (Memory, str, Path) if location else Memory):
+        return memory
+    wanted = "an open Memory or the folder of one" if location else "a Memory"
+    if isinstance(memory, AsyncMemory):
+        raise ConfigurationError(
+            f"memory must be {wanted}, not an AsyncMemory: these classes offer both ways themselves. Open a Memory and give "
+            "it here; AsyncMemory.over(memory) is the asynchronous face of the same record."
+        )
+    raise ConfigurationError(
+        f"memory must be {wanted}, not {type(memory).__module__}.{type(memory).__qualname__}. Give Memory(folder)."
+    )
+
+
+def as_async(memory: object) -> AsyncMemory:
+    """The asynchronous face of a handle of either kind, for a framework that only awaits.
+
+    Raises:
+        ConfigurationError: it is no handle.
+    """
+    if isinstance(memory, AsyncMemory):
+        return memory
+    if isinstance(memory, Memory):
+        return AsyncMemory.over(memory)
+    raise ConfigurationError(
+        f"memory must be a Memory or an AsyncMemory, not {memory!r:.80}. "
+        'Open one, such as Memory("./memory", user="ana"), and give that.'
+    )
+
+
+def checked_filters(
+    method: Callable[..., object],
+    filters: Mapping[str, Any] | None,
+    *,
+    reserved: tuple[str, ...] = (),
+    **own: Any,
+) -> dict[str, Any]:
+    """Validate the filters and the other arguments of a search when an adapter is made, rather than at each call.
+
+    Args:
+        method: ``Memory.search`` or ``Memory.get_memory_context``.
+        filters: fields of ``SearchFilters``.
+        reserved: filters that the adapter sets at each call, such as ``exclude``.
+        own: the other arguments.
+
+    Returns:
+        Both together.
+
+    Raises:
+        ConfigurationError: one is unknown, or its value cannot be used.
+
+    Example:
+        >>> checked_filters(Memory.search, {"kinds": ["memory"]}, k=3)
+        {'kinds': ['memory'], 'k': 3}
+    """
+    others = _parameters(method) - _FILTERS
+    return checked_options(method, filters or {}, own=own, reserved=(*reserved, *others), what="filters")
 
 
 def checked_options(
@@ -119,7 +207,9 @@ def checked_options(
 
 @lru_cache
 def _parameters(function: Callable[..., object]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters) - {"self"}
+    parameters = inspect.signature(function).parameters
+    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
+    return frozenset({*parameters, *(_FILTERS if open_ended else ())} - {"self"})
 
 
 def _check(values: Mapping[str, Any]) -> None:

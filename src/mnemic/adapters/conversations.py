@@ -1,0 +1,94 @@
+"""Named conversations that can be ended: whoever opens one later, in any process, finds what was said since.
+
+How often a conversation was ended is the number of its markers: archived messages with computable ids that no search finds.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from typing import Any
+
+from mnemic.adapters.binding import Handle
+from mnemic.adapters.threads import Thread
+from mnemic.errors import InvalidInput, NotFound
+from mnemic.memory import Memory
+from mnemic.types import Message
+
+__all__ = ["Conversation", "project_messages"]
+
+_SUFFIX = re.compile(r"#reset\d+$")
+
+
+def project_messages(memory: Handle) -> tuple[Handle, dict[str, Any]]:
+    """The handle and arguments of ``messages`` that list those of its project alone, or of none when it has none."""
+    if memory.scope.project is None:  # a project that does not exist sees its own messages and those of no project
+        return memory.scoped(project=f"none-{uuid.uuid4().hex}"), {}
+    return memory, {"reach": "project"}
+
+
+class Conversation:
+    """A conversation of one project, known by its name.
+
+    Until it is ended its session is its name, then ``"<name>#reset1"``, ``#reset2`` and so on. A name that itself ends like
+    that gets ``#reset0``.
+
+    Args:
+        memory: with the user and project.
+        name: of the conversation.
+    """
+
+    def __init__(self, memory: Memory, name: str) -> None:
+        self.name = name
+        self.memory = memory.scoped(session=self._session(0))
+
+    @property
+    def session(self) -> str:
+        """The session it is in."""
+        return self._session(self._ended())
+
+    @property
+    def handle(self) -> Memory:
+        """A handle on the session it is in."""
+        return self.memory.scoped(session=self.session)
+
+    def messages(self, limit: int | None = None) -> list[Message]:
+        """The last messages since it began or was ended, oldest first; all for None."""
+        handle, project = project_messages(self.memory)
+        return handle.messages(session=self.session, limit=limit, **project)
+
+    def end(self) -> None:
+        """End the session, in every process and for good; what was said stays in long-term memory.
+
+        Raises:
+            InvalidInput: the record rejects the marker.
+        """
+        marker = self._marker(self._ended() + 1)
+        told = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
+        if told.rejected:
+            raise InvalidInput(f"The conversation was not reset: {told.rejected[0].reason}. Use another name.")
+        self.memory.forget(ids=[marker], reason="marks the reset of a conversation")
+
+    def _session(self, ended: int) -> str:
+        return f"{self.name}#reset{ended}" if ended or _SUFFIX.search(self.name) else self.name
+
+    def _marker(self, number: int) -> str:
+        return Thread((), scope=self.memory.scope, clean=str).record_id("reset", str(number))
+
+    def _marked(self, number: int) -> bool:
+        try:
+            self.memory.get(self._marker(number))
+        except NotFound:
+            return False
+        return True
+
+    def _ended(self) -> int:
+        """The number of the last marker; they have no gaps, so doubling and halving finds it in a few reads."""
+        high = 1
+        while self._marked(high):
+            high *= 2
+        low = high // 2
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if self._marked(middle) else (low, middle)
+        return low

@@ -1,0 +1,122 @@
+"""Handles that objects share: one for each location, found again when an object is restored from its serialised form.
+
+So a folder is opened, and its embedder loaded, once a process.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from weakref import WeakValueDictionary
+
+from mnemic.adapters.binding import checked_memory, names_of
+from mnemic.errors import ConfigurationError, StoreClosed
+from mnemic.memory import Memory
+from mnemic.types import Scope
+
+__all__ = ["Binding", "bind", "location_of"]
+
+IN_MEMORY = ":memory:"
+FOLDER = "./memory"
+"""The location when only a user is named."""
+
+_OPEN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Handles by location and options, which may hold a password and never leave this process."""
+_NAMED: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Handles by the name that serialised objects carry."""
+_LOCK = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A handle for one scope, the handle it was made from, and the name under which that one is found again."""
+
+    memory: Memory
+    root: Memory
+    record: str
+
+
+def bind(
+    memory: Memory | str | Path | None,
+    scope: Scope | Mapping[str, str] | None = None,
+    *,
+    options: Mapping[str, Any] | None = None,
+    record: str | None = None,
+) -> Binding:
+    """A handle for one scope.
+
+    Args:
+        memory: an open handle, or a location; None is the usual folder, for a scope with a user.
+        scope: whose memory; names it leaves out are those of the handle.
+        options: more keyword arguments of ``Memory`` for a location.
+        record: the name of a binding made before in this process; used if its handle is still open.
+
+    Raises:
+        ConfigurationError: ``memory`` is neither, no user is given, or the record was in RAM and is gone.
+        InvalidInput: the scope is not usable.
+    """
+    names = names_of(scope or {})
+    if memory is None and "user" not in names:
+        raise ConfigurationError(
+            "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
+            f'of one, or scope={{"user": ...}} for {FOLDER}.'
+        )
+    given = checked_memory(FOLDER if memory is None else memory, location=True)
+    root = given if isinstance(given, Memory) else _opened(given, dict(options or {}), record)
+    return Binding(root.scoped(**names), root, _name_of(root))
+
+
+def _name_of(handle: Memory) -> str:
+    with _LOCK:
+        name = next((name for name, known in _NAMED.items() if known is handle), None) or uuid.uuid4().hex
+        _NAMED[name] = handle
+        return name
+
+
+def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> Memory:
+    """The handle of a location: the one that is open already, else a new one."""
+    with _LOCK:
+        if record is not None and (known := _alive(_NAMED.get(record))) is not None:
+            return known
+        if str(location) == IN_MEMORY:
+            if record is not None:
+                raise ConfigurationError(
+                    "This memory was in the RAM of another process (or was closed) and cannot be opened again. Use a folder, "
+                    "or give the handle: from_dict(data, memory=handle)."
+                )
+            return Memory(location, **options)
+        place = location if "://" in str(location) else Path(location).expanduser().absolute()
+        name = f"{place} {json.dumps(options, sort_keys=True, default=repr)}"
+        handle = _alive(_OPEN.get(name)) or Memory(location, **options)
+        _OPEN[name] = handle
+        return handle
+
+
+def _alive(handle: Memory | None) -> Memory | None:
+    """The handle, unless it was closed."""
+    if handle is None:
+        return None
+    try:
+        handle.messages(limit=1)
+    except StoreClosed:
+        return None
+    return handle
+
+
+def location_of(memory: Memory) -> str:
+    """Where another process finds the record of a handle.
+
+    Raises:
+        ConfigurationError: nowhere, because it is in the RAM of this one.
+    """
+    if memory.location == IN_MEMORY:
+        raise ConfigurationError(
+            'This memory is in RAM (":memory:"), where no other process and no later one finds it again: it cannot be '
+            "serialised. Keep it in a folder: Memory(folder)."
+        )
+    return memory.location
