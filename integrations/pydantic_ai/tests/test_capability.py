@@ -240,7 +240,7 @@ def test_a_failed_run_stores_nothing_and_leaves_nothing_behind(memory, scripted,
     with pytest.raises(RuntimeError, match="no model"):
         agent.run_sync("hello")
     assert said() == []
-    assert capability._contexts == capability._said == {}
+    assert capability._contexts == capability._messages == {}
     assert memory.idle.wait() is not None
 
 
@@ -318,9 +318,9 @@ def test_test_model_calls_every_tool(memory):
     assert len(memory.list()) == 1
 
 
-@pytest.mark.parametrize("wrong", [{"inject": "system"}, {"maximum": 3}, {"query": "x"}])
+@pytest.mark.parametrize("wrong", [{"inject": "system"}, {"maximum": 3}, {"query": "x"}, {"filters": {"query": "x"}}])
 def test_wrong_arguments_are_refused(memory, wrong):
-    with pytest.raises(ConfigurationError):
+    with pytest.raises((ConfigurationError, TypeError)):
         MnemicCapability(memory, **wrong)
 
 
@@ -334,10 +334,17 @@ def test_what_has_nothing_to_do_with_the_prompt_is_not_shown(memory, scripted):
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"max_tokens": "x"}, {"max_tokens": -1}, {"min_evidence": "much"}, {"kinds": ["dream"]}, {"nonsense": 1}]
+    ("wrong", "named"),
+    [
+        ({"max_tokens": "x"}, "max_tokens"),
+        ({"max_tokens": -1}, "max_tokens"),
+        ({"min_evidence": "much"}, "min_evidence"),
+        ({"filters": {"kinds": ["dream"]}}, "kinds"),
+        ({"filters": {"nonsense": 1}}, "nonsense"),
+    ],
 )
-def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
-    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong, named):
+    with pytest.raises(ConfigurationError, match=named):
         MnemicCapability(memory, **wrong)
 
 
@@ -373,3 +380,25 @@ def test_a_mood_says_what_comes_first(memory, scripted):
         feels = MnemicCapability(memory, max_tokens=85, store=False, mood=memory.emotion(words), emotion_weight=1.0)
         Agent(model, capabilities=[feels]).run_sync("How was the exam?")
         assert [text for text in (glad, sad) if text in model.prompts(0)[0]] == [wanted]
+
+
+@pytest.mark.parametrize("inject", ["user", "instructions"])
+def test_the_profile_comes_first_and_within_the_budget(memory, scripted, monkeypatch, inject):
+    asked = []
+    real = AsyncMemory.get_memory_context
+
+    async def noted(self, query, **kwargs):
+        asked.append((query, kwargs["max_tokens"]))
+        return await real(self, query, **kwargs)
+
+    monkeypatch.setattr(AsyncMemory, "get_memory_context", noted)
+    memory.remember("Ana is allergic to peanuts.", importance=1.0)
+    memory.remember("Ana lives in Lisbon.", importance=0.9)
+    model = scripted("Yes.")
+    capability = MnemicCapability(memory, profile=True, max_tokens=400, store=False, inject=inject)
+    Agent(model, capabilities=[capability]).run_sync("Where in Lisbon?")
+    assert [query for query, _ in asked] == [None, "Where in Lisbon?"]
+    assert asked[0][1] == 200
+    assert 0 < asked[1][1] < 400
+    shown = model.prompts(0)[0] if inject == "user" else model.instructions(0)
+    assert shown.count("peanuts") == shown.count("Ana lives in Lisbon") == 1

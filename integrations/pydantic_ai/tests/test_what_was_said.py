@@ -20,8 +20,9 @@ from pydantic_ai.models.function import FunctionModel
 from pydantic_ai.output import ToolOutput
 
 from mnemic import AsyncMemory, ConfigurationError
+from mnemic.adapters import Thread
 from pydantic_ai_mnemic import MnemicCapability, mnemic_toolset
-from pydantic_ai_mnemic.messages import evidence
+from pydantic_ai_mnemic.messages import thread_messages
 
 AT = datetime(2026, 5, 4, tzinfo=UTC)
 
@@ -200,6 +201,8 @@ def test_what_is_no_memory_is_refused_at_once(wrong):
 
 def test_no_id_tells_the_digits_of_a_secret(memory):
     messages = [[ModelRequest([UserPromptPart(f"my password is hunter{n}", timestamp=AT)])] for n in (42, 43)]
-    one, other = (evidence(said, prefix="t", clean=memory.redacted)[0] for said in messages)
+    one, other = (
+        Thread(thread_messages(said), scope=memory.scope, clean=memory.redacted).records()[0] for said in messages
+    )
     assert one.id == other.id
     assert one.content != other.content
