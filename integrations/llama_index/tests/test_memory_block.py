@@ -44,7 +44,7 @@ async def test_a_short_chat_is_remembered_after_a_restart(folder, history, scrip
         await block.aflush(stock)
         assert said(memory, session="now") == everything(EXCHANGES)
 
-    block = MnemicMemoryBlock(memory=folder, user="ana", options={"embedder": "hashing"})
+    block = MnemicMemoryBlock(memory=folder, scope={"user": "ana"}, options={"embedder": "hashing"})
     llm = scripted()
     again = history("second", session_id="later", memory_blocks=[block])
     await SimpleChatEngine.from_defaults(llm=llm, memory=again).achat("What is my cat called?")
@@ -228,7 +228,7 @@ async def test_what_the_queue_shows_is_not_recalled(memory, history):
 
 async def test_two_users_and_two_sessions_of_one_block(memory, history):
     for name, colour in (("ana", "blue"), ("ben", "red")):
-        block = MnemicMemoryBlock(memory=memory, user=name)
+        block = MnemicMemoryBlock(memory=memory, scope={"user": name})
         await block.aput([user(f"My door is {colour}.")], session_id="old")
         results = await asyncio.gather(*(block.aget([user("My door?")], session_id=f"s{i}") for i in range(4)))
         assert all(colour in text for text in results)
@@ -254,7 +254,7 @@ def test_serialising_the_stock_memory_leaves_the_record_alone(memory, history):
 @pytest.mark.parametrize("bad", [{"colour": "red"}, {"max_tokens": 3}, {"exclude": ["x"]}])
 def test_wrong_arguments(memory, bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):
-        MnemicMemoryBlock(memory=memory, search_kwargs=bad)
+        MnemicMemoryBlock(memory=memory, filters=bad)
 
 
 def test_what_is_no_memory_is_refused(memory, history):
@@ -363,9 +363,7 @@ async def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory, hist
         assert any("Evidence: none" in (m.content or "") for m in await stock.aget()) == shown
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"min_evidence": "much"}, {"search_kwargs": {"kinds": ["dream"]}}, {"max_tokens": 0}]
-)
+@pytest.mark.parametrize("wrong", [{"min_evidence": "much"}, {"filters": {"kinds": ["dream"]}}, {"max_tokens": 0}])
 def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
     with pytest.raises((ConfigurationError, ValidationError)):
         MnemicMemoryBlock(memory=memory, **wrong)

@@ -7,24 +7,29 @@ from __future__ import annotations
 
 import re
 import uuid
-from typing import Any
+from collections.abc import Iterable
 
-from mnemic.adapters.binding import Handle
-from mnemic.adapters.threads import Thread
+from mnemic.adapters.threads import Thread, Words, words_of
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Message
 
-__all__ = ["Conversation", "project_messages"]
+__all__ = ["Conversation", "session_messages", "shown_in_session"]
 
 _SUFFIX = re.compile(r"#reset\d+$")
 
 
-def project_messages(memory: Handle) -> tuple[Handle, dict[str, Any]]:
-    """The handle and arguments of ``messages`` that list those of its project alone, or of none when it has none."""
+def session_messages(memory: Memory, session: str, limit: int | None = None) -> list[Message]:
+    """The last messages of a session of the handle's project, oldest first; without a project, of those that have none."""
     if memory.scope.project is None:  # a project that does not exist sees its own messages and those of no project
-        return memory.scoped(project=f"none-{uuid.uuid4().hex}"), {}
-    return memory, {"reach": "project"}
+        return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit)
+    return memory.messages(session=session, reach="project", limit=limit)
+
+
+def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:
+    """The ids of the last ``limit`` messages of a session that a history without ids shows."""
+    shown = {*words}
+    return [m.id for m in session_messages(memory, session, limit) if m.id is not None and words_of(m) in shown]
 
 
 class Conversation:
@@ -54,8 +59,7 @@ class Conversation:
 
     def messages(self, limit: int | None = None) -> list[Message]:
         """The last messages since it began or was ended, oldest first; all for None."""
-        handle, project = project_messages(self.memory)
-        return handle.messages(session=self.session, limit=limit, **project)
+        return session_messages(self.memory, self.session, limit)
 
     def end(self) -> None:
         """End the session, in every process and for good; what was said stays in long-term memory.
