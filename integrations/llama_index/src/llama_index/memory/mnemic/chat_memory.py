@@ -6,6 +6,7 @@ import threading
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -28,6 +29,7 @@ from mnemic import Memory, Mood, Recipe, Scope
 from mnemic.adapters import (
     Conversation,
     Recall,
+    Words,
     bind,
     blocking,
     checked_memory,
@@ -125,6 +127,7 @@ class MnemicChatMemory(BaseMemory):
     _recall: Recall = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
+    _removed: list[Words] = PrivateAttr(default_factory=list[Words])
     _found: tuple[tuple[int, str, int, int], str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
@@ -233,7 +236,11 @@ class MnemicChatMemory(BaseMemory):
         self._arm()
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
+        """Replace the buffer. Long-term memory keeps everything, and stores what of this is new.
+
+        When this removes the end of the buffer and the same message is put next, it is a repeated request: a retry, or an
+        answer generated again. It is not stored again.
+        """
         with self._lock:
             mine = cleaned(messages, self._handle)
             thread, held = thread_of(mine, self._handle), thread_of(self._messages, self._handle)
@@ -243,6 +250,7 @@ class MnemicChatMemory(BaseMemory):
                 unheld = {*unstored(held.words, words)}
                 new = [at for at in unstored(stored, words) if at in unheld]
                 self._handle.add(thread.records_after(stored, new))
+            self._removed = _removed(held.words, thread.words)
             self.buffer = mine
             self._turn += 1
         self._arm()
@@ -260,7 +268,7 @@ class MnemicChatMemory(BaseMemory):
             else:
                 self.session_id = uuid.uuid4().hex
                 self.memory = self._handle.scoped(session=self.session_id)
-            self.buffer = []
+            self.buffer, self._removed = [], []
             self._turn += 1
 
     # Serialisation: the buffer, and where to find the rest
@@ -332,7 +340,9 @@ class MnemicChatMemory(BaseMemory):
         """Store new messages. A pair of turns that was said before gets a new id: it was said again."""
         thread = thread_of(messages, self._handle)
         last = thread_of(self._messages[-LAST_TURN:], self._handle).words[-1:]
-        if records := thread.records_after(last, range(len(thread.messages))):
+        repeated = len([*takewhile(lambda pair: pair[0] == pair[1], zip(thread.words, self._removed, strict=False))])
+        self._removed = self._removed[repeated:] if repeated == len(thread.words) else []
+        if records := thread.records_after(last, range(len(thread.messages)))[repeated:]:
             receipts = self._handle.add(records)
             again = [replace(m, id=None) for m, r in zip(records, receipts, strict=True) if r.outcome == "duplicate"]
             self._handle.add(again)
@@ -388,3 +398,9 @@ class MnemicChatMemory(BaseMemory):
         users = [at for at, m in enumerate(window) if m.role == MessageRole.USER]
         at = len(window) if coming or not users else users[-1]
         return [*window[:at], ChatMessage(role=MessageRole.USER, content=text), *window[at:]]
+
+
+def _removed(held: list[Words], given: list[Words]) -> list[Words]:
+    """The end of a history that was cut off. A history that is emptied after an answer is a new conversation."""
+    end = held[len(given) :] if held[: len(given)] == given else []
+    return end if given or not any(role == "assistant" for role, _ in end) else []
