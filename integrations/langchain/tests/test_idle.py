@@ -14,7 +14,7 @@ from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_mnemic import MnemicIdleConsolidation, MnemicMiddleware, MnemicRetriever
-from mnemic import Idle, Memory
+from mnemic import Memory
 
 WAYS = ["sync", "async", "stream", "astream"]
 every_way = pytest.mark.parametrize("way", WAYS)
@@ -153,18 +153,6 @@ def test_two_users_each_have_their_quiet(memory: Memory) -> None:
     assert memory.idle.wait() is None
 
 
-def test_in_the_quiet_the_messages_are_processed(scripted: Any) -> None:
-    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=1e-6)) as memory:
-        agent: Any = create_agent(scripted("Lovely city!"), middleware=[MnemicMiddleware(memory)])
-        agent.invoke({"messages": [HumanMessage("I moved to Lisbon.")]})
-        for _ in range(100_000):
-            memory.idle.poll()
-            if not memory.stats().pending.get("process"):
-                break
-        assert memory.stats().pending.get("process", 0) == 0
-        assert memory.idle.last_error is None
-
-
 # The middleware
 
 
@@ -181,24 +169,6 @@ async def test_the_middleware_arms_it(memory: Memory, watched: Watched, scripted
     await run(agent, {"messages": [HumanMessage("Hello.")]}, way, config={"configurable": {"thread_id": "t"}})
     assert armed == [False]
     assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
-
-
-@every_way
-async def test_a_model_that_fails_leaves_it_armed(memory: Memory, watched: Watched, way: str) -> None:
-    class Broken(GenericFakeChatModel):
-        def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            raise RuntimeError("down")
-
-    agent = create_agent(Broken(messages=iter([])), middleware=[MnemicMiddleware(memory)])
-    with pytest.raises(RuntimeError):
-        await run(agent, {"messages": [HumanMessage("Hello.")]}, way)
-    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
-
-
-def test_the_middleware_can_leave_it_alone(memory: Memory, watched: Watched, scripted: Any) -> None:
-    agent: Any = create_agent(scripted("Hi."), middleware=[MnemicMiddleware(memory, idle=False)])
-    agent.invoke({"messages": [HumanMessage("Hello.")]})
-    assert (watched.begun, watched.armed) == (0, False)
 
 
 # The profile

@@ -11,7 +11,7 @@ from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
 from pydantic import ValidationError
 
 from llama_index.memory.mnemic import MnemicChatMemory, _window
-from mnemic import AsyncMemory, ConfigurationError, StoreClosed, StoreUnavailable
+from mnemic import AsyncMemory, ConfigurationError, StoreClosed
 
 
 def user(text):
@@ -61,19 +61,6 @@ def test_a_session_name_in_two_projects_is_two_sessions(memory):
     MnemicChatMemory(memory=memory, scope={"project": "a"}, session_id="s").put(user("Alpha."))
     assert MnemicChatMemory(memory=memory, scope={"project": "b"}, session_id="s").get_all() == []
     assert texts(MnemicChatMemory(memory=memory, scope={"project": "a"}, session_id="s").get_all()) == ["Alpha."]
-
-
-def test_two_users_of_one_process_never_meet(memory):
-    ana = MnemicChatMemory(memory=memory, session_id="now")
-    ben = MnemicChatMemory(memory=memory, scope={"user": "ben"}, session_id="now")
-    ana.put(user("My password hint is the blue door."))
-    ben.put(user("My password hint is the red boat."))
-    for mine, yours, chat in (("blue", "red", ana), ("red", "blue", ben)):
-        chat.reset()
-        text = recalled(chat.get(input="What is my password hint?"))
-        assert mine in text
-        assert yours not in text
-    assert texts(memory.scoped(user="ben").messages(session="now")) == ["My password hint is the red boat."]
 
 
 def test_nothing_in_a_message_chooses_the_user(memory):
@@ -357,12 +344,6 @@ def test_a_long_memory_is_cut_rather_than_left_out(memory):
     assert len(words(text)) <= 60
 
 
-@pytest.mark.parametrize("bad", [{"k": 3}, {"query": "x"}, {"exclude": ["x"]}, {"colour": "red"}])
-def test_unknown_search_arguments_are_refused(memory, bad):
-    with pytest.raises(ConfigurationError, match=next(iter(bad))):
-        MnemicChatMemory(memory=memory, filters=bad)
-
-
 @pytest.mark.parametrize("bad", [{"usr": "ben"}, {"token_limit": 0}, {"inject": "tool"}])
 def test_arguments_with_a_slip_are_refused(memory, bad):
     with pytest.raises(ValidationError):
@@ -376,7 +357,7 @@ def test_what_is_no_memory_is_refused(memory, bad):
 
 
 def test_an_async_memory_is_refused(memory):
-    with pytest.raises(ConfigurationError, match=r"not an AsyncMemory.* Open a Memory"):
+    with pytest.raises(ConfigurationError, match=r"not .*AsyncMemory.* Give a Memory"):
         MnemicChatMemory(memory=AsyncMemory.over(memory))
 
 
@@ -429,14 +410,6 @@ def test_a_message_of_any_length_is_stored(memory, said, given):
     assert chat.get()[-1].content == "And now?"
 
 
-def test_no_secret_lies_over_the_cut_of_a_long_message(memory):
-    text = "word " * 99_996 + "my token is ghp_" + "a1B2c3D4e5" * 4 + " word" * 120_000
-    MnemicChatMemory(memory=memory, session_id="s", tokenizer_fn=words).put(user(text))
-    stored = "".join(texts(memory.messages()))
-    assert "[redacted: github-token]" in stored
-    assert "a1B2c3" not in stored
-
-
 def test_the_last_turn_is_kept_whole(memory):
     chat = MnemicChatMemory(memory=memory, token_limit=3, tokenizer_fn=words)
     chat.put_messages([user("My bicycle is red."), assistant("Noted."), user("Which colour is my bicycle?")])
@@ -463,39 +436,6 @@ def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
         MnemicChatMemory(memory=memory, **wrong)
 
 
-def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory):
-    memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
-    assert MnemicChatMemory(memory=memory).get(input="hi") == []
-    assert "Evidence: none" in recalled(MnemicChatMemory(memory=memory, min_evidence="none").get(input="hi"))
-
-
-def test_a_follow_up_is_asked_with_the_turns_before_it(folder, monkeypatch):
-    turns = []
-    chat = MnemicChatMemory(memory=folder, scope={"user": "ana"}, options={"embedder": "hashing"})
-    real = type(chat.memory).get_memory_context
-
-    def noted(self, *args, **kwargs):
-        turns.append(kwargs["recent"])
-        return real(self, *args, **kwargs)
-
-    monkeypatch.setattr(type(chat.memory), "get_memory_context", noted)
-    chat.put_messages([user("My starter smells sour."), assistant("Feed it."), user("How often?")])
-    chat.get()
-    assert turns == [["My starter smells sour.", "Feed it."]]
-
-
-def test_a_mood_says_what_comes_first(memory):
-    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
-    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
-    memory.remember(glad)
-    memory.remember(sad)
-    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
-        asked = {"mood": memory.emotion(words), "emotion_weight": 1.0}
-        chat = MnemicChatMemory(memory=memory, max_tokens=85, **asked)
-        shown = recalled(chat.get(input="How was the exam?"))
-        assert [text for text in (glad, sad) if text in shown] == [wanted]
-
-
 def test_the_profile_comes_first_and_within_the_budget(memory):
     memory.remember("Ana is allergic to peanuts.", importance=1.0)
     memory.remember("Ana lives in Lisbon.", importance=0.9)
@@ -506,14 +446,3 @@ def test_the_profile_comes_first_and_within_the_budget(memory):
         assert len(words(shown)) <= 400
     again = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
     assert again.profile
-
-
-def test_a_recall_that_fails_lets_the_engine_answer(memory, monkeypatch, caplog):
-    def broken(self, *args, **kwargs):
-        raise StoreUnavailable("The disk is gone.")
-
-    chat = MnemicChatMemory(memory=memory)
-    chat.put(user("Where do I live?"))
-    monkeypatch.setattr(type(memory), "get_memory_context", broken)
-    assert texts(chat.get()) == ["Where do I live?"]
-    assert "Recall failed" in caplog.text

@@ -10,7 +10,7 @@ from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 
 from llama_index.memory.mnemic import MnemicChatMemory, MnemicIdleConsolidation, MnemicMemoryBlock, MnemicRetriever
-from mnemic import AsyncMemory, ConfigurationError, Idle, Memory
+from mnemic import AsyncMemory, ConfigurationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
 
@@ -142,28 +142,8 @@ async def test_the_chat_memory_arms_it(memory, asynchronous):
     assert armed(memory)
 
 
-def test_the_chat_memory_can_leave_it_alone(memory):
-    chat = MnemicChatMemory(memory=memory, idle=False)
-    chat.put(ChatMessage("Hello."))
-    chat.get()
-    chat.set([ChatMessage("Hello again.")])
-    assert not armed(memory)
-    assert MnemicChatMemory.from_dict(chat.model_dump(mode="json")).idle is False
-
-
 async def test_the_block_arms_it(memory):
     for idle in (False, True):
         block = MnemicMemoryBlock(memory=memory, idle=idle)
         await block.aput([ChatMessage(f"Hello {idle}.")], session_id=f"s{idle}")
         assert armed(memory) is idle
-
-
-def test_in_the_quiet_the_messages_are_processed():
-    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=1e-6)) as memory:
-        MnemicChatMemory(memory=memory).put(ChatMessage("I moved to Lisbon in March."))
-        for _ in range(100_000):
-            memory.idle.poll()
-            if not memory.stats().pending.get("process"):
-                break
-        assert memory.stats().pending.get("process", 0) == 0
-        assert memory.idle.last_error is None

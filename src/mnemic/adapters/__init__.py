@@ -19,6 +19,7 @@ from mnemic.adapters.binding import (
     as_async,
     bound,
     checked_filters,
+    checked_location,
     checked_memory,
     checked_options,
 )
@@ -30,7 +31,7 @@ from mnemic.adapters.threads import Clean, Marks, Thread, ThreadMessage, Words, 
 
 __all__ = [
     "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource", "Thread",
-    "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_memory",
+    "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
     "checked_options", "contains", "evidence", "location_of", "log_rejected",
     "recall_failures_logged", "run_of", "session_messages", "shown_in_session", "unstored", "words_of",
 ]  # fmt: skip

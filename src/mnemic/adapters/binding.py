@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar
 
 from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError, InvalidInput
@@ -92,30 +92,34 @@ def names_of(value: object) -> dict[str, str]:
     return {str(name): name_ for name, name_ in given.items() if name_ is not None}
 
 
-@overload
-def checked_memory(memory: object) -> Memory: ...
-@overload
-def checked_memory(memory: object, *, location: Literal[True]) -> Memory | str | Path: ...
-def checked_memory(memory: object, *, location: bool = False) -> Memory | str | Path:
+def checked_memory(memory: object) -> Memory:
     """The handle that an adapter is made with.
-
-    Args:
-        memory: what was given.
-        location: also accept the location of a record.
 
     Raises:
         ConfigurationError: it is something else.
     """
-    if isinstance(memory, (Memory, str, Path) if location else Memory):
-        return memory
-    wanted = "an open Memory or the folder of one" if location else "a Memory"
-    if isinstance(memory, AsyncMemory):
-        raise ConfigurationError(
-            f"memory must be {wanted}, not an AsyncMemory: these classes offer both ways themselves. Open a Memory and give "
-            "it here; AsyncMemory.over(memory) is the asynchronous face of the same record."
-        )
-    raise ConfigurationError(
-        f"memory must be {wanted}, not {type(memory).__module__}.{type(memory).__qualname__}. Give Memory(folder)."
+    if not isinstance(memory, Memory):
+        raise _not_a_memory("a Memory", memory)
+    return memory
+
+
+def checked_location(memory: object) -> Memory | str | Path:
+    """The handle that an adapter is made with, or the location of a record.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    if not isinstance(memory, (Memory, str, Path)):
+        raise _not_a_memory("an open Memory or the folder of one", memory)
+    return memory
+
+
+def _not_a_memory(wanted: str, given: object) -> ConfigurationError:
+    hint = "Give Memory(folder)."
+    if isinstance(given, AsyncMemory):
+        hint = "Give a Memory: these classes offer both ways themselves, and AsyncMemory.over(memory) is for your own code."
+    return ConfigurationError(
+        f"memory must be {wanted}, not {type(given).__module__}.{type(given).__qualname__}. {hint}"
     )
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from mnemic.adapters.binding import checked_memory, names_of
+from mnemic.adapters.binding import checked_location, names_of
 from mnemic.errors import ConfigurationError, StoreClosed
 from mnemic.memory import Memory
 from mnemic.types import Scope
@@ -66,7 +66,7 @@ def bind(
             "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
             f'of one, or scope={{"user": ...}} for {FOLDER}.'
         )
-    given = checked_memory(FOLDER if memory is None else memory, location=True)
+    given = checked_location(FOLDER if memory is None else memory)
     root = given if isinstance(given, Memory) else _opened(given, dict(options or {}), record)
     return Binding(root.scoped(**names), root, _name_of(root))
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
-from functools import cached_property
 from typing import Any, TypeAlias
 from urllib.parse import quote
 
@@ -62,10 +61,9 @@ def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
 
 
-def words_of(record: Message | ThreadMessage, clean: Clean = str) -> Words:
-    """The words of a message; those of a stored one are clean."""
-    text = record.content if isinstance(record, Message) else record.text
-    return record.role, _digest(clean(text).strip())
+def words_of(record: Message) -> Words:
+    """The words of a stored message."""
+    return record.role, _digest(record.content.strip())
 
 
 def evidence(messages: Iterable[ThreadMessage], clean: Clean) -> list[ThreadMessage]:
@@ -86,6 +84,7 @@ class Thread:
         messages: as given.
         prefix: how the ids of this conversation begin.
         digests: of the texts as they are stored.
+        words: of each message.
         keys: what identifies each message; without a key of the framework its position and text.
     """
 
@@ -93,15 +92,14 @@ class Thread:
         self.messages = tuple(messages)
         session = "" if scope.session is None else quote(scope.session, safe="")
         self.prefix = session if scope.project is None else f"{quote(scope.project, safe='')}/{session}"
-        self.digests = tuple(_digest(clean(message.text)) for message in self.messages)
+        texts = [clean(message.text) for message in self.messages]
+        self.digests = tuple(map(_digest, texts))
+        self.words: list[Words] = [
+            (m.role, _digest(text.strip())) for m, text in zip(self.messages, texts, strict=True)
+        ]
         named = zip(self.messages, self.digests, strict=True)
         self.keys = tuple(message.key or f"{at}.{digest}" for at, (message, digest) in enumerate(named))
         self._clean = clean
-
-    @cached_property
-    def words(self) -> list[Words]:
-        """The words of each message."""
-        return [words_of(message, self._clean) for message in self.messages]
 
     # Records
 

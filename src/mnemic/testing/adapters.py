@@ -116,7 +116,8 @@ class AdapterConformance:
             memory: the handle.
             script: call ``answer`` or ``aanswer`` for each answer of the model.
             session: the name of the thread; one that exists is continued with what the framework keeps of it.
-            options: for the adapter: ``scope``, ``max_tokens``, ``min_evidence``, ``filters``, ``profile``, ``idle``.
+            options: for the adapter: ``scope``, ``max_tokens``, ``min_evidence``, ``filters``, ``profile``, ``mood``,
+                ``emotion_weight``, ``idle``.
         """
         raise NotImplementedError
 
@@ -320,6 +321,35 @@ class AdapterConformance:
         assert "sunny" not in script.shown
         await self.turn(self.conversation(memory, script, session="2", max_tokens=1), "Lisbon?")
         assert script.prompts[1] == ["Lisbon?"]
+
+    async def test_a_follow_up_is_asked_with_the_turns_before_it(
+        self, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        recent: list[list[str]] = []
+        real = Memory.get_memory_context
+
+        def noted(handle: Memory, *args: Any, **kwargs: Any) -> Any:
+            recent.append([text.strip() for text in kwargs["recent"]])
+            return real(handle, *args, **kwargs)
+
+        monkeypatch.setattr(Memory, "get_memory_context", noted)
+        chat = self.conversation(memory, Script("Feed it.", "Twice a day."), session=SESSION)
+        await self.turn(chat, "My starter smells sour.")
+        await self.turn(chat, "How often?")
+        assert recent == [[], ["My starter smells sour.", "Feed it."]]
+
+    @pytest.mark.parametrize(("felt", "first"), [("I feel sad and lonely.", 1), ("I am so happy and excited!", 0)])
+    async def test_a_mood_ranks_what_is_recalled(self, memory: Memory, felt: str, first: int) -> None:
+        exams = (
+            "The exam made me proud, I am so happy and excited! We laughed and danced and sang for a whole evening.",
+            "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, all evening.",
+        )
+        for exam in exams:
+            memory.remember(exam)
+        script, mood = Script("a"), memory.emotion(felt)
+        chat = self.conversation(memory, script, session=SESSION, max_tokens=85, mood=mood, emotion_weight=1.0)
+        await self.turn(chat, "How was the exam?")
+        assert [text for text in exams if text in script.shown] == [exams[first]]
 
     async def test_the_profile_is_shown_whatever_is_asked(self, memory: Memory) -> None:
         memory.remember("Ana is allergic to peanuts.", importance=1.0)

@@ -32,7 +32,7 @@ from mnemic.adapters import (
     Words,
     bind,
     blocking,
-    checked_memory,
+    checked_location,
     location_of,
     recall_failures_logged,
     session_messages,
@@ -144,7 +144,7 @@ class MnemicChatMemory(BaseMemory):
     @field_validator("memory", mode="before")
     @classmethod
     def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else checked_memory(value, location=True)
+        return None if value is None else checked_location(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""

@@ -28,7 +28,7 @@ from mnemic.adapters import (
     Words,
     bind,
     blocking,
-    checked_memory,
+    checked_location,
     contains,
     recall_failures_logged,
     session_messages,
@@ -89,7 +89,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     priority: int = 1
     memory: Memory | str | Path | None = Field(default=None, exclude=True)
     scope: SkipValidation[Scope | dict[str, str] | None] = None
-    max_tokens: int = Field(default=2_000, gt=0)
+    max_tokens: int = Field(default=2_000, ge=0)
     min_evidence: Literal["strong", "weak", "none"] = "weak"
     filters: dict[str, Any] = Field(default_factory=dict)
     profile: bool = False
@@ -112,7 +112,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     @field_validator("memory", mode="before")
     @classmethod
     def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else checked_memory(value, location=True)
+        return None if value is None else checked_location(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""
