@@ -24,7 +24,7 @@ from mnemic.adapters.binding import (
     checked_options,
 )
 from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
-from mnemic.adapters.conversations import Conversation, session_messages, shown_in_session
+from mnemic.adapters.conversations import Conversation, session_messages, session_words, shown_in_session
 from mnemic.adapters.handles import Binding, bind, location_of
 from mnemic.adapters.injection import Count, Recall, recall_failures_logged
 from mnemic.adapters.threads import Clean, Marks, Thread, ThreadMessage, Words, contains, evidence, unstored, words_of
@@ -33,5 +33,5 @@ __all__ = [
     "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource", "Thread",
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
     "checked_options", "contains", "evidence", "location_of", "log_rejected",
-    "recall_failures_logged", "run_of", "session_messages", "shown_in_session", "unstored", "words_of",
+    "recall_failures_logged", "run_of", "session_messages", "session_words", "shown_in_session", "unstored", "words_of",
 ]  # fmt: skip

@@ -129,14 +129,9 @@ def as_async(memory: object) -> AsyncMemory:
     Raises:
         ConfigurationError: it is no handle.
     """
-    if isinstance(memory, AsyncMemory):
-        return memory
-    if isinstance(memory, Memory):
-        return AsyncMemory.over(memory)
-    raise ConfigurationError(
-        f"memory must be a Memory or an AsyncMemory, not {memory!r:.80}. "
-        'Open one, such as Memory("./memory", user="ana"), and give that.'
-    )
+    if not isinstance(memory, (Memory, AsyncMemory)):
+        raise _not_a_memory("a Memory or an AsyncMemory", memory)
+    return AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
 
 
 def checked_filters(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import uuid
+from bisect import bisect_left
 from collections.abc import Iterable
 
 from mnemic.adapters.threads import Thread, Words, words_of
@@ -14,7 +15,7 @@ from mnemic.errors import InvalidInput, NotFound
 from mnemic.memory import Memory
 from mnemic.types import Message
 
-__all__ = ["Conversation", "session_messages", "shown_in_session"]
+__all__ = ["Conversation", "session_messages", "session_words", "shown_in_session"]
 
 _SUFFIX = re.compile(r"#reset\d+$")
 
@@ -24,6 +25,11 @@ def session_messages(memory: Memory, session: str, limit: int | None = None) -> 
     if memory.scope.project is None:  # a project that does not exist sees its own messages and those of no project
         return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit)
     return memory.messages(session=session, reach="project", limit=limit)
+
+
+def session_words(memory: Memory, session: str, limit: int) -> list[Words]:
+    """The words of the user and the assistant in the last ``limit`` messages of a session, oldest first."""
+    return [words_of(m) for m in session_messages(memory, session, limit) if m.role in ("user", "assistant")]
 
 
 def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:
@@ -68,9 +74,9 @@ class Conversation:
             InvalidInput: the record rejects the marker.
         """
         marker = self._marker(self._ended() + 1)
-        told = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
-        if told.rejected:
-            raise InvalidInput(f"The conversation was not reset: {told.rejected[0].reason}. Use another name.")
+        receipts = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
+        if receipts.rejected:
+            raise InvalidInput(f"The conversation was not reset: {receipts.rejected[0].reason}. Use another name.")
         self.memory.forget(ids=[marker], reason="marks the reset of a conversation")
 
     def _session(self, ended: int) -> str:
@@ -92,7 +98,4 @@ class Conversation:
         while self._marked(high):
             high *= 2
         low = high // 2
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._marked(middle) else (low, middle)
-        return low
+        return low + bisect_left(range(low + 1, high), True, key=lambda number: not self._marked(number))  # noqa: FBT003

@@ -5,10 +5,12 @@ So a folder is opened, and its embedder loaded, once a process.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,10 +27,8 @@ IN_MEMORY = ":memory:"
 FOLDER = "./memory"
 """The location when only a user is named."""
 
-_OPEN: WeakValueDictionary[str, Memory] = WeakValueDictionary()
-"""Handles by location and options, which may hold a password and never leave this process."""
-_NAMED: WeakValueDictionary[str, Memory] = WeakValueDictionary()
-"""Handles by the name that serialised objects carry."""
+_HANDLES: WeakValueDictionary[str, Memory] = WeakValueDictionary()
+"""Open handles by name: a digest of location and options (which may hold a password), or a random one."""
 _LOCK = threading.Lock()
 
 
@@ -67,45 +67,37 @@ def bind(
             f'of one, or scope={{"user": ...}} for {FOLDER}.'
         )
     given = checked_location(FOLDER if memory is None else memory)
-    root = given if isinstance(given, Memory) else _opened(given, dict(options or {}), record)
-    return Binding(root.scoped(**names), root, _name_of(root))
-
-
-def _name_of(handle: Memory) -> str:
     with _LOCK:
-        name = next((name for name, known in _NAMED.items() if known is handle), None) or uuid.uuid4().hex
-        _NAMED[name] = handle
-        return name
+        root = given if isinstance(given, Memory) else _opened(given, options or {}, record)
+        name = next((name for name, known in _HANDLES.items() if known is root), uuid.uuid4().hex)
+        _HANDLES[name] = root
+    return Binding(root.scoped(**names), root, name)
 
 
-def _opened(location: str | Path, options: dict[str, Any], record: str | None) -> Memory:
+def _opened(location: str | Path, options: Mapping[str, Any], record: str | None) -> Memory:
     """The handle of a location: the one that is open already, else a new one."""
-    with _LOCK:
-        if record is not None and (known := _alive(_NAMED.get(record))) is not None:
-            return known
-        if str(location) == IN_MEMORY:
-            if record is not None:
-                raise ConfigurationError(
-                    "This memory was in the RAM of another process (or was closed) and cannot be opened again. Use a folder, "
-                    "or give the handle: from_dict(data, memory=handle)."
-                )
-            return Memory(location, **options)
-        place = location if "://" in str(location) else Path(location).expanduser().absolute()
-        name = f"{place} {json.dumps(options, sort_keys=True, default=repr)}"
-        handle = _alive(_OPEN.get(name)) or Memory(location, **options)
-        _OPEN[name] = handle
-        return handle
-
-
-def _alive(handle: Memory | None) -> Memory | None:
-    """The handle, unless it was closed."""
-    if handle is None:
-        return None
-    try:
-        handle.messages(limit=1)
-    except StoreClosed:
-        return None
+    place = location if "://" in str(location) else Path(location).expanduser().absolute()
+    seed = f"{place} {json.dumps(options, sort_keys=True, default=repr)}"
+    name = uuid.uuid4().hex if str(location) == IN_MEMORY else hashlib.sha256(seed.encode()).hexdigest()
+    if (known := _alive(record) or _alive(name)) is not None:
+        return known
+    if str(location) == IN_MEMORY and record is not None:
+        raise ConfigurationError(
+            "This memory was in the RAM of another process (or was closed) and cannot be opened again. Use a folder, "
+            "or give the handle: from_dict(data, memory=handle)."
+        )
+    handle = _HANDLES[name] = Memory(location, **options)
     return handle
+
+
+def _alive(name: str | None) -> Memory | None:
+    """The handle of that name, unless it was closed."""
+    handle = _HANDLES.get(name or "")
+    if handle is not None:
+        with suppress(StoreClosed):
+            handle.messages(limit=1)
+            return handle
+    return None
 
 
 def location_of(memory: Memory) -> str:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 from mnemic.adapters.binding import checked_filters
+from mnemic.adapters.calls import blocking
 from mnemic.aio import AsyncMemory
 from mnemic.errors import EmbedderError, StoreError
 from mnemic.memory import Memory
@@ -107,6 +108,10 @@ class Recall:
             if found := await self._fitting(memory, _cut(question), budget, count, **given):
                 texts.append(found.to_prompt())
         return "\n\n".join(texts)
+
+    def blocking_text(self, memory: Memory, question: str | None, **given: Any) -> str:
+        """The text on the caller's thread; the arguments are those of ``text``."""
+        return blocking(memory, lambda memory: self.text(memory, question, **given))
 
     async def _fitting(
         self, memory: AsyncMemory, question: str | None, budget: int, count: Count | None, **given: Any

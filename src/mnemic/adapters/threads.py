@@ -106,9 +106,9 @@ class Thread:
     def record_id(self, key: str, digest: str) -> str:
         """The id of a record. Edited text under the same key is another record: evidence is never rewritten."""
         whole = f"{self.prefix}:{key}:{digest}"
-        return (
-            whole if len(whole) <= MAX_ID else f"thread:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
-        )
+        if len(whole) > MAX_ID:
+            whole = f"thread:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
+        return whole
 
     def records(self, positions: Iterable[int] | None = None, keys: Sequence[str] | None = None) -> list[Message]:
         """The messages to store: none for one without text, several for one that is longer than a record may be.
@@ -124,25 +124,20 @@ class Thread:
     def _pieces(self, message: ThreadMessage, key: str, digest: str) -> list[Message]:
         parts = pieces(message.text, self._clean) if message.stored else []
         digests = [digest] if len(parts) == 1 else [_digest(self._clean(part)) for part in parts]
-        return [
-            Message(
-                role=message.role, content=part, sent_at=message.sent_at, metadata=message.metadata,
-                name=pieces(message.name or "", self._clean, MAX_ID)[0] or None,
-                id=self.record_id(f"{key}+{number}" if number else key, digests[number]),
-            )
-            for number, part in enumerate(parts)
-            if part.strip()
-        ]  # fmt: skip
+        keys = [f"{key}+{number}" if number else key for number in range(len(parts))]
+        named = zip(parts, map(self.record_id, keys, digests), strict=True)
+        return [self._record(message, part, id_) for part, id_ in named if part.strip()]
+
+    def _record(self, message: ThreadMessage, text: str, id: str | None) -> Message:
+        name = pieces(message.name or "", self._clean, MAX_ID)[0] or None
+        return Message(
+            role=message.role, content=text, name=name, sent_at=message.sent_at, id=id, metadata=message.metadata
+        )
 
     def entries(self) -> list[Message]:
         """The messages of a chat history: each is one record, and without a key it is stored whenever it is added."""
-        return [
-            Message(
-                role=message.role, content=message.text, name=message.name, sent_at=message.sent_at,
-                id=self.record_id(message.key, digest) if message.key else None, metadata=message.metadata,
-            )
-            for message, digest in zip(self.messages, self.digests, strict=True)
-        ]  # fmt: skip
+        ids = [m.key and self.record_id(m.key, digest) for m, digest in zip(self.messages, self.digests, strict=True)]
+        return [self._record(m, m.text, id_) for m, id_ in zip(self.messages, ids, strict=True)]
 
     def records_after(self, stored: Sequence[Words], new: Sequence[int]) -> list[Message]:
         """The messages to store of a framework without ids.

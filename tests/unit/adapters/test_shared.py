@@ -28,7 +28,7 @@ def memory():
 
 
 def text_of(memory, recall, question, **options):
-    return blocking(memory, lambda memory: recall.text(memory, question, **options))
+    return recall.blocking_text(memory, question, **options)
 
 
 async def test_both_kinds_of_frameworks_get_the_same_text(memory):

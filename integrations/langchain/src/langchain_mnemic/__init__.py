@@ -31,14 +31,9 @@ _MODULE_OF = {
 __version__ = "0.1.0"
 
 __all__ = [
-    "MnemicChatMessageHistory",
-    "MnemicIdleConsolidation",
-    "MnemicMiddleware",
-    "MnemicRetriever",
-    "MnemicStore",
-    "__version__",
+    "MnemicChatMessageHistory", "MnemicIdleConsolidation", "MnemicMiddleware", "MnemicRetriever", "MnemicStore", "__version__",
     "mnemic_tools",
-]
+]  # fmt: skip
 if find_spec("langchain_classic") is not None:  # "import *" takes what there is; the name alone says what to install
     __all__ += ["MnemicMemory"]
 

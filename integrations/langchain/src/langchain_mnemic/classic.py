@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 from langchain_mnemic.history import MnemicChatMessageHistory
 from langchain_mnemic.messages import restored, text_of
 from mnemic import InvalidInput, Memory, MissingExtra, Mood, Recipe, Scope
-from mnemic.adapters import Recall, blocking, bound, checked_memory
+from mnemic.adapters import Recall, bound, checked_memory
 
 try:
     from langchain_classic.base_memory import BaseMemory
@@ -148,9 +148,7 @@ class MnemicMemory(BaseMemory):
         query = self._input(inputs).strip() if inputs else ""
         latest = self._history.records(self.k_recent)
         shown, texts = [m.id for m in latest if m.id], [m.content for m in latest]
-        recalled = blocking(
-            self._handle, lambda memory: self._recall.text(memory, query or None, exclude=shown, recent=texts)
-        )
+        recalled = self._recall.blocking_text(self._handle, query or None, exclude=shown, recent=texts)
         recent = [restored(message) for message in latest]
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}

@@ -30,18 +30,7 @@ from mnemic import (
     Scope,
     ScopeSource,
     StoreError,
-)
-from mnemic.adapters import (
-    Handle,
-    Marks,
-    Recall,
-    Thread,
-    blocking,
-    bound,
-    checked_memory,
-    log_rejected,
-    recall_failures_logged,
-    run_of,
+    adapters,
 )
 
 __all__ = ["MnemicMiddleware", "MnemicState"]
@@ -62,7 +51,7 @@ class MnemicState(AgentState[Any]):
     """
 
     mnemic_context: NotRequired[Annotated[dict[str, str], PrivateStateAttr]]
-    mnemic_mark: NotRequired[Annotated[dict[str, Marks], PrivateStateAttr]]
+    mnemic_mark: NotRequired[Annotated[dict[str, adapters.Marks], PrivateStateAttr]]
     mnemic_said: NotRequired[Annotated[dict[str, list[str]], PrivateStateAttr]]
 
 
@@ -161,29 +150,29 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         self.tools = []
         if inject not in ("user", "system"):
             raise ConfigurationError(f'inject must be "user" or "system", not {inject!r:.40}.')
-        self._recall = Recall(
+        self._recall = adapters.Recall(
             max_tokens=max_tokens, min_evidence=min_evidence, filters=filters, profile=profile, recipe=recipe, mood=mood,
             emotion_weight=emotion_weight,
         )  # fmt: skip
-        self._memory, self._face, self._scope = checked_memory(memory), AsyncMemory.over(memory), scope
+        self._memory, self._face, self._scope = adapters.checked_memory(memory), AsyncMemory.over(memory), scope
         self._inject, self._store_tools, self._idle = inject, store_tools, idle
 
-    def _here(self, memory: Handle, runtime: Runtime[Any]) -> Handle:
+    def _here(self, memory: adapters.Handle, runtime: Runtime[Any]) -> adapters.Handle:
         """The handle of this run: the user and project of the scope, the session of the thread unless one is given."""
-        handle = bound(memory, self._scope, runtime)
+        handle = adapters.bound(memory, self._scope, runtime)
         thread = _thread_id(runtime) if handle.scope.session is None else None
         return handle if thread is None else handle.scoped(session=thread)
 
-    def _thread(self, state: MnemicState, scope: Scope) -> Thread:
+    def _thread(self, state: MnemicState, scope: Scope) -> adapters.Thread:
         messages = [thread_message(message, store_tools=self._store_tools) for message in state["messages"]]
-        return Thread(messages, scope=scope, clean=self._memory.redacted)
+        return adapters.Thread(messages, scope=scope, clean=self._memory.redacted)
 
     # Before the run
 
     def before_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message."""
         handle = self._here(self._memory, runtime)
-        return blocking(handle, lambda memory: self._begin(memory, handle, state))
+        return adapters.blocking(handle, lambda memory: self._begin(memory, handle, state))
 
     async def abefore_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Recall for the user's last message, off the event loop."""
@@ -193,7 +182,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     async def _begin(self, memory: AsyncMemory, handle: Memory | AsyncMemory, state: MnemicState) -> dict[str, Any]:
         thread, marks, session = self._thread(state, handle.scope), self._marks(state), handle.scope.session
         text, known = "", list[Message]()
-        with recall_failures_logged():
+        with adapters.recall_failures_logged():
             # of a thread with marks, the ids say what it shows
             limit = COMPARED + 2 * len(thread.messages) if marks is None else 0
             known = [m for m in await memory.messages(session=session, limit=limit) if m.session == session]
@@ -212,7 +201,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         held = state.get(key)
         return cast("Mapping[str, Any]", held).get(self.name) if isinstance(held, Mapping) else None
 
-    def _marks(self, state: MnemicState) -> Marks | None:
+    def _marks(self, state: MnemicState) -> adapters.Marks | None:
         """What was handled; None for a thread that is met for the first time."""
         return self._own(state, "mnemic_mark")
 
@@ -231,8 +220,8 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Store the user's message, and show the recalled text to the model."""
         handle = self._here(self._memory, request.runtime)
-        with run_of(handle, idle=self._idle):
-            blocking(handle, lambda memory: self._ask(memory, handle.scope, request))
+        with adapters.run_of(handle, idle=self._idle):
+            adapters.blocking(handle, lambda memory: self._ask(memory, handle.scope, request))
             return handler(self._informed(request))
 
     async def awrap_model_call(
@@ -240,14 +229,14 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     ) -> ModelResponse[Any]:
         """Store the user's message, and show the recalled text to the model."""
         handle = self._here(self._face, request.runtime)
-        with run_of(handle, idle=self._idle):
+        with adapters.run_of(handle, idle=self._idle):
             await self._ask(handle, handle.scope, request)
             return await handler(self._informed(request))
 
     async def _ask(self, memory: AsyncMemory, scope: Scope, request: ModelRequest[Any]) -> None:
         try:
             if new := self._unanswered(request, scope):
-                log_rejected(await memory.add(new))
+                adapters.log_rejected(await memory.add(new))
         except (StoreError, EmbedderError):
             logger.warning("Not stored before the model's call; it will be tried after the run.", exc_info=True)
 
@@ -276,7 +265,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     def after_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store what is new since the last run; what the first model call stored is known by its ids."""
         handle = self._here(self._memory, runtime)
-        return blocking(handle, lambda memory: self._end(memory, handle, state))
+        return adapters.blocking(handle, lambda memory: self._end(memory, handle, state))
 
     async def aafter_agent(self, state: MnemicState, runtime: Runtime[Any]) -> dict[str, Any]:
         """Store what is new since the last run, off the event loop."""
@@ -286,7 +275,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
     async def _end(self, memory: AsyncMemory, handle: Memory | AsyncMemory, state: MnemicState) -> dict[str, Any]:
         thread, marks = self._thread(state, handle.scope), self._marks(state) or {}
         if new := thread.records(thread.unmarked(marks)):
-            log_rejected(await memory.add(new))
+            adapters.log_rejected(await memory.add(new))
         if self._idle:
             handle.idle.arm()
         return self._kept(state, mnemic_context="", mnemic_mark=thread.marks(marks), mnemic_said=[])

@@ -26,13 +26,8 @@ _MODULE_OF = {
 __version__ = "0.1.0"
 
 __all__ = [
-    "MnemicChatMemory",
-    "MnemicIdleConsolidation",
-    "MnemicMemoryBlock",
-    "MnemicRetriever",
-    "MnemicToolSpec",
-    "__version__",
-]
+    "MnemicChatMemory", "MnemicIdleConsolidation", "MnemicMemoryBlock", "MnemicRetriever", "MnemicToolSpec", "__version__",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -25,21 +25,7 @@ from pydantic import FieldSerializationInfo, SkipValidation
 
 from llama_index.memory.mnemic._messages import as_chat, cleaned, copied, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Memory, Mood, Recipe, Scope
-from mnemic.adapters import (
-    Conversation,
-    Recall,
-    Words,
-    bind,
-    blocking,
-    checked_location,
-    location_of,
-    recall_failures_logged,
-    session_messages,
-    shown_in_session,
-    unstored,
-    words_of,
-)
+from mnemic import Memory, Mood, Recipe, Scope, adapters
 
 __all__ = ["MnemicChatMemory"]
 
@@ -124,10 +110,10 @@ class MnemicChatMemory(BaseMemory):
     _root: Memory = PrivateAttr()
     _named: bool = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
-    _recall: Recall = PrivateAttr()
+    _recall: adapters.Recall = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
-    _removed: list[Words] = PrivateAttr(default_factory=list[Words])
+    _removed: list[adapters.Words] = PrivateAttr(default_factory=list[adapters.Words])
     _found: tuple[tuple[int, str, int, int], str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
@@ -144,17 +130,17 @@ class MnemicChatMemory(BaseMemory):
     @field_validator("memory", mode="before")
     @classmethod
     def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else checked_location(value)
+        return None if value is None else adapters.checked_location(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
-        self._recall = Recall(
+        self._recall = adapters.Recall(
             max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
             recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
         )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
-        bound = bind(self.memory, self.scope, options=self.options, record=self.record)
+        bound = adapters.bind(self.memory, self.scope, options=self.options, record=self.record)
         self._root, self.record, scope = bound.root, bound.record, bound.memory.scope
         self.scope = {"user": scope.user} if scope.project is None else {"user": scope.user, "project": scope.project}
         name = self.session_id or scope.session
@@ -245,10 +231,10 @@ class MnemicChatMemory(BaseMemory):
             mine = cleaned(messages, self._handle)
             thread, held = thread_of(mine, self._handle), thread_of(self._messages, self._handle)
             if words := thread.words:
-                stored = [words_of(m) for m in session_messages(self._handle, self._session, COMPARED) if as_chat(m)]
+                stored = adapters.session_words(self._handle, self._session, COMPARED)
                 # what is held was stored when it came; it may be erased since
-                unheld = {*unstored(held.words, words)}
-                new = [at for at in unstored(stored, words) if at in unheld]
+                unheld = {*adapters.unstored(held.words, words)}
+                new = [at for at in adapters.unstored(stored, words) if at in unheld]
                 self._handle.add(thread.records_after(stored, new))
             self._removed = _removed(held.words, thread.words)
             self.buffer = mine
@@ -290,7 +276,7 @@ class MnemicChatMemory(BaseMemory):
         Raises:
             ConfigurationError: the record is in RAM.
         """
-        location_of(self._handle)
+        adapters.location_of(self._handle)
         return self._dumped(**kwargs)
 
     def _dumped(self, **kwargs: Any) -> dict[str, Any]:
@@ -311,9 +297,9 @@ class MnemicChatMemory(BaseMemory):
         return self.memory
 
     @property
-    def _conversation(self) -> Conversation:
+    def _conversation(self) -> adapters.Conversation:
         assert self.session_id is not None  # since model_post_init
-        return Conversation(self._handle, self.session_id)
+        return adapters.Conversation(self._handle, self.session_id)
 
     @property
     def _session(self) -> str:
@@ -333,7 +319,7 @@ class MnemicChatMemory(BaseMemory):
 
     def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory."""
-        found = session_messages(self._handle, self._session, LOADED)
+        found = adapters.session_messages(self._handle, self._session, LOADED)
         return [chat for message in found if (chat := as_chat(message)) is not None]
 
     def _store(self, messages: Sequence[ChatMessage]) -> None:
@@ -344,8 +330,9 @@ class MnemicChatMemory(BaseMemory):
         self._removed = self._removed[repeated:] if repeated == len(thread.words) else []
         if records := thread.records_after(last, range(len(thread.messages)))[repeated:]:
             receipts = self._handle.add(records)
-            again = [replace(m, id=None) for m, r in zip(records, receipts, strict=True) if r.outcome == "duplicate"]
-            self._handle.add(again)
+            stored = zip(records, receipts, strict=True)
+            if again := [replace(m, id=None) for m, receipt in stored if receipt.outcome == "duplicate"]:
+                self._handle.add(again)
 
     def _asked(self) -> str:
         """The last message of the user."""
@@ -370,18 +357,15 @@ class MnemicChatMemory(BaseMemory):
         key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
             thread, text = thread_of(window, self._handle), ""
-            with recall_failures_logged():
-                shown = shown_in_session(self._handle, self._session, thread.words, COMPARED)
-                text = blocking(
+            with adapters.recall_failures_logged():
+                shown = adapters.shown_in_session(self._handle, self._session, thread.words, COMPARED)
+                text = self._recall.blocking_text(
                     self._handle,
-                    lambda memory: self._recall.text(
-                        memory,
-                        query,
-                        recent=thread.recent(query),
-                        exclude=shown,
-                        max_tokens=max_tokens,
-                        count=self._count,
-                    ),
+                    query,
+                    recent=thread.recent(query),
+                    exclude=shown,
+                    max_tokens=max_tokens,
+                    count=self._count,
                 )
             self._found = (key, text)
         return self._found[1]
@@ -400,7 +384,7 @@ class MnemicChatMemory(BaseMemory):
         return [*window[:at], ChatMessage(role=MessageRole.USER, content=text), *window[at:]]
 
 
-def _removed(held: list[Words], given: list[Words]) -> list[Words]:
+def _removed(held: list[adapters.Words], given: list[adapters.Words]) -> list[adapters.Words]:
     """The end of a history that was cut off. A history that is emptied after an answer is a new conversation."""
     end = held[len(given) :] if held[: len(given)] == given else []
     return end if given or not any(role == "assistant" for role, _ in end) else []

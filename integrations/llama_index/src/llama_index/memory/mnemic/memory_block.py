@@ -18,24 +18,9 @@ from llama_index.core.memory import Memory as ChatHistory
 from llama_index.core.storage.chat_store.base_db import MessageStatus
 from pydantic import SkipValidation
 
-from llama_index.memory.mnemic._messages import as_chat, cleaned, text_of, thread_message, thread_of
+from llama_index.memory.mnemic._messages import cleaned, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer
-from mnemic import Memory, Mood, Recipe, Scope
-from mnemic.adapters import (
-    Conversation,
-    Recall,
-    Thread,
-    Words,
-    bind,
-    blocking,
-    checked_location,
-    contains,
-    recall_failures_logged,
-    session_messages,
-    shown_in_session,
-    unstored,
-    words_of,
-)
+from mnemic import Memory, Mood, Recipe, Scope, adapters
 
 __all__ = ["MnemicMemoryBlock"]
 
@@ -103,26 +88,26 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
     _handle: Memory = PrivateAttr()
     _root: Memory = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
-    _recall: Recall = PrivateAttr()
+    _recall: adapters.Recall = PrivateAttr()
     _lock: threading.Lock = PrivateAttr(default_factory=threading.Lock)
-    _stored: OrderedDict[str, list[Words]] = PrivateAttr(default_factory=OrderedDict)
-    _found: tuple[tuple[str, str, list[Words]], str] | None = PrivateAttr(default=None)
-    _shown: OrderedDict[str, Callable[[int], str]] = PrivateAttr(default_factory=OrderedDict)
+    _stored: OrderedDict[str, list[adapters.Words]] = PrivateAttr(default_factory=OrderedDict)
+    _found: tuple[tuple[str, str, list[adapters.Words]], str] | None = PrivateAttr(default=None)
+    _shown: OrderedDict[str, Callable[..., str]] = PrivateAttr(default_factory=OrderedDict)
 
     @field_validator("memory", mode="before")
     @classmethod
     def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else checked_location(value)
+        return None if value is None else adapters.checked_location(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record."""
         super().model_post_init(context)
-        self._recall = Recall(
+        self._recall = adapters.Recall(
             max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
             recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
         )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
-        bound = bind(self.memory, self.scope, options=self.options)
+        bound = adapters.bind(self.memory, self.scope, options=self.options)
         self._handle, self._root = bound.memory, bound.root
         self.memory = bound.memory
 
@@ -139,7 +124,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         again = self._shown.get(content) if content else None  # the framework asks about blocks that gave nothing, too
         if again is None:
             return None
-        return await asyncio.to_thread(again, self._count(content) - tokens_to_truncate) or None
+        return await asyncio.to_thread(again, max_tokens=self._count(content) - tokens_to_truncate) or None
 
     async def aflush(self, memory: ChatHistory) -> None:
         """Store what is in the queue of a ``Memory``: the last answer of a chat engine, before the program ends."""
@@ -172,7 +157,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
 
     def _session(self, name: str | None) -> Memory:
         """The handle on a session."""
-        return Conversation(self._handle, name or self._handle.scope.session or NO_SESSION).memory
+        return adapters.Conversation(self._handle, name or self._handle.scope.session or NO_SESSION).memory
 
     def _store(self, messages: Sequence[ChatMessage], handle: Memory, *, ejected: bool = False) -> None:
         """Store what is new in a queue, and not what was stored from here before: it may be erased since."""
@@ -181,43 +166,42 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
         words, before = thread.words, self._stored.get(session, [])
         if not words or (not ejected and before == words):
             return
-        stored = [words_of(m) for m in session_messages(handle, session, COMPARED) if as_chat(m)]
-        if ejected and (contains(stored, words) or contains(before, words)):
+        stored = adapters.session_words(handle, session, COMPARED)
+        if ejected and (adapters.contains(stored, words) or adapters.contains(before, words)):
             return
         erased = words[0] in before and words[0] not in stored
         if not ejected and len(words) == 1 and stored[-1:] != words and not erased:
             new = [0]  # a session name that is used again
         else:
-            fresh = {*unstored(before, words)}
-            new = [at for at in unstored(stored, words) if at in fresh]
+            fresh = {*adapters.unstored(before, words)}
+            new = [at for at in adapters.unstored(stored, words) if at in fresh]
         handle.add(thread.records_after(stored, new))
         if self.idle:
             handle.idle.arm()
         if not ejected:
             _keep(self._stored, session, words, STORED)
 
-    def _recalled(self, query: str, thread: Thread, handle: Memory) -> str:
+    def _recalled(self, query: str, thread: adapters.Thread, handle: Memory) -> str:
         """The text for a turn; the answers to it do not change it."""
         session, words = handle.scope.session or NO_SESSION, thread.words
         answers = sum(1 for _ in takewhile(lambda word: word[0] == "assistant", reversed(words)))
         key = (session, query, words[: len(words) - answers])
         if self._found is None or self._found[0] != key:
             text = ""
-            with recall_failures_logged():
-                shown = shown_in_session(handle, session, words, COMPARED)
-                again = partial(self._text, handle, query, shown, thread.recent(query))
-                text = again(self.max_tokens)
+            with adapters.recall_failures_logged():
+                shown = adapters.shown_in_session(handle, session, words, COMPARED)
+                again = partial(
+                    self._recall.blocking_text,
+                    handle,
+                    query,
+                    exclude=shown,
+                    recent=thread.recent(query),
+                    count=self._count,
+                )
+                text = again(max_tokens=self.max_tokens)
                 _keep(self._shown, text, again, SHOWN)
             self._found = (key, text)
         return self._found[1]
-
-    def _text(self, handle: Memory, query: str, shown: list[str], recent: list[str], max_tokens: int) -> str:
-        return blocking(
-            handle,
-            lambda memory: self._recall.text(
-                memory, query, exclude=shown, recent=recent, max_tokens=max_tokens, count=self._count
-            ),
-        )
 
 
 def _keep(kept: OrderedDict[str, T], key: str, value: T, most: int) -> None:
