@@ -206,9 +206,9 @@ def checked_options(
 
 @lru_cache
 def _parameters(function: Callable[..., object]) -> frozenset[str]:
-    parameters = inspect.signature(function).parameters
-    open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
-    return frozenset({*parameters, *(_FILTERS if open_ended else ())} - {"self"})
+    parameters = inspect.signature(function).parameters.values()
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
+    return frozenset((named if len(named) == len(parameters) else named | _FILTERS) - {"self"})
 
 
 def _check(values: Mapping[str, Any]) -> None:
