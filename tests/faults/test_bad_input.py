@@ -468,7 +468,7 @@ def test_retrievers(trial):
     from llama_index.memory.mnemic import MnemicRetriever as NodeRetriever
 
     trial.memory.add([Message(role="user", content=c.value) for c in TEXTS if plain(c.value, 5_000)])
-    chain, nodes = MnemicRetriever(memory=trial.memory, k=3), NodeRetriever(trial.memory, k=3)
+    chain, nodes = MnemicRetriever(memory=trial.memory, k=3), NodeRetriever(trial.memory, similarity_top_k=3)
     for case, ask in itertools.product(CASES, (chain.invoke, nodes.retrieve)):
         found = trial.door(case, lambda a=ask, v=case.value: a(v), AttributeError, longest=QUERY)
         assert isinstance(found, Exception) or len(found) <= 3, case

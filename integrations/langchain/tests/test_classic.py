@@ -141,14 +141,14 @@ def test_what_is_given_verbatim_is_not_recalled(memory: Memory, k_recent: int, i
 def test_prefixes_and_arguments_of_the_recall(memory: Memory) -> None:
     memory.remember("Lives in Lisbon")
     kept = MnemicMemory(
-        memory=memory, session="s1", human_prefix="Ana", ai_prefix="Bot", recall_kwargs={"kinds": ("memory",)}
+        memory=memory, session="s1", human_prefix="Ana", ai_prefix="Bot", filters={"kinds": ("memory",)}
     )
     kept.save_context({"input": "Lisbon is sunny"}, {"output": "Nice"})
     text = kept.load_memory_variables({"input": "Lisbon?"})["memory_context"]
     assert text.endswith("\n\nAna: Lisbon is sunny\nBot: Nice")
     assert text.count("sunny") == 1
     with pytest.raises(ConfigurationError, match="unknown options"):
-        MnemicMemory(memory=memory, recall_kwargs={"k": 1})
+        MnemicMemory(memory=memory, filters={"k": 1})
 
 
 @pytest.mark.parametrize("inputs", [{}, {"input": ""}, {"input": " \n"}])
@@ -214,9 +214,9 @@ def test_what_has_nothing_to_do_with_the_input_is_not_given(memory: Memory) -> N
     assert "Evidence: none" in everything.load_memory_variables({"input": "hi"})["memory_context"]
 
 
-@pytest.mark.parametrize("wrong", [{"max_tokens": 0}, {"recall_kwargs": {"kinds": ["dream"]}}])
+@pytest.mark.parametrize("wrong", [{"max_tokens": -1}, {"filters": {"kinds": ["dream"]}}, {"emotion_weight": 7}])
 def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
-    with pytest.raises(ConfigurationError, match="recall_kwargs"):
+    with pytest.raises(ConfigurationError, match=r"max_tokens|kinds|emotion_weight"):
         MnemicMemory(memory=memory, **wrong)
 
 
@@ -241,7 +241,7 @@ def test_a_mood_says_what_comes_first(memory: Memory) -> None:
     memory.remember(glad)
     memory.remember(sad)
     for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
-        asked = {"mood": lambda words=words: memory.emotion(words), "emotion_weight": 1.0}
-        kept = MnemicMemory(memory=memory, max_tokens=85, recall_kwargs=asked)
+        asked: dict[str, Any] = {"mood": lambda words=words: memory.emotion(words), "emotion_weight": 1.0}
+        kept = MnemicMemory(memory=memory, max_tokens=85, **asked)
         shown = kept.load_memory_variables({"input": "How was the exam?"})["memory_context"]
         assert [text for text in (glad, sad) if text in shown] == [wanted]

@@ -88,13 +88,13 @@ def test_edited_words_under_an_old_id_are_not_lost(memory: Memory) -> None:
 def test_equal_ids_in_other_conversations_do_not_meet(memory: Memory, other: tuple[str, str]) -> None:
     first = MnemicChatMessageHistory(memory, "s1")
     second = MnemicChatMessageHistory(memory.scoped(user=other[0]), other[1])
-    first.add(HumanMessage("yes", id="1"))
-    second.add(HumanMessage("yes", id="1"))
+    first.add_message(HumanMessage("yes", id="1"))
+    second.add_message(HumanMessage("yes", id="1"))
     assert first.messages == second.messages == [HumanMessage("yes", id="1")]
 
 
 def test_names_that_look_like_prefixes_do_not_meet(memory: Memory) -> None:
-    ids = {"a": "b:c", "a:b": "c", "a/b": "c", "a#cleared1": "b:c", "é" * 1000: "b:c"}
+    ids = {"a": "b:c", "a:b": "c", "a/b": "c", "a#reset1": "b:c", "é" * 1000: "b:c"}
     histories = {name: MnemicChatMessageHistory(memory, name) for name in ids}
     histories["project"] = MnemicChatMessageHistory(memory.scoped(project="a"), "b")
     for name, history in histories.items():
@@ -110,7 +110,7 @@ def test_a_number_or_a_uuid_names_a_conversation(memory: Memory, name: Any) -> N
     assert history.session == str(name)
     assert [m.text for m in MnemicChatMessageHistory(memory, str(name)).messages] == ["hi"]
     history.clear()
-    assert history.session == f"{name}#cleared1"
+    assert history.session == f"{name}#reset1"
 
 
 @pytest.mark.parametrize("name", [None, ""])
@@ -177,13 +177,13 @@ def test_clear_ends_the_conversation_and_keeps_memory(tmp_path: Path) -> None:
 def test_clearing_again_and_again(memory: Memory) -> None:
     history = MnemicChatMessageHistory(memory, "s1")
     for round_ in range(11):
-        assert history.session == ("s1" if round_ == 0 else f"s1#cleared{round_}")
+        assert history.session == ("s1" if round_ == 0 else f"s1#reset{round_}")
         history.add_user_message(f"round {round_}")
         assert [m.text for m in MnemicChatMessageHistory(memory, "s1").messages] == [f"round {round_}"]
         history.clear()
         history.clear()
     assert len(memory.messages()) == 11
-    assert MnemicChatMessageHistory(memory.scoped(user="bob"), "s1").sessions.current() == "s1"
+    assert MnemicChatMessageHistory(memory.scoped(user="bob"), "s1").session == "s1"
     assert MnemicChatMessageHistory(memory, "s2").session == "s2"
 
 
@@ -334,7 +334,7 @@ def test_no_name_leads_to_another_conversation(memory: Memory) -> None:
     chat.add_messages([HumanMessage("Before.")])
     chat.clear()
     chat.add_messages([HumanMessage("My bicycle is red.")])
-    for name in ("chat#cleared1", "chat#cleared0", "chat#cleared1#cleared0"):
+    for name in ("chat#reset1", "chat#reset0", "chat#reset1#reset0"):
         other = MnemicChatMessageHistory(memory, name)
         assert other.messages == []
         other.add_messages([HumanMessage("My bicycle is green.")])

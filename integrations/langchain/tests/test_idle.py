@@ -13,8 +13,8 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_mnemic import IdleConsolidation, MnemicMiddleware, MnemicRetriever
-from mnemic import ConfigurationError, Idle, Memory
+from langchain_mnemic import MnemicIdleConsolidation, MnemicMiddleware, MnemicRetriever
+from mnemic import Memory
 
 WAYS = ["sync", "async", "stream", "astream"]
 every_way = pytest.mark.parametrize("way", WAYS)
@@ -84,7 +84,7 @@ async def test_one_run_however_much_is_inside(memory: Memory, watched: Watched, 
         return value
 
     chain = RunnableLambda(look) | inner | RunnableLambda(look)
-    await run(chain, {"x": "hello"}, way, config={"callbacks": [IdleConsolidation(memory)]})
+    await run(chain, {"x": "hello"}, way, config={"callbacks": [MnemicIdleConsolidation(memory)]})
     assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
     assert not any(armed)
 
@@ -95,7 +95,7 @@ async def test_a_run_that_fails_ends_too(memory: Memory, watched: Watched, way: 
         raise RuntimeError("no")
 
     with pytest.raises(RuntimeError, match="no"):
-        await run(RunnableLambda(fail), 1, way, config={"callbacks": [IdleConsolidation(memory)]})
+        await run(RunnableLambda(fail), 1, way, config={"callbacks": [MnemicIdleConsolidation(memory)]})
     assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
 
 
@@ -104,7 +104,9 @@ async def test_an_agent_with_tools_is_one_run(memory: Memory, watched: Watched, 
     calls = AIMessage("", tool_calls=[{"name": "failing", "args": {"text": "x"}, "id": "c1"}])
     agent = create_agent(scripted(calls, "Hm."), [failing])
     with pytest.raises(RuntimeError):
-        await run(agent, {"messages": [HumanMessage("Go.")]}, way, config={"callbacks": [IdleConsolidation(memory)]})
+        await run(
+            agent, {"messages": [HumanMessage("Go.")]}, way, config={"callbacks": [MnemicIdleConsolidation(memory)]}
+        )
     assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
 
 
@@ -117,14 +119,14 @@ async def test_a_model_a_tool_and_a_retriever_alone(memory: Memory, watched: Wat
     }
     runnable, given = made[make]
     for way in ("sync", "async"):
-        await run(runnable, given, way, config={"callbacks": [IdleConsolidation(memory)]})
+        await run(runnable, given, way, config={"callbacks": [MnemicIdleConsolidation(memory)]})
     assert (watched.begun, watched.ended, watched.armed) == (2, 2, True)
 
 
 async def test_a_stream_that_is_left(memory: Memory, watched: Watched) -> None:
     model = GenericFakeChatModel(messages=iter([AIMessage("a b c")] * 3))
     chain = model | RunnableLambda(lambda message: message)
-    config: Any = {"callbacks": [IdleConsolidation(memory)]}
+    config: Any = {"callbacks": [MnemicIdleConsolidation(memory)]}
     stream = model.stream("x", config)
     next(stream)
     assert not watched.armed
@@ -144,23 +146,11 @@ async def test_a_stream_that_is_left(memory: Memory, watched: Watched) -> None:
 
 
 def test_two_users_each_have_their_quiet(memory: Memory) -> None:
-    handler = IdleConsolidation(memory, scope=lambda metadata: {"user": metadata["user_id"]})
+    handler = MnemicIdleConsolidation(memory, scope=lambda metadata: {"user": metadata["user_id"]})
     config: Any = {"callbacks": [handler], "metadata": {"user_id": "bo"}}
     RunnableLambda(lambda x: x).invoke(1, config)
     assert memory.scoped(user="bo").idle.wait() is not None
     assert memory.idle.wait() is None
-
-
-def test_in_the_quiet_the_messages_are_processed(scripted: Any) -> None:
-    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=1e-6)) as memory:
-        agent: Any = create_agent(scripted("Lovely city!"), middleware=[MnemicMiddleware(memory)])
-        agent.invoke({"messages": [HumanMessage("I moved to Lisbon.")]})
-        for _ in range(100_000):
-            memory.idle.poll()
-            if not memory.stats().pending.get("process"):
-                break
-        assert memory.stats().pending.get("process", 0) == 0
-        assert memory.idle.last_error is None
 
 
 # The middleware
@@ -181,65 +171,31 @@ async def test_the_middleware_arms_it(memory: Memory, watched: Watched, scripted
     assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
 
 
-@every_way
-async def test_a_model_that_fails_leaves_it_armed(memory: Memory, watched: Watched, way: str) -> None:
-    class Broken(GenericFakeChatModel):
-        def _generate(self, *args: Any, **kwargs: Any) -> Any:
-            raise RuntimeError("down")
-
-    agent = create_agent(Broken(messages=iter([])), middleware=[MnemicMiddleware(memory)])
-    with pytest.raises(RuntimeError):
-        await run(agent, {"messages": [HumanMessage("Hello.")]}, way)
-    assert (watched.begun, watched.ended, watched.armed) == (1, 1, True)
-
-
-def test_the_middleware_can_leave_it_alone(memory: Memory, watched: Watched, scripted: Any) -> None:
-    agent: Any = create_agent(scripted("Hi."), middleware=[MnemicMiddleware(memory, idle=False)])
-    agent.invoke({"messages": [HumanMessage("Hello.")]})
-    assert (watched.begun, watched.armed) == (0, False)
-
-
-# The beginning of a thread
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str | None, int]]:
-    """What was asked of the memory: (query, budget)."""
-    questions: list[tuple[str | None, int]] = []
-    real = Memory.get_memory_context
-
-    def noted(self: Memory, query: str | None = None, *, max_tokens: int = 0, **options: Any) -> Any:
-        questions.append((query, max_tokens))
-        return real(self, query, max_tokens=max_tokens, **options)
-
-    monkeypatch.setattr(Memory, "get_memory_context", noted)
-    return questions
+# The profile
 
 
 @pytest.mark.parametrize("way", ["sync", "async"])
-async def test_a_new_thread_begins_with_what_matters(
-    memory: Memory, scripted: Any, asked: list[tuple[str | None, int]], way: str
+async def test_the_profile_comes_first_and_within_the_budget(
+    memory: Memory, scripted: Any, monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
+    asked: list[tuple[str | None, int]] = []
+    real = Memory.get_memory_context
+
+    def noted(self: Memory, query: str | None = None, *, max_tokens: int = 0, **options: Any) -> Any:
+        asked.append((query, max_tokens))
+        return real(self, query, max_tokens=max_tokens, **options)
+
+    monkeypatch.setattr(Memory, "get_memory_context", noted)
     memory.remember("Ana is allergic to peanuts", importance=1.0)
     memory.remember("Ana lives in Lisbon", importance=0.9)
-    model = scripted("Hi.", "Yes.", "Hi.")
-    agent = create_agent(model, middleware=[MnemicMiddleware(memory, start_tokens=200)], checkpointer=InMemorySaver())
-    for name, text in (("t1", "Hello."), ("t1", "And now?"), ("t2", "Where in Lisbon?")):
+    model = scripted("Hi.", "Yes.")
+    middleware = MnemicMiddleware(memory, profile=True, max_tokens=400)
+    agent = create_agent(model, middleware=[middleware], checkpointer=InMemorySaver())
+    for text in ("Hello.", "Where in Lisbon?"):
         given = {"messages": [HumanMessage(text)]}
-        await run(agent, given, way, config={"configurable": {"thread_id": name}})
-    assert asked == [(None, 200), ("Hello.", 1000), ("And now?", 1000), (None, 200), ("Where in Lisbon?", 1000)]
-    for shown in (model.seen[0][-1].text, model.seen[2][-1].text):
+        await run(agent, given, way, config={"configurable": {"thread_id": "t1"}})
+    assert [query for query, _ in asked] == [None, "Hello.", None, "Where in Lisbon?"]
+    assert [budget for _, budget in asked[::2]] == [200, 200]
+    assert all(0 < budget < 400 for _, budget in asked[1::2])
+    for shown in (seen[-1].text for seen in model.seen):
         assert shown.count("peanuts") == shown.count("Ana lives in Lisbon") == 1
-
-
-def test_a_history_that_is_handed_over_is_no_new_thread(
-    memory: Memory, scripted: Any, asked: list[tuple[str | None, int]]
-) -> None:
-    agent: Any = create_agent(scripted("Hi."), middleware=[MnemicMiddleware(memory, start_tokens=200)])
-    agent.invoke({"messages": [HumanMessage("Hello."), AIMessage("Hello!"), HumanMessage("And now?")]})
-    assert asked == [("And now?", 1000)]
-
-
-def test_a_budget_that_is_none_is_refused(memory: Memory) -> None:
-    with pytest.raises(ConfigurationError, match="start_tokens"):
-        MnemicMiddleware(memory, start_tokens=-5)

@@ -32,7 +32,7 @@ def test_names_are_sorted_and_there() -> None:
 @pytest.mark.parametrize(
     "make",
     [
-        langchain_mnemic.IdleConsolidation,
+        langchain_mnemic.MnemicIdleConsolidation,
         langchain_mnemic.MnemicMiddleware,
         langchain_mnemic.mnemic_tools,
         lambda memory: langchain_mnemic.MnemicChatMessageHistory(memory, "s1"),
@@ -41,7 +41,7 @@ def test_names_are_sorted_and_there() -> None:
     ],
 )
 def test_an_asynchronous_handle_is_refused_where_it_is_given(memory: Memory, make: Any) -> None:
-    with pytest.raises(ConfigurationError, match="must be a Memory, not AsyncMemory"):
+    with pytest.raises(ConfigurationError, match=r"must be a Memory, not .*AsyncMemory"):
         make(AsyncMemory.over(memory))
 
 

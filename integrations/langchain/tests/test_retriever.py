@@ -9,6 +9,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import create_retriever_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests
+from pydantic import ValidationError
 
 from langchain_mnemic import MnemicChatMessageHistory, MnemicRetriever
 from mnemic import ConfigurationError, InvalidInput, Memory, Scope
@@ -53,18 +54,18 @@ def user_of_config(config: Any) -> dict[str, str]:
 
 
 def test_a_document_carries_the_hit(filled: Memory) -> None:
-    found = MnemicRetriever(memory=filled, k=1, search_kwargs={"kinds": ("message",)}).invoke("moved Lisbon")
+    found = MnemicRetriever(memory=filled, k=1, filters={"kinds": ("message",)}).invoke("moved Lisbon")
     assert [(d.id, d.page_content) for d in found] == [("m1", "I moved to Lisbon.")]
     assert found[0].metadata.pop("score") > 0
     assert found[0].metadata == {
         "kind": "message", "session": "s1", "speaker": "Ana", "role": "user", "sent_at": "2026-01-01T00:00:00+00:00",
-        "source": "direct_user", "trust": 1.0, "message_ids": ["m1"], "metadata": {"n": 1},
+        "source": "direct_user", "trust": 1.0, "message_ids": "m1", "n": 1,
     }  # fmt: skip
 
 
 def test_documents_of_both_kinds_are_json(filled: Memory) -> None:
     found = MnemicRetriever(memory=filled).invoke("Where does Ana live?")
-    found += MnemicRetriever(memory=filled, search_kwargs={"kinds": ("memory",)}).invoke("Where does Ana live?")
+    found += MnemicRetriever(memory=filled, filters={"kinds": ("memory",)}).invoke("Where does Ana live?")
     assert {d.metadata["kind"] for d in found} == {"message", "memory"}
     assert all(d.model_dump_json() for d in found)
 
@@ -76,11 +77,11 @@ def test_documents_of_both_kinds_are_json(filled: Memory) -> None:
         ({"until": datetime(2026, 2, 1, tzinfo=UTC)}, {"m1"}),
         ({"kinds": ("memory",)}, {"fact"}),
         ({"metadata": {"n": 4}}, {"m4"}),
-        ({"recipe": "vector", "min_similarity": 0.999}, set()),
+        ({"min_similarity": 0.999}, set()),
     ],
 )
 async def test_arguments_of_search_reach_it(filled: Memory, options: dict[str, Any], ids: set[str]) -> None:
-    fixed = MnemicRetriever(memory=filled, search_kwargs=options)
+    fixed = MnemicRetriever(memory=filled, filters=options)
     per_call = MnemicRetriever(memory=filled)
     assert {d.id for d in fixed.invoke("Lisbon")} == ids
     assert {d.id for d in await fixed.ainvoke("Lisbon")} == ids
@@ -89,7 +90,7 @@ async def test_arguments_of_search_reach_it(filled: Memory, options: dict[str, A
 
 
 def test_an_argument_of_the_call_wins(filled: Memory) -> None:
-    retriever = MnemicRetriever(memory=filled, k=3, search_kwargs={"kinds": ("memory",)})
+    retriever = MnemicRetriever(memory=filled, k=3, filters={"kinds": ("memory",)})
     assert {d.metadata["kind"] for d in retriever.invoke("Lisbon", k=2, kinds=("message",), verbose=True)} == {
         "message"
     }
@@ -97,7 +98,7 @@ def test_an_argument_of_the_call_wins(filled: Memory) -> None:
 
 async def test_unknown_arguments_are_refused(filled: Memory) -> None:
     with pytest.raises(ConfigurationError, match=r"unknown options \['top'\]"):
-        MnemicRetriever(memory=filled, search_kwargs={"top": 3})
+        MnemicRetriever(memory=filled, filters={"top": 3})
     with pytest.raises(InvalidInput, match=r"unknown options \['user'\]"):
         MnemicRetriever(memory=filled).invoke("Lisbon", user="bob")
     with pytest.raises(InvalidInput, match="k must be"):
@@ -190,7 +191,7 @@ def test_callbacks_see_the_run_and_its_error(filled: Memory) -> None:
 
 def test_what_histories_keep_for_themselves_is_not_shown(memory: Memory) -> None:
     MnemicChatMessageHistory(memory, "s1").add_user_message("I moved to Lisbon.")
-    assert MnemicRetriever(memory=memory).invoke("Lisbon")[0].metadata["metadata"] == {}
+    assert "langchain" not in MnemicRetriever(memory=memory).invoke("Lisbon")[0].metadata
 
 
 async def test_documents_say_what_was_made_of_them_and_what_replaced_them(memory: Memory) -> None:
@@ -198,15 +199,15 @@ async def test_documents_say_what_was_made_of_them_and_what_replaced_them(memory
     memory.remember("The API runs on port 8080.", id="old", source_ids=["m1"])
     retriever = MnemicRetriever(memory=memory)
     (before,) = await retriever.ainvoke("Which port does the API run on?")
-    assert (before.id, before.metadata["via"]) == ("m1", ["old"])
+    assert (before.id, before.metadata["via"]) == ("m1", "old")
     assert "superseded_by" not in before.metadata
     memory.remember("The API runs on port 9000.", id="new")
     after = {document.id: document.metadata for document in retriever.invoke("Which port does the API run on?")}
-    assert after["m1"]["superseded_by"] == ["new"]
+    assert after["m1"]["superseded_by"] == "new"
     assert not {"superseded_by", "via"} & set(after["new"])
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"search_kwargs": {"kinds": ["dream"]}}])
+@pytest.mark.parametrize("wrong", [{"k": 0}, {"filters": {"kinds": ["dream"]}}])
 def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=r"k must be|kinds must"):
         MnemicRetriever(memory=memory, **wrong)
@@ -215,4 +216,31 @@ def test_arguments_are_looked_at_when_they_are_given(memory: Memory, wrong: dict
 def test_what_is_asked_for_is_given_however_it_is_graded(memory: Memory) -> None:
     memory.add("I moved to Lisbon in March.")
     assert len(MnemicRetriever(memory=memory).invoke("hi")) == 1
-    assert MnemicRetriever(memory=memory, search_kwargs={"min_evidence": "weak"}).invoke("hi") == []
+    assert MnemicRetriever(memory=memory, min_evidence="weak").invoke("hi") == []
+
+
+def test_metadata_is_flat(memory: Memory) -> None:
+    memory.add("I moved to Lisbon.", metadata={"place": {"city": "Lisbon"}, "kind": "letter", "read": True})
+    (document,) = MnemicRetriever(memory=memory).invoke("Lisbon")
+    assert document.metadata["place"] == '{"city": "Lisbon"}'
+    assert document.metadata["read"] is True
+    assert document.metadata["kind"] == "message"
+    assert all(isinstance(value, (str, int, float, bool)) for value in document.metadata.values())
+
+
+async def test_a_score_threshold(filled: Memory) -> None:
+    scores = [d.metadata["score"] for d in MnemicRetriever(memory=filled).invoke("moved Lisbon")]
+    for lowest in (0.0, scores[0], scores[1], 1.0):
+        above = MnemicRetriever(memory=filled, search_type="similarity_score_threshold", score_threshold=lowest)
+        kept = [score for score in scores if score >= lowest]
+        assert [d.metadata["score"] for d in above.invoke("moved Lisbon")] == kept
+        assert [d.metadata["score"] for d in await above.ainvoke("moved Lisbon")] == kept
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"score_threshold": 0.5}, {"search_type": "similarity_score_threshold"}, {"search_kwargs": {"k": 3}},
+              {"search_type": "mmr"}]
+)  # fmt: skip
+def test_arguments_that_have_no_effect_are_refused(memory: Memory, wrong: dict[str, Any]) -> None:
+    with pytest.raises((ConfigurationError, ValidationError)):
+        MnemicRetriever(memory=memory, **wrong)

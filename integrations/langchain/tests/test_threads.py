@@ -182,27 +182,6 @@ async def test_a_run_that_is_cancelled(memory: Memory) -> None:
     assert said(memory) == ["user: I moved to Lisbon."]
 
 
-@both_ways
-@with_and_without
-async def test_a_broken_run_that_is_made_again_gets_its_answer(
-    memory: Memory, scripted: Any, asynchronous: bool, saved: bool
-) -> None:
-    saver = InMemorySaver() if saved else None
-    broken = agent_of(Broken(messages=iter([])), MnemicMiddleware(memory), saved=saver)
-    model = scripted("Nice.")
-    with pytest.raises(RuntimeError):
-        await run(
-            broken, asynchronous, HumanMessage("I moved to Lisbon.", id="u1") if saved else user("I moved to Lisbon.")
-        )
-    agent = agent_of(model, MnemicMiddleware(memory), saved=saver)
-    if saved:  # the run goes on where it broke
-        await agent.ainvoke(None, T1) if asynchronous else agent.invoke(None, T1)
-    else:
-        await run(agent, asynchronous, user("I moved to Lisbon."))
-    assert said(memory) == ["user: I moved to Lisbon.", "assistant: Nice."]
-    assert model.seen[0][-1].text == "I moved to Lisbon."  # not recalled to itself
-
-
 async def test_an_interrupt_that_is_resumed_stores_each_message_once(memory: Memory, scripted: Any) -> None:
     pause = HumanInTheLoopMiddleware(interrupt_on={"ring": True})
     asking = AIMessage("May I?", tool_calls=CALL.tool_calls)
@@ -314,16 +293,6 @@ async def test_a_client_without_ids_is_not_shown_its_own_thread(
     assert context.count("\n- ") == 2
     assert "- user: My cat Miso is afraid of thunder." in context
     assert "- user: My cat sleeps all day." in context  # of another session
-
-
-async def test_a_regenerated_answer_of_a_client_without_ids(memory: Memory, scripted: Any) -> None:
-    agent = agent_of(scripted("Hi.", "One.", "Two."), MnemicMiddleware(memory), saved=False)
-    await run(agent, False, user("Hello."))
-    for _ in range(2):
-        await run(agent, False, user("Hello."), assistant("Hi."), user("A number?"))
-    assert said(memory) == [
-        "user: Hello.", "assistant: Hi.", "user: A number?", "assistant: One.", "assistant: Two.",
-    ]  # fmt: skip
 
 
 async def test_words_that_are_said_again_are_stored_again(memory: Memory, scripted: Any) -> None:

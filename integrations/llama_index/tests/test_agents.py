@@ -179,7 +179,7 @@ async def test_context_of_a_workflow_survives_serialisation(folder, scripted, sa
     ctx = Context.from_dict(bo, data)
     await bo.run(user_msg="How was it again?", ctx=ctx)
     restored = await ctx.store.get("memory")
-    assert (restored.user, restored.session_id) == ("ana", "now")
+    assert (restored.memory.scope.user, restored.session_id) == ("ana", "now")
     assert [m.role.value for m in restored.get_all()] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
     assert said(restored.memory, session="now") == ["How is the weather?", "Sunny.", "How was it again?", "As I said."]
     restored.memory.close()
@@ -192,7 +192,7 @@ def kept(folder):
 
 
 def test_every_form_of_serialisation_keeps_buffer_and_scope(kept):
-    chat = MnemicChatMemory(memory=kept, project="home", session_id="now", recall_tokens=100, insert_method="system")
+    chat = MnemicChatMemory(memory=kept, scope={"project": "home"}, session_id="now", max_tokens=100, inject="system")
     chat.put(ChatMessage(role="user", blocks=[TextBlock(text="Look:"), TextBlock(text="a cat.")]))
     for other in (
         MnemicChatMemory.from_dict(chat.to_dict()),
@@ -203,7 +203,7 @@ def test_every_form_of_serialisation_keeps_buffer_and_scope(kept):
     ):
         assert other.memory.scope == chat.memory.scope
         assert other.get_all() == chat.get_all()
-        assert (other.recall_tokens, other.insert_method) == (100, "system")
+        assert (other.max_tokens, other.inject) == (100, "system")
         other.put(ChatMessage(role="assistant", content="Nice."))
     assert len(chat.get_all()) == 1  # five objects, one record
 
@@ -230,7 +230,7 @@ def test_a_record_in_ram_is_not_replaced_by_an_empty_one(known):
     with pytest.raises(ConfigurationError, match="from_dict"):
         MnemicChatMemory.from_dict(data)
     with Memory(":memory:", embedder="hashing") as other:
-        assert MnemicChatMemory.from_dict(data, memory=other).user == "ana"
+        assert MnemicChatMemory.from_dict(data, memory=other).memory.scope.user == "ana"
 
 
 def test_another_process_restores_it(folder):
@@ -283,7 +283,7 @@ async def test_two_users_in_one_workflow_at_once(memory, scripted):
     async def ask(user):
         llm = scripted(call("handoff", to_agent="bo", reason="secret"))
         other = scripted("I know.")
-        chat = MnemicChatMemory(memory=memory, user=user, session_id="same")
+        chat = MnemicChatMemory(memory=memory, scope={"user": user}, session_id="same")
         await two_agents(llm, other).run(user_msg="What is the secret?", memory=chat)
         return [m.content or "" for prompt in (*llm.shown, *other.shown) for m in prompt]
 

@@ -57,7 +57,7 @@ def test_simple_engine_streams(known, scripted, said):
 async def test_engines_with_context_ask_before_they_put(known, scripted, said, kind, method):
     llm = scripted("In Lisbon.", *["Which city did I move to?", "In March."][kind is ContextChatEngine :])
     chat = MnemicChatMemory(memory=known, session_id="now")
-    engine = kind.from_defaults(retriever=MnemicRetriever(known, k=2), llm=llm, memory=chat)
+    engine = kind.from_defaults(retriever=MnemicRetriever(known, similarity_top_k=2), llm=llm, memory=chat)
     for question in ("Which city did I move to?", "When did I move?"):
         engine.chat(question) if method == "chat" else await engine.achat(question)
 
@@ -74,7 +74,9 @@ async def test_engines_with_context_ask_before_they_put(known, scripted, said, k
 
 def test_a_question_asked_again_is_searched_again(known, scripted):
     chat = MnemicChatMemory(memory=known, session_id="now")
-    engine = ContextChatEngine.from_defaults(retriever=MnemicRetriever(known, k=1), llm=scripted(), memory=chat)
+    engine = ContextChatEngine.from_defaults(
+        retriever=MnemicRetriever(known, similarity_top_k=1), llm=scripted(), memory=chat
+    )
     engine.chat("What do I drink?")
     known.remember("Ana drinks green tea.")
     engine.chat("What do I drink?")
@@ -141,7 +143,7 @@ def test_a_model_that_repeats_its_prompt_does_not_get_the_recall_stored(known, s
 @pytest.mark.parametrize("prompt", [None, "Be brief."])
 def test_recall_in_the_system_message(known, scripted, prompt):
     llm = scripted()
-    chat = MnemicChatMemory(memory=known, insert_method="system")
+    chat = MnemicChatMemory(memory=known, inject="system")
     SimpleChatEngine.from_defaults(llm=llm, memory=chat, system_prompt=prompt).chat("Which city did I move to?")
     roles = [m.role.value for m in llm.shown[0]]
     assert roles == ["system"] * (1 if prompt is None else 2) + ["user"]
@@ -158,12 +160,12 @@ def test_recall_in_the_system_message(known, scripted, prompt):
 def test_memory_cls_form_of_the_engines(folder, scripted, monkeypatch):
     monkeypatch.chdir(folder.parent)
     made = MnemicChatMemory.from_defaults(
-        user="ana",
+        scope={"user": "ana"},
         chat_history=[ChatMessage(role="user", content="I play chess.")],
         token_limit=3_000,
         options={"embedder": "hashing"},
     )
-    assert (made.token_limit, made.user, texts(made.get_all())) == (3_000, "ana", ["I play chess."])
+    assert (made.token_limit, made.memory.scope.user, texts(made.get_all())) == (3_000, "ana", ["I play chess."])
     assert folder.is_dir()  # "./memory", as for Memory()
     assert MnemicChatMemory.from_defaults(made.memory, llm=scripted()).token_limit == 96_000
     made.memory.close()

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 import pytest
 from llama_index.core.base.llms.types import ToolCallBlock
 from llama_index.core.llms import ChatMessage, ImageBlock, TextBlock
-from llama_index.core.memory.memory import InsertMethod
 from pydantic import ValidationError
 
 from llama_index.memory.mnemic import MnemicChatMemory, _window
@@ -37,17 +36,17 @@ def words(text):
 
 def test_a_restart_finds_the_session_where_it_ended(folder):
     options = {"embedder": "hashing"}
-    chat = MnemicChatMemory(memory=folder, user="ana", session_id="now", options=options)
+    chat = MnemicChatMemory(memory=folder, scope={"user": "ana"}, session_id="now", options=options)
     chat.put_messages([user("I live in Lisbon."), assistant("Nice.")])
     chat.memory.add("Sunny.", role="tool", session="now")
     chat.memory.close()
 
-    again = MnemicChatMemory(memory=folder, user="ana", session_id="now", options=options)
+    again = MnemicChatMemory(memory=folder, scope={"user": "ana"}, session_id="now", options=options)
     assert texts(again.get_all()) == ["I live in Lisbon.", "Nice."]  # a tool's answer without its call is left out
     again.put(user("Where?"))
     assert texts(m for m in again.get() if not recalled([m])) == ["I live in Lisbon.", "Nice.", "Where?"]
     assert "Lisbon" not in recalled(again.get())  # the prompt shows it anyway
-    other = MnemicChatMemory(memory=folder, user="ana", options=options)
+    other = MnemicChatMemory(memory=folder, scope={"user": "ana"}, options=options)
     assert other.get_all() == []
     assert "I live in Lisbon." in recalled(other.get(input="Where do I live?"))
     again.memory.close()
@@ -59,22 +58,9 @@ def test_the_session_of_the_handle_is_taken_up(memory):
 
 
 def test_a_session_name_in_two_projects_is_two_sessions(memory):
-    MnemicChatMemory(memory=memory, project="a", session_id="s").put(user("Alpha."))
-    assert MnemicChatMemory(memory=memory, project="b", session_id="s").get_all() == []
-    assert texts(MnemicChatMemory(memory=memory, project="a", session_id="s").get_all()) == ["Alpha."]
-
-
-def test_two_users_of_one_process_never_meet(memory):
-    ana = MnemicChatMemory(memory=memory, session_id="now")
-    ben = MnemicChatMemory(memory=memory, user="ben", session_id="now")
-    ana.put(user("My password hint is the blue door."))
-    ben.put(user("My password hint is the red boat."))
-    for mine, yours, chat in (("blue", "red", ana), ("red", "blue", ben)):
-        chat.reset()
-        text = recalled(chat.get(input="What is my password hint?"))
-        assert mine in text
-        assert yours not in text
-    assert texts(memory.scoped(user="ben").messages(session="now")) == ["My password hint is the red boat."]
+    MnemicChatMemory(memory=memory, scope={"project": "a"}, session_id="s").put(user("Alpha."))
+    assert MnemicChatMemory(memory=memory, scope={"project": "b"}, session_id="s").get_all() == []
+    assert texts(MnemicChatMemory(memory=memory, scope={"project": "a"}, session_id="s").get_all()) == ["Alpha."]
 
 
 def test_nothing_in_a_message_chooses_the_user(memory):
@@ -87,13 +73,13 @@ def test_nothing_in_a_message_chooses_the_user(memory):
 
 def test_objects_on_one_folder_share_one_engine(folder):
     options = {"embedder": "hashing"}
-    ana = MnemicChatMemory(memory=folder, user="ana", options=options)
-    ben = MnemicChatMemory(memory=str(folder), user="ben", options=options)
+    ana = MnemicChatMemory(memory=folder, scope={"user": "ana"}, options=options)
+    ben = MnemicChatMemory(memory=str(folder), scope={"user": "ben"}, options=options)
     assert ana._root is ben._root
     ana.memory.close()
     with pytest.raises(StoreClosed):
         ben.put(user("Hi."))
-    MnemicChatMemory(memory=folder, user="ben", options=options).memory.close()  # opened anew
+    MnemicChatMemory(memory=folder, scope={"user": "ben"}, options=options).memory.close()  # opened anew
     in_memory = [MnemicChatMemory(memory=":memory:", options=options)._root for _ in range(2)]
     assert in_memory[0] is not in_memory[1]
 
@@ -233,8 +219,8 @@ def test_without_a_question_there_is_no_recall(memory):
 def test_recall_can_be_switched_off_and_narrowed(memory):
     memory.add("I live in Lisbon.", session="old")
     memory.remember("Lives in Lisbon.", tags=["home"])
-    assert MnemicChatMemory(memory=memory, recall_tokens=0).get(input="Lisbon") == []
-    only = recalled(MnemicChatMemory(memory=memory, search_kwargs={"kinds": ["memory"]}).get(input="Lisbon"))
+    assert MnemicChatMemory(memory=memory, max_tokens=0).get(input="Lisbon") == []
+    only = recalled(MnemicChatMemory(memory=memory, filters={"kinds": ["memory"]}).get(input="Lisbon"))
     assert "Lives in Lisbon." in only
     assert "I live" not in only
 
@@ -243,7 +229,7 @@ def test_recall_can_be_switched_off_and_narrowed(memory):
 def test_limits_hold_and_keep_whole_turns(wordy, limit):
     for i in range(30):
         wordy.add(f"Note {i}: the garden needs water and light every single day.", session="old")
-    chat = MnemicChatMemory(memory=wordy, token_limit=limit, recall_tokens=60, tokenizer_fn=words)
+    chat = MnemicChatMemory(memory=wordy, token_limit=limit, max_tokens=60, tokenizer_fn=words)
     for i in range(6):
         chat.put_messages([
             user(f"Question {i} about the garden?"),
@@ -266,7 +252,7 @@ def test_limits_hold_and_keep_whole_turns(wordy, limit):
 
 
 def test_what_was_cut_from_the_window_is_recalled(wordy):
-    chat = MnemicChatMemory(memory=wordy, token_limit=90, recall_tokens=60, tokenizer_fn=words)
+    chat = MnemicChatMemory(memory=wordy, token_limit=90, max_tokens=60, tokenizer_fn=words)
     chat.put_messages([user("My bicycle is red."), assistant("Noted.")])
     for i in range(20):
         chat.put_messages([user(f"Weather question number {i}?"), assistant("Sunny.")])
@@ -275,19 +261,15 @@ def test_what_was_cut_from_the_window_is_recalled(wordy):
     assert "My bicycle is red." not in texts(got)
 
 
-@pytest.mark.parametrize("recall_tokens", [1, 100, 300, 1_000])
-def test_a_handle_that_counts_fewer_tokens_keeps_the_budget(wordy, recall_tokens):
+@pytest.mark.parametrize("max_tokens", [1, 100, 300, 1_000])
+def test_a_handle_that_counts_fewer_tokens_keeps_the_budget(wordy, max_tokens):
     day = datetime(2024, 3, 14, tzinfo=UTC)
     for i in range(10, 40):
-        wordy.add(
-            f"Note {i}: the garden needs water and light every day.",
-            sent_at=day,
-            session="old",
-        )
-    chat = MnemicChatMemory(memory=wordy, recall_tokens=recall_tokens, tokenizer_fn=list)  # a token is a character
+        wordy.add(f"Note {i}: the garden needs water and light every day.", sent_at=day, session="old")
+    chat = MnemicChatMemory(memory=wordy, max_tokens=max_tokens, tokenizer_fn=list)  # a token is a character
     text = recalled(chat.get(input="How is the garden?"))
-    assert len(text) <= recall_tokens
-    assert text.count("- user: Note") == {1: 0, 100: 0, 300: 2, 1_000: 13}[recall_tokens]
+    assert len(text) <= max_tokens
+    assert text.count("- user: Note") == {1: 0, 100: 0, 300: 2, 1_000: 13}[max_tokens]
 
 
 def test_what_the_window_shows_is_not_recalled(memory):
@@ -334,7 +316,7 @@ def test_a_message_full_of_openings_is_put_in_linear_work(opening):
     code = (
         "import sys; from llama_index.core.llms import ChatMessage\n"
         "from llama_index.memory.mnemic import MnemicChatMemory\n"
-        "chat = MnemicChatMemory(memory=':memory:', user='ana', options={'embedder': 'hashing'}, idle=False)\n"
+        "chat = MnemicChatMemory(memory=':memory:', options={'embedder': 'hashing'}, idle=False)\n"
         "chat.put(ChatMessage(role='user', content=(sys.argv[1] + chr(10)) * 80_000)); print(len(chat.get_all()))"
     )
     done = subprocess.run([sys.executable, "-c", code, opening], timeout=60, capture_output=True, text=True, check=True)
@@ -356,19 +338,13 @@ def test_recalled_text_cannot_leave_its_fence(memory):
 
 def test_a_long_memory_is_cut_rather_than_left_out(memory):
     memory.add("The garden " + "needs water " * 500, session="old")
-    chat = MnemicChatMemory(memory=memory, recall_tokens=60, tokenizer_fn=words)
+    chat = MnemicChatMemory(memory=memory, max_tokens=60, tokenizer_fn=words)
     text = recalled(chat.get(input="garden"))
     assert "The garden needs water" in text
     assert len(words(text)) <= 60
 
 
-@pytest.mark.parametrize("bad", [{"k": 3}, {"query": "x"}, {"exclude": ["x"]}, {"colour": "red"}])
-def test_unknown_search_arguments_are_refused(memory, bad):
-    with pytest.raises(ConfigurationError, match=next(iter(bad))):
-        MnemicChatMemory(memory=memory, search_kwargs=bad)
-
-
-@pytest.mark.parametrize("bad", [{"usr": "ben"}, {"token_limit": 0}, {"insert_method": "tool"}])
+@pytest.mark.parametrize("bad", [{"usr": "ben"}, {"token_limit": 0}, {"inject": "tool"}])
 def test_arguments_with_a_slip_are_refused(memory, bad):
     with pytest.raises(ValidationError):
         MnemicChatMemory(**{"memory": memory, **bad})
@@ -381,13 +357,13 @@ def test_what_is_no_memory_is_refused(memory, bad):
 
 
 def test_an_async_memory_is_refused(memory):
-    with pytest.raises(ConfigurationError, match=r"not an AsyncMemory.* Open a Memory"):
+    with pytest.raises(ConfigurationError, match=r"not .*AsyncMemory.* Give a Memory"):
         MnemicChatMemory(memory=AsyncMemory.over(memory))
 
 
 def test_forms_of_the_framework_are_understood(memory):
-    chat = MnemicChatMemory.from_defaults(memory, insert_method=InsertMethod.SYSTEM, tokenizer_fn=None)
-    assert chat.insert_method == "system"
+    chat = MnemicChatMemory.from_defaults(memory, inject="system", tokenizer_fn=None)
+    assert chat.inject == "system"
     assert chat.class_name() == "MnemicChatMemory"
 
 
@@ -411,12 +387,12 @@ def test_what_is_erased_is_not_learned_again_by_another_object(memory, said, at)
 
 
 def test_a_session_without_a_project_is_not_that_of_a_project(memory):
-    MnemicChatMemory(memory=memory, project="a", session_id="s").put(user("Alpha."))
+    MnemicChatMemory(memory=memory, scope={"project": "a"}, session_id="s").put(user("Alpha."))
     bare = MnemicChatMemory(memory=memory, session_id="s")
     assert bare.get_all() == []
     bare.put(user("Nobody's."))
     assert texts(MnemicChatMemory(memory=memory, session_id="s").get_all()) == ["Nobody's."]
-    assert texts(MnemicChatMemory(memory=memory, project="a", session_id="s").get_all()) == ["Alpha."]
+    assert texts(MnemicChatMemory(memory=memory, scope={"project": "a"}, session_id="s").get_all()) == ["Alpha."]
 
 
 @pytest.mark.parametrize("given", ["put", "set"])
@@ -432,14 +408,6 @@ def test_a_message_of_any_length_is_stored(memory, said, given):
     assert "".join(said(memory)[:-1]) == long.content
     assert chat.get_all() == [long, user("And now?")]
     assert chat.get()[-1].content == "And now?"
-
-
-def test_no_secret_lies_over_the_cut_of_a_long_message(memory):
-    text = "word " * 99_996 + "my token is ghp_" + "a1B2c3D4e5" * 4 + " word" * 120_000
-    MnemicChatMemory(memory=memory, session_id="s", tokenizer_fn=words).put(user(text))
-    stored = "".join(texts(memory.messages()))
-    assert "[redacted: github-token]" in stored
-    assert "a1B2c3" not in stored
 
 
 def test_the_last_turn_is_kept_whole(memory):
@@ -462,42 +430,19 @@ def test_no_id_tells_the_digits_of_a_secret_and_a_history_with_one_is_known_agai
     assert ids[0] == ids[1]
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"min_evidence": "much"}, {"search_kwargs": {"kinds": ["dream"]}}, {"recall_tokens": "x"}]
-)
+@pytest.mark.parametrize("wrong", [{"min_evidence": "much"}, {"filters": {"kinds": ["dream"]}}, {"max_tokens": "x"}])
 def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
     with pytest.raises((ConfigurationError, ValidationError)):
         MnemicChatMemory(memory=memory, **wrong)
 
 
-def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory):
-    memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
-    assert MnemicChatMemory(memory=memory).get(input="hi") == []
-    assert "Evidence: none" in recalled(MnemicChatMemory(memory=memory, min_evidence="none").get(input="hi"))
-
-
-def test_a_follow_up_is_asked_with_the_turns_before_it(folder, monkeypatch):
-    turns = []
-    chat = MnemicChatMemory(memory=folder, user="ana", options={"embedder": "hashing"})
-    real = type(chat.memory).get_memory_context
-
-    def noted(self, *args, **kwargs):
-        turns.append(kwargs["recent"])
-        return real(self, *args, **kwargs)
-
-    monkeypatch.setattr(type(chat.memory), "get_memory_context", noted)
-    chat.put_messages([user("My starter smells sour."), assistant("Feed it."), user("How often?")])
-    chat.get()
-    assert turns == [["My starter smells sour.", "Feed it."]]
-
-
-def test_a_mood_says_what_comes_first(memory):
-    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
-    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
-    memory.remember(glad)
-    memory.remember(sad)
-    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
-        asked = {"mood": memory.emotion(words), "emotion_weight": 1.0}
-        chat = MnemicChatMemory(memory=memory, recall_tokens=85, search_kwargs=asked)
-        shown = recalled(chat.get(input="How was the exam?"))
-        assert [text for text in (glad, sad) if text in shown] == [wanted]
+def test_the_profile_comes_first_and_within_the_budget(memory):
+    memory.remember("Ana is allergic to peanuts.", importance=1.0)
+    memory.remember("Ana lives in Lisbon.", importance=0.9)
+    chat = MnemicChatMemory(memory=memory, profile=True, max_tokens=400, tokenizer_fn=words)
+    for question in ("Hello.", "Where in Lisbon?"):
+        shown = recalled(chat.get(input=question))
+        assert shown.count("peanuts") == shown.count("Ana lives in Lisbon") == 1
+        assert len(words(shown)) <= 400
+    again = MnemicChatMemory.from_dict(chat.model_dump(mode="json"), memory=memory)
+    assert again.profile

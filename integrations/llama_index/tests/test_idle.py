@@ -4,12 +4,13 @@ import pytest
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.chat_engine import SimpleChatEngine
 from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.events.llm import LLMChatEndEvent
 from llama_index.core.llms import ChatMessage, MockLLM
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
 
-from llama_index.memory.mnemic import IdleConsolidation, MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever
-from mnemic import AsyncMemory, ConfigurationError, Idle, Memory
+from llama_index.memory.mnemic import MnemicChatMemory, MnemicIdleConsolidation, MnemicMemoryBlock, MnemicRetriever
+from mnemic import AsyncMemory, ConfigurationError
 
 pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDeprecationWarning:inspect")
 
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pydantic.warnings.PydanticDepre
 @pytest.fixture
 def handler(memory):
     dispatcher = get_dispatcher()
-    made = IdleConsolidation(memory=memory)
+    made = MnemicIdleConsolidation(memory=memory)
     dispatcher.add_event_handler(made)
     yield made
     dispatcher.event_handlers.remove(made)
@@ -54,7 +55,7 @@ def llm(looking, scripted, monkeypatch):
 def test_what_is_no_open_memory_is_refused(memory):
     for bad in (AsyncMemory.over(memory), "./memory", 3):
         with pytest.raises(ConfigurationError, match="memory must be"):
-            IdleConsolidation(memory=bad)
+            MnemicIdleConsolidation(memory=bad)
 
 
 @pytest.mark.parametrize("method", ["chat", "achat"])
@@ -63,7 +64,7 @@ async def test_a_chat_engine(memory, handler, looking, llm, method):
     _ = engine.chat("Hello.") if method == "chat" else await engine.achat("Hello.")
     assert looking.seen == [False]
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 @pytest.mark.parametrize("method", ["chat", "achat"])
@@ -71,7 +72,7 @@ async def test_a_model_that_fails(memory, handler, llm, method):
     with pytest.raises(RuntimeError):
         _ = llm.chat([ChatMessage("fail")]) if method == "chat" else await llm.achat([ChatMessage("fail")])
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 @pytest.mark.parametrize("method", ["stream_chat", "stream_complete"])
@@ -81,13 +82,13 @@ def test_a_stream_read_and_a_stream_left(memory, handler, method):
     for _ in getattr(model, method)(given):
         pass
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
     stream = getattr(model, method)(given)
     next(stream)
     assert not armed(memory)
     stream.close()
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 async def test_an_asynchronous_stream(memory, handler):
@@ -95,7 +96,7 @@ async def test_an_asynchronous_stream(memory, handler):
     async for _ in stream:
         pass
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 @pytest.mark.parametrize("method", ["query", "aquery"])
@@ -105,29 +106,29 @@ async def test_a_query_engine_is_one_run(memory, handler, looking, llm, method):
     _ = engine.query("Where?") if method == "query" else await engine.aquery("Where?")
     assert looking.seen == [False]
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 def test_predictions(memory, handler, llm):
     llm.predict(PromptTemplate("Say {x}"), x="hi")
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 async def test_an_agent(memory, handler, looking, llm):
     await FunctionAgent(name="bo", llm=llm, streaming=False).run(user_msg="Hello.")
     assert looking.seen == [False]
     assert armed(memory)
-    assert handler._known() == []
+    assert handler._runs.keys == []
 
 
 def test_it_looks_after_one_user(memory):
-    handler = IdleConsolidation(memory=memory, user="bo")
-    handler._end([])
+    handler = MnemicIdleConsolidation(memory=memory, scope={"user": "bo"})
+    handler.handle(LLMChatEndEvent(messages=[], response=None))
     assert memory.scoped(user="bo").idle.wait() is not None
     assert not armed(memory)
-    assert handler.class_name() == "IdleConsolidation"
-    assert handler.model_dump() == {"user": "bo"}
+    assert handler.class_name() == "MnemicIdleConsolidation"
+    assert handler.model_dump() == {"scope": {"user": "bo"}}
 
 
 @pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
@@ -141,28 +142,8 @@ async def test_the_chat_memory_arms_it(memory, asynchronous):
     assert armed(memory)
 
 
-def test_the_chat_memory_can_leave_it_alone(memory):
-    chat = MnemicChatMemory(memory=memory, idle=False)
-    chat.put(ChatMessage("Hello."))
-    chat.get()
-    chat.set([ChatMessage("Hello again.")])
-    assert not armed(memory)
-    assert MnemicChatMemory.from_dict(chat.model_dump(mode="json")).idle is False
-
-
 async def test_the_block_arms_it(memory):
     for idle in (False, True):
         block = MnemicMemoryBlock(memory=memory, idle=idle)
         await block.aput([ChatMessage(f"Hello {idle}.")], session_id=f"s{idle}")
         assert armed(memory) is idle
-
-
-def test_in_the_quiet_the_messages_are_processed():
-    with Memory(":memory:", user="ana", embedder="hashing", idle=Idle(idle_seconds=1e-6)) as memory:
-        MnemicChatMemory(memory=memory).put(ChatMessage("I moved to Lisbon in March."))
-        for _ in range(100_000):
-            memory.idle.poll()
-            if not memory.stats().pending.get("process"):
-                break
-        assert memory.stats().pending.get("process", 0) == 0
-        assert memory.idle.last_error is None

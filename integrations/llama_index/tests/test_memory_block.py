@@ -8,7 +8,6 @@ from llama_index.core.chat_engine import ContextChatEngine, SimpleChatEngine
 from llama_index.core.llms import ChatMessage
 from llama_index.core.llms.llm import ToolSelection
 from llama_index.core.memory.memory import InsertMethod
-from pydantic import ValidationError
 
 from llama_index.memory.mnemic import MnemicChatMemory, MnemicMemoryBlock, MnemicRetriever
 from mnemic import AsyncMemory, ConfigurationError, Memory, StoreUnavailable
@@ -44,7 +43,7 @@ async def test_a_short_chat_is_remembered_after_a_restart(folder, history, scrip
         await block.aflush(stock)
         assert said(memory, session="now") == everything(EXCHANGES)
 
-    block = MnemicMemoryBlock(memory=folder, user="ana", options={"embedder": "hashing"})
+    block = MnemicMemoryBlock(memory=folder, scope={"user": "ana"}, options={"embedder": "hashing"})
     llm = scripted()
     again = history("second", session_id="later", memory_blocks=[block])
     await SimpleChatEngine.from_defaults(llm=llm, memory=again).achat("What is my cat called?")
@@ -228,7 +227,7 @@ async def test_what_the_queue_shows_is_not_recalled(memory, history):
 
 async def test_two_users_and_two_sessions_of_one_block(memory, history):
     for name, colour in (("ana", "blue"), ("ben", "red")):
-        block = MnemicMemoryBlock(memory=memory, user=name)
+        block = MnemicMemoryBlock(memory=memory, scope={"user": name})
         await block.aput([user(f"My door is {colour}.")], session_id="old")
         results = await asyncio.gather(*(block.aget([user("My door?")], session_id=f"s{i}") for i in range(4)))
         assert all(colour in text for text in results)
@@ -254,7 +253,7 @@ def test_serialising_the_stock_memory_leaves_the_record_alone(memory, history):
 @pytest.mark.parametrize("bad", [{"colour": "red"}, {"max_tokens": 3}, {"exclude": ["x"]}])
 def test_wrong_arguments(memory, bad):
     with pytest.raises(ConfigurationError, match=next(iter(bad))):
-        MnemicMemoryBlock(memory=memory, search_kwargs=bad)
+        MnemicMemoryBlock(memory=memory, filters=bad)
 
 
 def test_what_is_no_memory_is_refused(memory, history):
@@ -351,36 +350,3 @@ async def test_no_name_leads_into_a_session_after_a_reset(memory, history, said,
     await stock.aput(user_message("My bicycle is blue."))
     await stock.aget()
     assert said(memory, session="chat#reset1") == ["My bicycle is red."]
-
-
-async def test_what_has_nothing_to_do_with_the_message_is_not_shown(memory, history, user_message):
-    for min_evidence, shown in (("weak", False), ("none", True)):
-        user = memory.scoped(user=min_evidence)
-        user.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="old")
-        block = MnemicMemoryBlock(memory=user, min_evidence=min_evidence)
-        stock = history(min_evidence, memory_blocks=[block], session_id=min_evidence)
-        await stock.aput(user_message("hi"))
-        assert any("Evidence: none" in (m.content or "") for m in await stock.aget()) == shown
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"min_evidence": "much"}, {"search_kwargs": {"kinds": ["dream"]}}, {"max_tokens": 0}]
-)
-def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
-    with pytest.raises((ConfigurationError, ValidationError)):
-        MnemicMemoryBlock(memory=memory, **wrong)
-
-
-async def test_a_follow_up_is_asked_with_the_turns_before_it(tmp_path, monkeypatch):
-    turns = []
-    real = Memory.get_memory_context
-
-    def noted(self, *args, **kwargs):
-        turns.append(kwargs["recent"])
-        return real(self, *args, **kwargs)
-
-    monkeypatch.setattr(Memory, "get_memory_context", noted)
-    with Memory(tmp_path / "memory", embedder="hashing") as memory:
-        said = [("user", "My starter smells sour."), ("assistant", "Feed it."), ("user", "How often?")]
-        await MnemicMemoryBlock(memory=memory).aget([ChatMessage(role=role, content=text) for role, text in said])
-    assert turns == [["My starter smells sour.", "Feed it."]]

@@ -44,7 +44,7 @@ def test_a_reset_is_no_message_and_no_memory(memory, said):
 
 
 def test_a_reset_ends_the_session_of_one_project_and_one_user(memory):
-    others = [{"user": "ben"}, {"project": "a"}, {"session_id": "other"}]
+    others = [{"scope": {"user": "ben"}}, {"scope": {"project": "a"}}, {"session_id": "other"}]
     for other in others:
         MnemicChatMemory(memory=memory, **{"session_id": "now", **other}).put(user("Hi."))
     chat = MnemicChatMemory(memory=memory, session_id="now")

@@ -39,7 +39,7 @@ def test_nodes_carry_the_record(known):
 
 
 def test_prompts_stay_clean(known):
-    (node,) = (n.node for n in MnemicRetriever(known, kinds=["message"]).retrieve("Lisbon"))
+    (node,) = (n.node for n in MnemicRetriever(known, filters={"kinds": ["message"]}).retrieve("Lisbon"))
     assert (
         node.get_content(MetadataMode.LLM) == "speaker: Ana\nsent_at: 2026-03-14T00:00:00+00:00\n\nI moved to Lisbon."
     )
@@ -47,12 +47,14 @@ def test_prompts_stay_clean(known):
 
 
 def test_k_and_search_arguments(known):
-    assert len(MnemicRetriever(known, k=1).retrieve("Lisbon")) == 1
-    assert [n.node.node_id for n in MnemicRetriever(known, tags=["home"]).retrieve("Lisbon")] == ["f1"]
-    assert [n.node.text for n in MnemicRetriever(known, user="ben").retrieve("Lisbon")] == ["Ben lives in Lisbon."]
+    assert len(MnemicRetriever(known, similarity_top_k=1).retrieve("Lisbon")) == 1
+    assert [n.node.node_id for n in MnemicRetriever(known, filters={"tags": ["home"]}).retrieve("Lisbon")] == ["f1"]
+    assert [n.node.text for n in MnemicRetriever(known, scope={"user": "ben"}).retrieve("Lisbon")] == [
+        "Ben lives in Lisbon."
+    ]
     for bad in ("query", "colour"):
         with pytest.raises(ConfigurationError, match=bad):
-            MnemicRetriever(known, **{bad: "x"})
+            MnemicRetriever(known, filters={bad: "x"})
     for bad in (AsyncMemory.over(known), 3):
         with pytest.raises(ConfigurationError, match="memory must be"):
             MnemicRetriever(bad)
@@ -61,14 +63,14 @@ def test_k_and_search_arguments(known):
 def test_a_folder_serves_as_well(folder):
     with Memory(folder, user="ana", embedder="hashing") as memory:
         memory.add("I moved to Lisbon.")
-    retriever = MnemicRetriever(folder, user="ana", options={"embedder": "hashing"})
+    retriever = MnemicRetriever(folder, scope={"user": "ana"}, options={"embedder": "hashing"})
     assert len(retriever.retrieve("Lisbon")) == 1
     retriever._memory.close()
 
 
 @pytest.mark.parametrize("method", ["query", "aquery"])
 async def test_query_engine(known, method):
-    runtime = RetrieverQueryEngine.from_args(MnemicRetriever(known, k=2), llm=MockLLM())
+    runtime = RetrieverQueryEngine.from_args(MnemicRetriever(known, similarity_top_k=2), llm=MockLLM())
     asked = "Who lives in Lisbon?"
     answer = runtime.query(asked) if method == "query" else await runtime.aquery(asked)
     assert "speaker: Ana" in answer.response  # this model repeats its prompt
@@ -105,8 +107,10 @@ async def test_nodes_say_what_was_made_of_them_and_what_replaced_them(memory):
 async def test_in_a_chat_engine_beside_the_chat_memory(known, scripted, said, way):
     """What the retriever finds is context of the prompt; it does not become something that was said."""
     llm = scripted("In Lisbon.")
-    chat = MnemicChatMemory(memory=known, session_id="now", recall_tokens=0)
-    runtime = CondensePlusContextChatEngine.from_defaults(MnemicRetriever(known, k=1), llm=llm, memory=chat)
+    chat = MnemicChatMemory(memory=known, session_id="now", max_tokens=0)
+    runtime = CondensePlusContextChatEngine.from_defaults(
+        MnemicRetriever(known, similarity_top_k=1), llm=llm, memory=chat
+    )
     before = said(known)
     match way:
         case "chat":
@@ -123,7 +127,10 @@ async def test_in_a_chat_engine_beside_the_chat_memory(known, scripted, said, wa
     assert said(known) == [*before, "Where did I move?", "In Lisbon."]
 
 
-@pytest.mark.parametrize("wrong", [{"k": 0}, {"k": "x"}, {"kinds": ["dream"]}])
-def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
-    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+@pytest.mark.parametrize(
+    ("wrong", "named"),
+    [({"similarity_top_k": 0}, "k"), ({"similarity_top_k": "x"}, "k"), ({"filters": {"kinds": ["dream"]}}, "kinds")],
+)
+def test_arguments_are_looked_at_when_they_are_given(memory, wrong, named):
+    with pytest.raises(ConfigurationError, match=named):
         MnemicRetriever(memory, **wrong)

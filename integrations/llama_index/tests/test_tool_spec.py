@@ -54,20 +54,24 @@ async def test_the_three_tools(memory, asynchronous):
     assert "m2: forgotten" in await use("forget", description="the office in Lisbon")
     assert memory.list() == []
     assert "'nowhere'" in await use("forget", ids=["nowhere"])
-    assert (await use("remember", content=" ")).startswith("Not remembered")
+    with pytest.raises(InvalidInput, match="Not remembered"):
+        await use("remember", content=" ")
     with pytest.raises(InvalidInput):
         await use("forget")
 
 
 def test_two_users_of_one_process(memory):
-    MnemicToolSpec(memory, user="bo").remember("Bo lives in Oslo.")
-    assert json.loads(MnemicToolSpec(memory, user="cy").recall("Oslo")) == {"evidence": "none", "results": []}
+    MnemicToolSpec(memory, scope={"user": "bo"}).remember("Bo lives in Oslo.")
+    assert json.loads(MnemicToolSpec(memory, scope={"user": "cy"}).recall("Oslo")) == {
+        "evidence": "none",
+        "results": [],
+    }
     assert memory.list() == []
     assert [m.content for m in memory.scoped(user="bo").list()] == ["Bo lives in Oslo."]
 
 
 def test_a_folder_serves_as_well(folder):
-    spec = MnemicToolSpec(folder, user="ana", options={"embedder": "hashing"})
+    spec = MnemicToolSpec(folder, scope={"user": "ana"}, options={"embedder": "hashing"})
     spec.remember("Ana lives in Lisbon.")
     spec._memory.close()
     with Memory(folder, user="ana", embedder="hashing") as memory:

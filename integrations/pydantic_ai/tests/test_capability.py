@@ -10,7 +10,7 @@ from pydantic_ai import Agent, ModelMessagesTypeAdapter
 from pydantic_ai.messages import ImageUrl, ModelRequest, ModelResponse, TextPart, ThinkingPart, ToolCallPart
 from pydantic_ai.models.test import TestModel
 
-from mnemic import AsyncMemory, ConfigurationError, InvalidInput, StoreUnavailable
+from mnemic import AsyncMemory, ConfigurationError, InvalidInput
 from pydantic_ai_mnemic import MnemicCapability
 
 
@@ -96,16 +96,6 @@ def test_writes_each_message_once_with_a_history(memory, scripted, said):
     assert len({message.session for message in memory.messages()}) == 1
 
 
-def test_what_the_history_shows_is_not_recalled_again(memory, scripted):
-    model = scripted("Noted.", "Miso.", "Miso.")
-    agent = Agent(model, capabilities=[MnemicCapability(memory)])
-    first = agent.run_sync("My cat is called Miso.")
-    agent.run_sync("What is my cat called?", message_history=first.all_messages())
-    assert "My cat is called Miso." not in model.prompts()[-1]
-    agent.run_sync("What is my cat called?")
-    assert "My cat is called Miso." in model.prompts()[-1]
-
-
 def test_a_prompt_that_ends_the_history_is_stored(memory, scripted, said):
     model = scripted("Yes.")
     agent = Agent(model, capabilities=[MnemicCapability(memory)])
@@ -116,13 +106,6 @@ def test_a_prompt_that_ends_the_history_is_stored(memory, scripted, said):
     ]
     agent.run_sync(message_history=history)
     assert said() == ["Is it new?", "Yes."]
-
-
-def test_repeated_words_are_two_messages(memory, scripted, said):
-    agent = Agent(scripted("ok", "ok"), capabilities=[MnemicCapability(memory)])
-    first = agent.run_sync("go on")
-    agent.run_sync("go on", message_history=first.all_messages())
-    assert said() == ["go on", "ok", "go on", "ok"]
 
 
 def test_tool_calls_and_reasoning_are_nobodys_words(memory, said):
@@ -173,26 +156,6 @@ async def test_concurrent_runs_of_two_users_stay_apart(memory):
         assert other * 3 not in result.output
 
 
-def test_no_user_is_an_error_and_never_somebody_else(memory, scripted, said):
-    capability = MnemicCapability(memory, scope=lambda ctx: {"user": ctx.deps.user_id})
-    agent = Agent(scripted("?"), deps_type=Deps, capabilities=[capability])
-    with pytest.raises(InvalidInput, match="no user"):
-        agent.run_sync("hello", deps=Deps(None))
-    assert said() == []
-
-
-async def test_streaming(memory, scripted, said):
-    model = scripted("In the old town.", "In Lisbon.")
-    agent = Agent(model, capabilities=[MnemicCapability(memory)])
-    async with agent.run_stream("I moved to Lisbon.") as run:
-        assert [text async for text in run.stream_text(delta=True, debounce_by=None)]
-    assert [text.strip() for text in said()] == ["I moved to Lisbon.", "In the old town."]
-    async with agent.run_stream("Where did I move?") as run:
-        await run.get_output()
-    assert "I moved to Lisbon." in model.prompts()[-1]
-    assert len(said()) == 4
-
-
 async def test_iteration_and_events_store_too(memory, scripted, said):
     agent = Agent(scripted("one", "two"), capabilities=[MnemicCapability(memory)])
     async with agent.iter("first") as run:
@@ -214,33 +177,13 @@ async def test_an_asynchronous_handle(scripted):
         assert len(await memory.messages()) == 4
 
 
-def test_a_failed_recall_lets_the_agent_answer(memory, scripted, said, monkeypatch, caplog):
-    async def broken(self, *args, **kwargs):
-        raise StoreUnavailable("The disk is gone.")
-
-    monkeypatch.setattr(AsyncMemory, "get_memory_context", broken)
-    result = Agent(scripted("Hello."), capabilities=[MnemicCapability(memory)]).run_sync("hello")
-    assert result.output == "Hello."
-    assert "Recall failed" in caplog.text
-    assert said() == ["hello", "Hello."]
-
-
-def test_a_failed_write_raises(memory, scripted, monkeypatch):
-    async def broken(self, *args, **kwargs):
-        raise StoreUnavailable("The disk is gone.")
-
-    monkeypatch.setattr(AsyncMemory, "add", broken)
-    with pytest.raises(StoreUnavailable):
-        Agent(scripted("Hello."), capabilities=[MnemicCapability(memory)]).run_sync("hello")
-
-
 def test_a_failed_run_stores_nothing_and_leaves_nothing_behind(memory, scripted, said):
     capability = MnemicCapability(memory)
     agent = Agent(scripted(RuntimeError("no model")), capabilities=[capability])
     with pytest.raises(RuntimeError, match="no model"):
         agent.run_sync("hello")
     assert said() == []
-    assert capability._contexts == capability._said == {}
+    assert capability._contexts == capability._messages == {}
     assert memory.idle.wait() is not None
 
 
@@ -258,11 +201,6 @@ def test_quiet_time_begins_after_the_last_run(memory, scripted):
     agent.run_sync("go")
     assert waits == [None]
     assert memory.idle.wait() > 0
-
-
-def test_idle_can_be_left_out(memory, scripted):
-    Agent(scripted("done"), capabilities=[MnemicCapability(memory, idle=False)]).run_sync("go")
-    assert memory.idle.wait() is None
 
 
 def test_only_tools_or_only_recall(memory, scripted, said):
@@ -290,20 +228,6 @@ def test_a_very_long_message_is_stored_in_pieces(memory, scripted, said):
     assert [len(text) for text in said()] == [500_000, 100_000, 2]
 
 
-def test_no_secret_lies_over_the_cut_of_a_long_message(memory, scripted, said):
-    token = "ghp_" + "a1B2c3D4e5" * 4
-    text = "word " * 99_995 + f"my token is {token} " + "word " * 10
-    Agent(scripted("ok"), capabilities=[MnemicCapability(memory, max_tokens=0)]).run_sync(text)
-    stored = "".join(said())
-    assert "[redacted: github-token]" in stored
-    assert "a1B2c3" not in stored
-
-
-def test_pieces_of_the_same_words_are_all_stored(memory, scripted, said):
-    Agent(scripted("ok"), capabilities=[MnemicCapability(memory, max_tokens=0)]).run_sync("a" * 1_000_000)
-    assert [len(text) for text in said()] == [500_000, 500_000, 2]
-
-
 def test_the_budget_holds(memory, scripted):
     for number in range(40):
         memory.remember(f"Ana visited town number {number} and liked it.")
@@ -318,26 +242,9 @@ def test_test_model_calls_every_tool(memory):
     assert len(memory.list()) == 1
 
 
-@pytest.mark.parametrize("wrong", [{"inject": "system"}, {"maximum": 3}, {"query": "x"}])
+@pytest.mark.parametrize("wrong", [{"inject": "system"}, {"maximum": 3}, {"query": "x"}, {"filters": {"query": "x"}}])
 def test_wrong_arguments_are_refused(memory, wrong):
-    with pytest.raises(ConfigurationError):
-        MnemicCapability(memory, **wrong)
-
-
-def test_what_has_nothing_to_do_with_the_prompt_is_not_shown(memory, scripted):
-    memory.remember("Ana moved to Lisbon in March.")
-    model = scripted("Hello!", "Hello!")
-    for options in ({}, {"min_evidence": "none"}):
-        Agent(model, capabilities=[MnemicCapability(memory, store=False, **options)]).run_sync("hi")
-    assert model.prompts(0) == ["hi"]
-    assert "Evidence: none" in model.prompts(1)[0]
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"max_tokens": "x"}, {"max_tokens": -1}, {"min_evidence": "much"}, {"kinds": ["dream"]}, {"nonsense": 1}]
-)
-def test_arguments_are_looked_at_when_they_are_given(memory, wrong):
-    with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+    with pytest.raises((ConfigurationError, TypeError)):
         MnemicCapability(memory, **wrong)
 
 
@@ -346,30 +253,3 @@ def test_a_scope_without_what_it_reads_is_told_so(memory, scripted, said):
     with pytest.raises(InvalidInput, match="could not be read from the call"):
         Agent(scripted("?"), capabilities=[capability]).run_sync("hello")
     assert said() == []
-
-
-def test_a_follow_up_is_asked_with_the_turns_before_it(memory, scripted, monkeypatch):
-    turns = []
-    real = AsyncMemory.get_memory_context
-
-    async def noted(self, *args, **kwargs):
-        turns.append(kwargs["recent"])
-        return await real(self, *args, **kwargs)
-
-    monkeypatch.setattr(AsyncMemory, "get_memory_context", noted)
-    agent = Agent(scripted("Feed it.", "Twice."), capabilities=[MnemicCapability(memory)])
-    first = agent.run_sync("My starter smells sour.")
-    agent.run_sync("How often?", message_history=first.all_messages())
-    assert turns == [[], ["My starter smells sour.", "Feed it."]]
-
-
-def test_a_mood_says_what_comes_first(memory, scripted):
-    glad = "The exam made me proud, I am so happy and excited! We laughed and danced and sang for the whole wonderful evening."
-    sad = "The exam made me cry, I feel so sad and miserable. I sat in the dark and wept, lonely and hurt, for a whole evening."
-    memory.remember(glad)
-    memory.remember(sad)
-    for words, wanted in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
-        model = scripted("a")
-        feels = MnemicCapability(memory, max_tokens=85, store=False, mood=memory.emotion(words), emotion_weight=1.0)
-        Agent(model, capabilities=[feels]).run_sync("How was the exam?")
-        assert [text for text in (glad, sad) if text in model.prompts(0)[0]] == [wanted]

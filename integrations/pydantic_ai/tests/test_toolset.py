@@ -40,9 +40,9 @@ def test_remember_recall_forget(memory, scripted):
     )
     run(memory, model).run_sync("go")
     recalled, forgotten = returned(model)
-    assert recalled.content["found"][0]["id"] == record.id
-    assert recalled.content["found"][0]["text"] == "Ana lives in Lisbon."
-    assert forgotten.content.startswith("1 forgotten. x: ")
+    assert recalled.content["results"][0]["id"] == record.id
+    assert recalled.content["results"][0]["text"] == "Ana lives in Lisbon."
+    assert forgotten.content.startswith(f"{record.id}: forgotten\nx: ")
     assert memory.list() == []
 
 
@@ -57,9 +57,8 @@ def test_forgetting_by_description(memory, scripted):
     )
     run(memory, model).run_sync("go")
     assert "ids" in str(returned(model)[0].content)
-    assert returned(model)[1].content.startswith("1 would be forgotten. ")
-    assert returned(model)[1].content.endswith(": My favourite tea is Assam.")
-    assert returned(model)[2].content == "1 forgotten."
+    assert returned(model)[1].content.endswith(": would be forgotten: My favourite tea is Assam.")
+    assert returned(model)[2].content.endswith(": forgotten")
     assert [record.content for record in memory.list()] == ["The API runs on port 8080."]
 
 
@@ -85,7 +84,7 @@ def test_the_scope_comes_from_deps(memory, scripted):
     assert [record.content for record in memory.scoped(user="bea").list()] == ["I am bea."]
     model = scripted(ToolCallPart("recall", {"query": "Who am I?"}), "ok")
     run(memory, model, scope=per_user).run_sync("go", deps=Deps("bob"))
-    assert [hit["text"] for hit in returned(model)[0].content["found"]] == ["I am bob."]
+    assert [hit["text"] for hit in returned(model)[0].content["results"]] == ["I am bob."]
 
 
 def test_what_a_model_gets_wrong_it_is_told(memory, scripted):
@@ -120,9 +119,9 @@ def test_a_long_text_is_cut_and_the_limit_holds(memory, scripted, limit):
         memory.add(f"lisbon {number} " * 2000)
     model = scripted(ToolCallPart("recall", {"query": "lisbon", "limit": limit}), "ok")
     run(memory, model).run_sync("go")
-    found = returned(model)[0].content["found"]
+    found = returned(model)[0].content["results"]
     assert len(found) == limit
-    assert all(len(hit["text"]) == 4_001 for hit in found)
+    assert all(len(hit["text"]) == 2_001 for hit in found)
 
 
 def test_unknown_arguments_are_refused(memory, scripted):
@@ -139,6 +138,6 @@ def test_what_is_not_trusted_says_so_and_passes_for_nothing_else(memory, scripte
     model = scripted(ToolCallPart("recall", {"query": "bank account"}), "ok")
     run(memory, model).run_sync("go")
     (recalled,) = returned(model)
-    (hit,) = recalled.content["found"]
+    (hit,) = recalled.content["results"]
     assert hit["text"].startswith("[unverified, tool_external] ")
     assert all(mark not in json.dumps(hit) for mark in ("<|", "</memory", "](", "\\u202e", "\\u001b"))

@@ -1,4 +1,4 @@
-"""Shared code of framework adapters: the scope of a call, and search options fixed at construction."""
+"""Whose memory a call is about, and arguments that are checked once for all calls."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from datetime import UTC
 from functools import lru_cache
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from mnemic.aio import AsyncMemory
@@ -14,7 +15,16 @@ from mnemic.memory import Memory
 from mnemic.recall import validation
 from mnemic.types import Scope, SearchFilters
 
-__all__ = ["ScopeSource", "bound", "checked_options"]
+__all__ = [
+    "Handle",
+    "ScopeSource",
+    "as_async",
+    "bound",
+    "checked_filters",
+    "checked_memory",
+    "checked_options",
+    "names_of",
+]
 
 ScopeSource: TypeAlias = Scope | Mapping[str, str] | Callable[[Any], Scope | Mapping[str, str]] | None
 """A scope, a mapping with ``user``, ``project`` or ``session``, or a function from a framework's call context to
@@ -22,11 +32,12 @@ one.
 """
 
 Handle = TypeVar("Handle", Memory, AsyncMemory)
+"""A handle of either kind."""
 
 _NAMES = ("user", "project", "session")
 _ANY_SCOPE = Scope(user="-", project="-", session="-")
 """A scope in which every reach is valid."""
-_FILTERS = frozenset(SearchFilters.__annotations__)
+_FILTERS: frozenset[str] = SearchFilters.__required_keys__ | SearchFilters.__optional_keys__
 
 
 def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
@@ -42,7 +53,7 @@ def bound(memory: Handle, scope: ScopeSource, origin: object) -> Handle:
     """
     if scope is None:
         return memory
-    return memory.scoped(**_names(_call_scope(scope, origin) if callable(scope) else scope))
+    return memory.scoped(**names_of(_call_scope(scope, origin) if callable(scope) else scope))
 
 
 def _call_scope(scope: Callable[[Any], Scope | Mapping[str, str]], origin: object) -> object:
@@ -55,8 +66,12 @@ def _call_scope(scope: Callable[[Any], Scope | Mapping[str, str]], origin: objec
         ) from error
 
 
-def _names(value: object) -> dict[str, str]:
-    """The names of a scope. A user of None must not fall back to the handle's own user."""
+def names_of(value: object) -> dict[str, str]:
+    """The names that a scope gives, as arguments of ``scoped``.
+
+    Raises:
+        InvalidInput: it is not a scope, or its user is None, which must not fall back to the handle's own user.
+    """
     if isinstance(value, Scope):
         value = {"user": value.user, "project": value.project, "session": value.session}
     if not isinstance(value, Mapping):
@@ -70,6 +85,77 @@ def _names(value: object) -> dict[str, str]:
     if "user" in given and given["user"] is None:
         raise InvalidInput("scope gave no user (None). Leave the key out for the handle's own user, or pass a name.")
     return {str(name): name_ for name, name_ in given.items() if name_ is not None}
+
+
+def checked_memory(memory: object) -> Memory:
+    """The handle that an adapter is made with.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    if not isinstance(memory, Memory):
+        raise _not_a_memory("a Memory", memory)
+    return memory
+
+
+def checked_location(memory: object) -> Memory | str | Path:
+    """The handle that an adapter is made with, or the location of a record.
+
+    Raises:
+        ConfigurationError: it is something else.
+    """
+    if not isinstance(memory, (Memory, str, Path)):
+        raise _not_a_memory("an open Memory or the folder of one", memory)
+    return memory
+
+
+def _not_a_memory(wanted: str, given: object) -> ConfigurationError:
+    hint = "Give Memory(folder)."
+    if isinstance(given, AsyncMemory):
+        hint = "Give a Memory: these classes offer both ways themselves, and AsyncMemory.over(memory) is for your own code."
+    return ConfigurationError(
+        f"memory must be {wanted}, not {type(given).__module__}.{type(given).__qualname__}. {hint}"
+    )
+
+
+def as_async(memory: object) -> AsyncMemory:
+    """The asynchronous face of a handle of either kind, for a framework that only awaits.
+
+    Raises:
+        ConfigurationError: it is no handle.
+    """
+    if not isinstance(memory, (Memory, AsyncMemory)):
+        raise _not_a_memory("a Memory or an AsyncMemory", memory)
+    return AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
+
+
+def checked_filters(
+    method: Callable[..., object],
+    filters: Mapping[str, Any] | None,
+    *,
+    reserved: tuple[str, ...] = (),
+    **own: Any,
+) -> dict[str, Any]:
+    """Validate the filters and the other arguments of a search when an adapter is made, rather than at each call.
+
+    Args:
+        method: ``Memory.search`` or ``Memory.get_memory_context``.
+        filters: fields of ``SearchFilters``.
+        reserved: filters that the adapter sets at each call, such as ``exclude``.
+        own: the other arguments.
+
+    Returns:
+        Both together.
+
+    Raises:
+        ConfigurationError: one is unknown, or its value cannot be used.
+
+    Example:
+        >>> checked_filters(Memory.search, {"kinds": ["memory"]}, k=3)
+        {'kinds': ['memory'], 'k': 3}
+    """
+    others = _parameters(method) - _FILTERS
+    return checked_options(method, filters or {}, own=own, reserved=(*reserved, *others), what="filters")
 
 
 def checked_options(
@@ -103,7 +189,7 @@ def checked_options(
     """
     values = {**given, **(own or {})}
     place = f"{what}: " if what else ""
-    known = sorted((_parameters(method) | _FILTERS) - {*reserved, *(own or {})})
+    known = sorted(_parameters(method) - {*reserved, *(own or {})})
     if unknown := sorted({*given} - {*known}):
         raise error(f"{place}unknown options {unknown}; known are {known}.")
     try:
@@ -115,7 +201,9 @@ def checked_options(
 
 @lru_cache
 def _parameters(function: Callable[..., object]) -> frozenset[str]:
-    return frozenset(inspect.signature(function).parameters) - {"self", "filters"}
+    parameters = inspect.signature(function).parameters.values()
+    named = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
+    return frozenset((named if len(named) == len(parameters) else named | _FILTERS) - {"self"})
 
 
 def _check(values: Mapping[str, Any]) -> None:
@@ -124,6 +212,6 @@ def _check(values: Mapping[str, Any]) -> None:
         validation.whole("max_tokens", values["max_tokens"], 1, validation.MAX_TOKENS)
     given = {name: value for name, value in values.items() if not callable(value)}  # a mood is computed at each call
     filters = {name: value for name, value in given.items() if name in _FILTERS}
-    options = {name: value for name, value in given.items() if name in _parameters(validation.query)}
-    defaults: dict[str, Any] = {"k": 1, "recipe": "conversation"}
-    validation.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **{**defaults, **options})
+    options: dict[str, Any] = {"k": 1, "recipe": "conversation"}
+    options |= {name: value for name, value in given.items() if name in _parameters(validation.query)}
+    validation.query("-", scope=_ANY_SCOPE, zone=UTC, filters=filters, **options)

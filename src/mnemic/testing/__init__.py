@@ -1,4 +1,4 @@
-"""Conformance suites that embedders and vector indexes subclass, and fakes for tests of programs that use Mnemic.
+"""Conformance suites for embedders, vector indexes and adapters of frameworks, and fakes for tests of programs.
 
 The suites are plain classes of pytest tests: subclass one, give the fixture it asks for, and the promises are checked::
 
@@ -8,14 +8,17 @@ The suites are plain classes of pytest tests: subclass one, give the fixture it 
             return MyEmbedder()
 """
 
+from mnemic.testing.adapters import AdapterConformance, Script
 from mnemic.testing.embedders import EmbedderSuite
 from mnemic.testing.fakes import FailingEmbedder, PreparedEmbedder, memory_record, message
 from mnemic.testing.vector_indexes import VectorIndexSuite
 
 __all__ = [
+    "AdapterConformance",
     "EmbedderSuite",
     "FailingEmbedder",
     "PreparedEmbedder",
+    "Script",
     "VectorIndexSuite",
     "memory_record",
     "message",

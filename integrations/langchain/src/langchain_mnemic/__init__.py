@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from langchain_mnemic.classic import MnemicMemory
     from langchain_mnemic.history import MnemicChatMessageHistory
-    from langchain_mnemic.idle import IdleConsolidation
+    from langchain_mnemic.idle import MnemicIdleConsolidation
     from langchain_mnemic.middleware import MnemicMiddleware
     from langchain_mnemic.retriever import MnemicRetriever
     from langchain_mnemic.store import MnemicStore
     from langchain_mnemic.tools import mnemic_tools
 
 _MODULE_OF = {
-    "IdleConsolidation": "langchain_mnemic.idle",
+    "MnemicIdleConsolidation": "langchain_mnemic.idle",
     "MnemicChatMessageHistory": "langchain_mnemic.history",
     "MnemicMemory": "langchain_mnemic.classic",
     "MnemicMiddleware": "langchain_mnemic.middleware",
@@ -31,14 +31,9 @@ _MODULE_OF = {
 __version__ = "0.1.0"
 
 __all__ = [
-    "IdleConsolidation",
-    "MnemicChatMessageHistory",
-    "MnemicMiddleware",
-    "MnemicRetriever",
-    "MnemicStore",
-    "__version__",
+    "MnemicChatMessageHistory", "MnemicIdleConsolidation", "MnemicMiddleware", "MnemicRetriever", "MnemicStore", "__version__",
     "mnemic_tools",
-]
+]  # fmt: skip
 if find_spec("langchain_classic") is not None:  # "import *" takes what there is; the name alone says what to install
     __all__ += ["MnemicMemory"]
 

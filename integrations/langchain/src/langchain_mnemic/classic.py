@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, get_buffer_string
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
-from langchain_mnemic.binding import checked
 from langchain_mnemic.history import MnemicChatMessageHistory
 from langchain_mnemic.messages import restored, text_of
-from mnemic import InvalidInput, Memory, MissingExtra, checked_options
+from mnemic import InvalidInput, Memory, MissingExtra, Mood, Recipe, Scope
+from mnemic.adapters import Recall, bound, checked_memory
 
 try:
     from langchain_classic.base_memory import BaseMemory
@@ -23,19 +23,19 @@ __all__ = ["MnemicMemory"]
 
 
 def _only(values: Mapping[str, Any], without: Sequence[str], what: str) -> str:
-    """The one key that is left.
+    """The one key that is not among ``without``.
 
     Raises:
         InvalidInput: there is none, or more than one.
     """
     names = sorted({*values} - {*without})
     if len(names) != 1:
-        raise InvalidInput(f"Which {what} is the message? It has {names}; say so with {what}_key=.")
+        raise InvalidInput(f"Which {what} is the message? There are {names}; choose one with {what}_key=.")
     return names[0]
 
 
 def _text(value: object) -> str:
-    """The words of what chains pass as input or output: a string, a message, a list of messages, or any value."""
+    """The text of what chains pass as input or output: a string, a message, a list of messages, or any value."""
     if isinstance(value, BaseMessage):
         return text_of(value)
     if isinstance(value, (list, tuple)):
@@ -47,7 +47,7 @@ class MnemicMemory(BaseMemory):
     """What is recalled for the input, then the last messages of the conversation, as one variable of the prompt.
 
     For ``ConversationChain`` with its own prompt set ``memory_key="history"``. ``clear`` ends the conversation and
-    keeps long-term memory. For another user pass ``memory.scoped(user=...)``.
+    keeps long-term memory.
 
     Example:
         >>> memory = MnemicMemory(memory=Memory(":memory:", embedder="hashing"), memory_key="history")
@@ -56,8 +56,13 @@ class MnemicMemory(BaseMemory):
         Human: I moved to Lisbon.
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
     memory: SkipValidation[Memory]
     """Where to recall from and to store into."""
+
+    scope: SkipValidation[Scope | Mapping[str, str] | None] = None
+    """Whose memory; names it leaves out are those of ``memory``."""
 
     session: str | None = None
     """The conversation; None takes the session of ``memory``, else a new one."""
@@ -81,33 +86,44 @@ class MnemicMemory(BaseMemory):
     """Most tokens that recalled text may take; the last messages come on top."""
 
     min_evidence: Literal["strong", "weak", "none"] = "weak"
-    """What is graded lower is not given: with ``"weak"`` nothing where nothing bears on the input."""
+    """Hits graded lower are not given: with ``"weak"`` nothing where nothing bears on the input."""
 
     k_recent: int = Field(default=10, ge=0)
     """How many of the last messages are given verbatim, and so are not recalled; 0 for none."""
 
-    recall_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Further arguments of ``Memory.get_memory_context``."""
+    filters: dict[str, Any] = Field(default_factory=dict)
+    """What may be recalled: fields of ``SearchFilters``."""
 
+    profile: bool = False
+    """Begin with who the user is and what matters, within ``max_tokens``."""
+
+    recipe: SkipValidation[str | Recipe] = "conversation"
+    """How hits are ranked; see ``Memory.search``."""
+
+    mood: SkipValidation[Mood] = None
+    """What to rank by beside relevance; see ``Memory.search``."""
+
+    emotion_weight: float = 0.3
+    """Of the mood, 0 to 1."""
+
+    _handle: Memory = PrivateAttr()
     _history: MnemicChatMessageHistory = PrivateAttr()
-    _options: dict[str, Any] = PrivateAttr()
+    _recall: Recall = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the conversation.
 
         Raises:
-            ConfigurationError: ``memory`` is not a ``Memory``, or ``Memory.get_memory_context`` would not take
-                ``max_tokens`` or ``recall_kwargs``.
+            ConfigurationError: ``memory`` is not a ``Memory``, or another argument cannot be used.
         """
         super().model_post_init(context)
-        checked(self.memory)
-        self._options = checked_options(
-            Memory.get_memory_context, self.recall_kwargs,
-            own={"max_tokens": self.max_tokens, "min_evidence": self.min_evidence},
-            reserved=("query", "exclude", "recent"), what="recall_kwargs",
+        self._handle = bound(checked_memory(self.memory), self.scope, None)
+        name = self.session or self._handle.scope.session or f"session_{uuid.uuid4().hex}"
+        self._recall = Recall(
+            max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
+            recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
         )  # fmt: skip
-        name = self.session or self.memory.scope.session or f"session_{uuid.uuid4().hex}"
-        self._history = MnemicChatMessageHistory(self.memory, name)
+        self._history = MnemicChatMessageHistory(self._handle, name)
 
     @property
     def chat_memory(self) -> MnemicChatMessageHistory:
@@ -131,16 +147,13 @@ class MnemicMemory(BaseMemory):
         """
         query = self._input(inputs).strip() if inputs else ""
         latest = self._history.records(self.k_recent)
-        shown = [message.id for message in latest if message.id is not None]
-        said = [message.content for message in latest]
-        recalled = self.memory.get_memory_context(
-            query or None, exclude=shown, recent=said, **self._options
-        ).to_prompt()
+        shown, texts = [m.id for m in latest if m.id], [m.content for m in latest]
+        recalled = self._recall.blocking_text(self._handle, query or None, exclude=shown, recent=texts)
         recent = [restored(message) for message in latest]
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}
-        said = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
-        return {self.memory_key: "\n\n".join(part for part in (recalled, said) if part)}
+        lines = get_buffer_string(recent, human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        return {self.memory_key: "\n\n".join(part for part in (recalled, lines) if part)}
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """Store what was asked and answered. ``inputs`` holds the injected variable too; it is not taken in again.
@@ -149,8 +162,8 @@ class MnemicMemory(BaseMemory):
             InvalidInput: it is not clear which input or output is the message.
             StoreError: the store refuses.
         """
-        said, answered = self._input(inputs), _text(outputs[self._output_name(outputs)])
-        self._history.add_messages([HumanMessage(content=said), AIMessage(content=answered)])
+        question, answer = self._input(inputs), _text(outputs[self._output_name(outputs)])
+        self._history.add_messages([HumanMessage(content=question), AIMessage(content=answer)])
 
     def clear(self) -> None:
         """End the conversation; long-term memory keeps it."""

@@ -2,65 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Literal
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from pydantic import Field, PrivateAttr, SkipValidation
+from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 
-from langchain_mnemic.binding import checked
 from langchain_mnemic.messages import KEPT
-from mnemic import (
-    AsyncMemory,
-    Hit,
-    InvalidInput,
-    Memory,
-    ScopeSource,
-    SearchResult,
-    bound,
-    checked_options,
-    quoted,
-)
+from mnemic import AsyncMemory, ConfigurationError, Hit, InvalidInput, Memory, Mood, Recipe, ScopeSource, quoted
+from mnemic.adapters import bound, checked_filters, checked_memory, checked_options
 
 __all__ = ["MnemicRetriever"]
 
 
 def _document(hit: Hit) -> Document:
-    """A hit as a document, harmless: documents go into prompts as they are."""
+    """A hit as a document, quoted: documents go into prompts as they are."""
+    own = {
+        "score": hit.score, "kind": hit.kind, "session": hit.session, "speaker": hit.speaker, "role": hit.role,
+        "source": hit.source, "trust": hit.trust, "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
+        "message_ids": ",".join(hit.message_ids), "via": ",".join(hit.via), "superseded_by": ",".join(hit.superseded_by),
+    }  # fmt: skip
+    given = {name: _scalar(value) for name, value in hit.metadata.items() if name != KEPT}
     return Document(
         id=hit.id,
         page_content=quoted(hit),
-        metadata={
-            "score": hit.score,
-            "kind": hit.kind,
-            "session": hit.session,
-            "speaker": hit.speaker,
-            "role": hit.role,
-            "source": hit.source,
-            "trust": hit.trust,
-            "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
-            "message_ids": list(hit.message_ids),
-            **{name: list(ids) for name, ids in (("via", hit.via), ("superseded_by", hit.superseded_by)) if ids},
-            "metadata": {name: value for name, value in hit.metadata.items() if name != KEPT},
-        },
+        metadata={**given, **{name: value for name, value in own.items() if value not in (None, "")}},
     )
 
 
-def _documents(found: SearchResult) -> list[Document]:
-    return [_document(hit) for hit in found]
+def _scalar(value: object) -> str | float | bool:
+    return value if isinstance(value, (str, int, float, bool)) else json.dumps(value, ensure_ascii=False)
 
 
 class MnemicRetriever(BaseRetriever):
     """Finds messages and memories that bear on a query.
 
-    A document holds the verbatim text; that of what is not trusted says so first, and links to nothing. Its metadata says
-    where and when it was said, its ``source`` and ``trust``; ``via`` names memories made from it that bear on the query,
-    ``superseded_by`` those that replaced what it says. Both are there only when a hit has them.
+    A document holds the verbatim text; that of what is not trusted says so first, and links to nothing. Its metadata is flat,
+    as vector stores want it: the record's own (nested values as JSON text), ``score`` (0 to 1), ``kind``, ``session``,
+    ``speaker``, ``role``, ``source``, ``trust``, ``sent_at`` and, joined by commas, ``message_ids``, ``via`` (memories made
+    from it that bear on the query) and ``superseded_by`` (those that replaced it). What a hit has not is left out.
 
-    Arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.
+    Filters and arguments of ``Memory.search`` may be given to each call too: ``retriever.invoke(query, k=3, since=...)``.
 
     Example:
         >>> from mnemic import Memory
@@ -70,14 +56,34 @@ class MnemicRetriever(BaseRetriever):
         'I moved to Lisbon.'
     """
 
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
+
     memory: SkipValidation[Memory]
     """The memory to search."""
 
     k: int = 10
     """At most how many documents, 1 to 10,000."""
 
-    search_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Further arguments of ``Memory.search``."""
+    search_type: Literal["similarity", "similarity_score_threshold"] = "similarity"
+    """``similarity_score_threshold`` leaves out what scores lower than ``score_threshold``."""
+
+    score_threshold: float | None = Field(default=None, ge=0, le=1)
+    """The lowest score, 0 to 1."""
+
+    min_evidence: Literal["strong", "weak", "none"] = "none"
+    """With ``weak`` nothing is found where nothing bears on the query."""
+
+    filters: dict[str, Any] = Field(default_factory=dict)
+    """What may be found: fields of ``SearchFilters``."""
+
+    recipe: SkipValidation[str | Recipe] = "conversation"
+    """How hits are ranked; see ``Memory.search``."""
+
+    mood: SkipValidation[Mood] = None
+    """What to rank by beside relevance; see ``Memory.search``."""
+
+    emotion_weight: float = 0.3
+    """Of the mood, 0 to 1."""
 
     scope: SkipValidation[ScopeSource] = None
     """Whose memory: a value, or a function of the ``RunnableConfig`` such as
@@ -86,15 +92,21 @@ class MnemicRetriever(BaseRetriever):
     _face: AsyncMemory = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
-        """Check what cannot be checked at each call without surprise.
+        """Check the arguments.
 
         Raises:
-            ConfigurationError: ``memory`` is not a ``Memory``, or ``Memory.search`` would not take ``k`` or
-                ``search_kwargs``.
+            ConfigurationError: ``memory`` is not a ``Memory``, or another argument cannot be used.
         """
         super().model_post_init(context)
-        checked_options(Memory.search, self.search_kwargs, own={"k": self.k}, reserved=("query",), what="search_kwargs")
-        self._face = AsyncMemory.over(checked(self.memory))
+        checked_filters(Memory.search, self.filters, **self._arguments())
+        if (self.search_type == "similarity_score_threshold") != (self.score_threshold is not None):
+            raise ConfigurationError(
+                'search_type="similarity_score_threshold" and score_threshold=, from 0 to 1, belong together.'
+            )
+        self._face = AsyncMemory.over(checked_memory(self.memory))
+
+    def _arguments(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("k", "min_evidence", "recipe", "mood", "emotion_weight")}
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **kwargs: Any) -> list[Document]:
         """The documents for a query; see ``BaseRetriever.invoke``. The scope is taken from ``config``."""
@@ -105,11 +117,16 @@ class MnemicRetriever(BaseRetriever):
         return await super().ainvoke(input, config, **kwargs, scope_config=ensure_config(config))
 
     def _options(self, k: int | None, given: dict[str, Any]) -> dict[str, Any]:
-        given.pop("verbose", None)  # BaseRetriever reads it from the same arguments
+        given = {name: value for name, value in given.items() if name != "verbose"}  # read by BaseRetriever
+        called = given if k is None else {**given, "k": k}
         return checked_options(
-            Memory.search, {**self.search_kwargs, **given}, own={"k": self.k if k is None else k}, reserved=("query",),
+            Memory.search, {**self._arguments(), **self.filters, **called}, reserved=("query",),
             what="The retriever was called with", error=InvalidInput,
         )  # fmt: skip
+
+    def _documents(self, found: list[Hit]) -> list[Document]:
+        lowest = self.score_threshold or 0.0
+        return [_document(hit) for hit in found if hit.score >= lowest]
 
     def _get_relevant_documents(
         self,
@@ -121,7 +138,7 @@ class MnemicRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         handle = bound(self.memory, self.scope, scope_config or ensure_config())
-        return _documents(handle.search(query, **self._options(k, kwargs)))
+        return self._documents([*handle.search(query, **self._options(k, kwargs))])
 
     async def _aget_relevant_documents(
         self,
@@ -133,4 +150,4 @@ class MnemicRetriever(BaseRetriever):
         **kwargs: Any,
     ) -> list[Document]:
         handle = bound(self._face, self.scope, scope_config or ensure_config())
-        return _documents(await handle.search(query, **self._options(k, kwargs)))
+        return self._documents([*await handle.search(query, **self._options(k, kwargs))])

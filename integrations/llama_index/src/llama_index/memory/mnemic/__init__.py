@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from llama_index.memory.mnemic.chat_memory import MnemicChatMemory
-    from llama_index.memory.mnemic.idle import IdleConsolidation
+    from llama_index.memory.mnemic.idle import MnemicIdleConsolidation
     from llama_index.memory.mnemic.memory_block import MnemicMemoryBlock
     from llama_index.memory.mnemic.retriever import MnemicRetriever
     from llama_index.memory.mnemic.tool_spec import MnemicToolSpec
 
 _MODULE_OF = {
-    "IdleConsolidation": "idle",
+    "MnemicIdleConsolidation": "idle",
     "MnemicChatMemory": "chat_memory",
     "MnemicMemoryBlock": "memory_block",
     "MnemicRetriever": "retriever",
@@ -26,13 +26,8 @@ _MODULE_OF = {
 __version__ = "0.1.0"
 
 __all__ = [
-    "IdleConsolidation",
-    "MnemicChatMemory",
-    "MnemicMemoryBlock",
-    "MnemicRetriever",
-    "MnemicToolSpec",
-    "__version__",
-]
+    "MnemicChatMemory", "MnemicIdleConsolidation", "MnemicMemoryBlock", "MnemicRetriever", "MnemicToolSpec", "__version__",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Literal, cast
 
@@ -19,11 +21,11 @@ from llama_index.core.bridge.pydantic import (
 )
 from llama_index.core.llms.llm import LLM
 from llama_index.core.memory import BaseMemory
+from pydantic import FieldSerializationInfo, SkipValidation
 
-from llama_index.memory.mnemic import _messages, _recall, _sessions
-from llama_index.memory.mnemic._binding import bind, given_memory, location_of
+from llama_index.memory.mnemic._messages import as_chat, cleaned, copied, text_of, thread_message, thread_of
 from llama_index.memory.mnemic._window import Tokenizer, counter, default_tokenizer, fit, message_tokens
-from mnemic import Memory, checked_options
+from mnemic import Memory, Mood, Recipe, Scope, adapters
 
 __all__ = ["MnemicChatMemory"]
 
@@ -31,7 +33,9 @@ DEFAULT_TOKEN_LIMIT = 30_000
 CONTEXT_WINDOW_RATIO = 0.75
 LOADED = 1_000
 """How many of the latest messages of a session a new object takes over."""
-RECENT = 50
+COMPARED = 2_000
+"""How many of the latest messages of a session a history is compared with."""
+LAST_TURN = 50
 """How far back the turn before a new one is looked for: further than any run of tool calls."""
 
 
@@ -40,28 +44,31 @@ class MnemicChatMemory(BaseMemory):
 
     Every message of the user and of the model is in long-term memory as soon as it is put. ``get`` gives the newest
     turns of the session that fit the budget and, before the message to be answered, what was found for it: one fenced
-    message of role ``user`` (or, with ``insert_method="system"``, a part of the system message). It is never stored
+    message of role ``user`` (or, with ``inject="system"``, a part of the system message). It is never stored
     again, wherever it is handed back.
 
     Args:
-        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
-        user: whose memory this is: set by the program, out of reach of any model. ``None``: the handle's user; with a
-            folder ``"default"``, whom all share that name no user.
-        project: a level between user and session; ``None``: the handle's.
-        session_id: the conversation; an existing one goes on where it ended, or was reset. ``None``: the handle's, else
-            a new one, which no other object takes up.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the scope's user, who must be named then.
+        scope: whose memory this is: set by the program, out of reach of any model. Names it leaves out are those of
+            ``memory``; with a folder the user is ``"default"``, shared by all that name no user.
+        session_id: the conversation; an existing one goes on where it ended, or was reset. ``None``: that of the scope or
+            handle, else a new one, which no other object takes up.
         token_limit: tokens of everything ``get`` returns together with ``initial_token_count``. The system messages it
             begins with and the last turn are kept whole, even if they alone are more.
-        recall_tokens: at most this much of it, and half of what the last turn leaves, is recalled; 0: no recall.
-        min_evidence: what is graded lower is not recalled: ``weak`` recalls nothing where nothing bears on the message,
-            ``none`` what is nearest anyway. The text states its grade.
-        insert_method: ``user`` or ``system``; some providers reject a second system message.
-        search_kwargs: more arguments for ``Memory.get_memory_context``, such as ``{"reach": "project"}``.
+        max_tokens: most tokens of it that recalled text may take, and at most half of what the last turn leaves; 0: no recall.
+        min_evidence: hits graded lower are not shown: ``weak`` shows nothing where nothing bears on the message, ``none``
+            the nearest anyway. The text states its grade.
+        inject: ``user`` or ``system``; some providers reject a second system message.
+        filters: what may be recalled: fields of ``SearchFilters``, such as ``{"reach": "project"}``.
+        profile: begin the recalled text with who the user is and what matters, whatever is asked, within ``max_tokens``.
+        recipe: how hits are ranked; see ``Memory.search``.
+        mood: what to rank by beside relevance; see ``Memory.search``. An emotion or a function is not serialised.
+        emotion_weight: of the mood, 0 to 1.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``. With a handle: how
             to open its folder again in another process after ``to_dict``. JSON values, if it is to be serialised.
         buffer: the messages of the session so far; left out, they are loaded from the memory.
-        idle: arm ``memory.idle`` at every call: after a quiet time new messages are processed and consolidated, in a thread
-            of its own.
+        idle: arm ``memory.idle`` at every call: after an idle period new messages are processed and consolidated, on a
+            background thread.
         tokenizer_fn: text in, list of tokens out; default ``llama_index.core.utils.get_tokenizer()``. Recalled text keeps
             its budget by the handle's tokenizer, too.
 
@@ -72,7 +79,7 @@ class MnemicChatMemory(BaseMemory):
     Example:
         >>> from llama_index.memory.mnemic import MnemicChatMemory
         >>> from llama_index.core.llms import ChatMessage
-        >>> chat = MnemicChatMemory(memory=":memory:", user="ana", options={"embedder": "hashing"})
+        >>> chat = MnemicChatMemory(memory=":memory:", options={"embedder": "hashing"})
         >>> chat.put(ChatMessage(role="user", content="I live in Lisbon."))
         >>> chat.reset()
         >>> chat.put(ChatMessage(role="user", content="Where do I live?"))
@@ -83,14 +90,17 @@ class MnemicChatMemory(BaseMemory):
     model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid")
 
     memory: Memory | str | Path | None = None
-    user: str | None = None
-    project: str | None = None
+    scope: SkipValidation[Scope | dict[str, str] | None] = None
     session_id: str | None = None
     token_limit: int = Field(default=DEFAULT_TOKEN_LIMIT, gt=0)
-    recall_tokens: int = Field(default=2_000, ge=0)
+    max_tokens: int = Field(default=2_000, ge=0)
     min_evidence: Literal["strong", "weak", "none"] = "weak"
-    insert_method: Literal["user", "system"] = "user"
-    search_kwargs: dict[str, Any] = Field(default_factory=dict)
+    inject: Literal["user", "system"] = "user"
+    filters: dict[str, Any] = Field(default_factory=dict)
+    profile: bool = False
+    recipe: SkipValidation[str | Recipe] = "conversation"
+    mood: SkipValidation[Mood] = None
+    emotion_weight: float = 0.3
     options: dict[str, Any] = Field(default_factory=dict)
     idle: bool = True
     buffer: list[ChatMessage] | None = None
@@ -100,48 +110,45 @@ class MnemicChatMemory(BaseMemory):
     _root: Memory = PrivateAttr()
     _named: bool = PrivateAttr()
     _count: Callable[[str], int] = PrivateAttr()
-    _options: dict[str, Any] = PrivateAttr()
+    _recall: adapters.Recall = PrivateAttr()
     _lock: threading.RLock = PrivateAttr(default_factory=threading.RLock)
     _turn: int = PrivateAttr(default=0)
+    _removed: list[adapters.Words] = PrivateAttr(default_factory=list[adapters.Words])
     _found: tuple[tuple[int, str, int, int], str] | None = PrivateAttr(default=None)
 
     @model_validator(mode="before")
     @classmethod
     def _accepted(cls, values: object) -> object:
-        """Forms in which the framework hands over values: enums, a class name, None for the default tokenizer."""
+        """Values as the framework passes them: a class name, None for the default tokenizer."""
         if not isinstance(values, dict):
             return values
         given = {key: value for key, value in cast("dict[str, object]", values).items() if key != "class_name"}
         if given.get("tokenizer_fn", ...) is None:
             del given["tokenizer_fn"]
-        if "insert_method" in given:
-            given["insert_method"] = getattr(given["insert_method"], "value", given["insert_method"])
         return given
 
     @field_validator("memory", mode="before")
     @classmethod
     def _usable(cls, value: object) -> Memory | str | Path | None:
-        return None if value is None else given_memory(value)
+        return None if value is None else adapters.checked_location(value)
 
     def model_post_init(self, context: Any, /) -> None:
         """Open the record and take up the session."""
         super().model_post_init(context)
-        self._options = checked_options(
-            Memory.get_memory_context, self.search_kwargs, own={"min_evidence": self.min_evidence},
-            reserved=("query", "max_tokens", "exclude", "recent"), what="search_kwargs",
+        self._recall = adapters.Recall(
+            max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
+            recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
         )  # fmt: skip
         self._count = counter(self.tokenizer_fn)
-        bound = bind(
-            self.memory, user=self.user, project=self.project, session=self.session_id, options=self.options,
-            record=self.record,
-        )  # fmt: skip
-        self._root, self.record = bound.root, bound.record
-        scope = bound.memory.scope
-        self.user, self.project = scope.user, scope.project
-        self._named = scope.session is not None
-        self.session_id = scope.session or uuid.uuid4().hex
-        session = _sessions.current(bound.memory, self.session_id) if self._named else self.session_id
-        self.memory = bound.memory.scoped(session=session)
+        bound = adapters.bind(self.memory, self.scope, options=self.options, record=self.record)
+        self._root, self.record, scope = bound.root, bound.record, bound.memory.scope
+        self.scope = {"user": scope.user} if scope.project is None else {"user": scope.user, "project": scope.project}
+        name = self.session_id or scope.session
+        self._named = name is not None
+        self.session_id = name or uuid.uuid4().hex
+        self.memory = bound.memory.scoped(session=self.session_id)
+        if self._named:
+            self.memory = self._conversation.handle
         if self.buffer is None:
             self.buffer = self._loaded() if self._named else []
 
@@ -163,7 +170,7 @@ class MnemicChatMemory(BaseMemory):
         """As the constructor, in the form chat engines call for ``memory_cls``.
 
         Args:
-            memory: see the class. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on it: name the ``user``.
+            memory: see the class. Unlike a ``ChatMemoryBuffer`` it is shared by all objects on it: name the user in ``scope``.
             chat_history: how the conversation begins; stored like any other message, once.
             llm: gives the token limit, three quarters of its context window, when there is none.
             token_limit: see the class.
@@ -189,17 +196,17 @@ class MnemicChatMemory(BaseMemory):
         """
         self._arm()
         with self._lock:
-            query = _messages.text_of(input) or self._asked()
+            query = text_of(input) or self._asked()
             budget = self.token_limit - initial_token_count
             reserve = self._reserve(budget) if query else 0
             window = fit(self._messages, budget - reserve, self._count)
             text = self._recalled(query, window, reserve) if reserve else ""
-            return self._with_recall([_messages.copied(m) for m in window], text, coming=self._is_coming(input))
+            return self._with_recall([copied(m) for m in window], text, coming=self._is_coming(input))
 
     def get_all(self) -> list[ChatMessage]:
         """The buffer, without recall."""
         with self._lock:
-            return [_messages.copied(message) for message in self._messages]
+            return [copied(message) for message in self._messages]
 
     def put(self, message: ChatMessage) -> None:
         """Append a message; what the user or the model says is in long-term memory when this returns."""
@@ -208,24 +215,28 @@ class MnemicChatMemory(BaseMemory):
     def put_messages(self, messages: list[ChatMessage]) -> None:
         """Append messages; see ``put``."""
         with self._lock:
-            mine = _messages.cleaned(messages, self._handle)
-            self._store_said(mine)
+            mine = cleaned(messages, self._handle)
+            self._store(mine)
             self._messages.extend(mine)
             self._turn += any(m.role == MessageRole.USER for m in mine)
         self._arm()
 
     def set(self, messages: list[ChatMessage]) -> None:
-        """Replace the buffer. Long-term memory keeps everything, and learns what of this it does not know yet."""
+        """Replace the buffer. Long-term memory keeps everything, and stores what of this is new.
+
+        When this removes the end of the buffer and the same message is put next, it is a repeated request: a retry, or an
+        answer generated again. It is not stored again.
+        """
         with self._lock:
-            mine = _messages.cleaned(messages, self._handle)
-            clean = self._handle.trust.redacted
-            if words := _messages.tellable(mine, clean):
-                said = _messages.spoken(words, clean)
-                stored = _messages.spoken(_recall.latest(self._handle, self._session), clean)
+            mine = cleaned(messages, self._handle)
+            thread, held = thread_of(mine, self._handle), thread_of(self._messages, self._handle)
+            if words := thread.words:
+                stored = adapters.session_words(self._handle, self._session, COMPARED)
                 # what is held was stored when it came; it may be erased since
-                unheld = {*_messages.news(_messages.spoken(_messages.tellable(self._messages, clean), clean), said)}
-                new = [at for at in _messages.news(stored, said) if at in unheld]
-                self._handle.add(_messages.evidence(self._session, stored, words, new, clean))
+                unheld = {*adapters.unstored(held.words, words)}
+                new = [at for at in adapters.unstored(stored, words) if at in unheld]
+                self._handle.add(thread.records_after(stored, new))
+            self._removed = _removed(held.words, thread.words)
             self.buffer = mine
             self._turn += 1
         self._arm()
@@ -238,14 +249,19 @@ class MnemicChatMemory(BaseMemory):
         """
         with self._lock:
             if self._named:
-                self.memory = _sessions.begin_next(self._handle, self._name)
+                self._conversation.end()
+                self.memory = self._conversation.handle
             else:
                 self.session_id = uuid.uuid4().hex
                 self.memory = self._handle.scoped(session=self.session_id)
-            self.buffer = []
+            self.buffer, self._removed = [], []
             self._turn += 1
 
     # Serialisation: the buffer, and where to find the rest
+
+    @field_serializer("recipe", "mood")
+    def _dump_ranking(self, value: object, info: FieldSerializationInfo) -> str | None:
+        return value if isinstance(value, str) else type(self).model_fields[info.field_name].default
 
     @field_serializer("memory")
     def _dump_memory(self, value: Memory | str | Path | None) -> str:
@@ -260,7 +276,7 @@ class MnemicChatMemory(BaseMemory):
         Raises:
             ConfigurationError: the record is in RAM.
         """
-        location_of(self._handle)
+        adapters.location_of(self._handle)
         return self._dumped(**kwargs)
 
     def _dumped(self, **kwargs: Any) -> dict[str, Any]:
@@ -281,9 +297,9 @@ class MnemicChatMemory(BaseMemory):
         return self.memory
 
     @property
-    def _name(self) -> str:
+    def _conversation(self) -> adapters.Conversation:
         assert self.session_id is not None  # since model_post_init
-        return self.session_id
+        return adapters.Conversation(self._handle, self.session_id)
 
     @property
     def _session(self) -> str:
@@ -297,55 +313,60 @@ class MnemicChatMemory(BaseMemory):
         return self.buffer
 
     def _arm(self) -> None:
-        """The quiet time begins anew."""
+        """Restart the idle period."""
         if self.idle:
             self._handle.idle.arm()
 
     def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory."""
-        found = _recall.latest(self._handle, self._session, LOADED)
-        return [chat for message in found if (chat := _messages.as_chat(message)) is not None]
+        found = adapters.session_messages(self._handle, self._session, LOADED)
+        return [chat for message in found if (chat := as_chat(message)) is not None]
 
-    def _store_said(self, messages: Sequence[ChatMessage]) -> None:
-        """Store what was said just now. A pair of turns that was said before gets a new id: it was said again."""
-        clean = self._handle.trust.redacted
-        words = _messages.tellable(messages, clean)
-        if not words:
-            return
-        last = _messages.spoken(self._messages[-RECENT:], clean)[-1:]
-        told = _messages.evidence(self._session, last, words, range(len(words)), clean)
-        receipts = self._handle.add(told)
-        if again := [_messages.nameless(m) for m, r in zip(told, receipts, strict=True) if r.outcome == "duplicate"]:
-            self._handle.add(again)
+    def _store(self, messages: Sequence[ChatMessage]) -> None:
+        """Store new messages. A pair of turns that was said before gets a new id: it was said again."""
+        thread = thread_of(messages, self._handle)
+        last = thread_of(self._messages[-LAST_TURN:], self._handle).words[-1:]
+        repeated = len([*takewhile(lambda pair: pair[0] == pair[1], zip(thread.words, self._removed, strict=False))])
+        self._removed = self._removed[repeated:] if repeated == len(thread.words) else []
+        if records := thread.records_after(last, range(len(thread.messages)))[repeated:]:
+            receipts = self._handle.add(records)
+            stored = zip(records, receipts, strict=True)
+            if again := [replace(m, id=None) for m, receipt in stored if receipt.outcome == "duplicate"]:
+                self._handle.add(again)
 
     def _asked(self) -> str:
         """The last message of the user."""
-        return next((_messages.text_of(m) for m in reversed(self._messages) if m.role == MessageRole.USER), "")
+        found = (thread_message(message) for message in reversed(self._messages))
+        return next((message.text.strip() for message in found if message.stored and message.role == "user"), "")
 
     def _is_coming(self, input: str | ChatMessage | None) -> bool:
         """Whether the message to be answered is still to be put: chat engines with context ask before they put."""
-        text = _messages.text_of(input)
+        text = text_of(input)
         if not text:
             return False
-        last = _messages.said(self._messages[-1]) if self._messages else None
-        return text != self._asked() or (last is not None and last.role == "assistant")
+        last = thread_message(self._messages[-1]) if self._messages else None
+        return text != self._asked() or (last is not None and last.stored and last.role == "assistant")
 
     def _reserve(self, budget: int) -> int:
         """Tokens kept free for recall: at most half of what the last turn leaves, the rest is for the turns before."""
         last_turn = sum(message_tokens(m, self._count) for m in fit(self._messages, 0, self._count))
-        return max(0, min(self.recall_tokens, (budget - last_turn) // 2))
+        return max(0, min(self.max_tokens, (budget - last_turn) // 2))
 
     def _recalled(self, query: str, window: Sequence[ChatMessage], max_tokens: int) -> str:
         """The text for a turn, found again only when more of the history was cut off or the budget is another."""
         key = (self._turn, query, max_tokens, len(self._messages) - len(window))
         if self._found is None or self._found[0] != key:
-            clean = self._handle.trust.redacted
-            shown = _messages.spoken(_messages.tellable(window, clean), clean)
-            known = _recall.shown_ids(self._handle, self._session, shown)
-            text = _recall.recall(
-                self._handle, query, max_tokens, count=self._count, exclude=known, recent=_recall.before(query, shown),
-                arguments=self._options,
-            )  # fmt: skip
+            thread, text = thread_of(window, self._handle), ""
+            with adapters.recall_failures_logged():
+                shown = adapters.shown_in_session(self._handle, self._session, thread.words, COMPARED)
+                text = self._recall.blocking_text(
+                    self._handle,
+                    query,
+                    recent=thread.recent(query),
+                    exclude=shown,
+                    max_tokens=max_tokens,
+                    count=self._count,
+                )
             self._found = (key, text)
         return self._found[1]
 
@@ -353,7 +374,7 @@ class MnemicChatMemory(BaseMemory):
         """The window with the recalled text: before the message to be answered, or in front of the system message."""
         if not text:
             return window
-        if self.insert_method == "system":
+        if self.inject == "system":
             if window and window[0].role == MessageRole.SYSTEM:
                 window[0].blocks = [TextBlock(text=text), *window[0].blocks]
                 return window
@@ -361,3 +382,9 @@ class MnemicChatMemory(BaseMemory):
         users = [at for at, m in enumerate(window) if m.role == MessageRole.USER]
         at = len(window) if coming or not users else users[-1]
         return [*window[:at], ChatMessage(role=MessageRole.USER, content=text), *window[at:]]
+
+
+def _removed(held: list[adapters.Words], given: list[adapters.Words]) -> list[adapters.Words]:
+    """The end of a history that was cut off. A history that is emptied after an answer is a new conversation."""
+    end = held[len(given) :] if held[: len(given)] == given else []
+    return end if given or not any(role == "assistant" for role, _ in end) else []

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
-from llama_index.memory.mnemic._binding import bind
-from mnemic import AsyncMemory, Hit, Memory, checked_options, quoted
+from mnemic import AsyncMemory, Hit, Memory, Mood, Recipe, Scope, quoted
+from mnemic.adapters import bind, checked_filters, checked_options
 
 __all__ = ["MnemicRetriever"]
 
@@ -24,18 +25,20 @@ class MnemicRetriever(BaseRetriever):
     The nodes carry the verbatim text (that of what is not trusted says so first, and links to nothing), the id of the
     record, and as metadata ``kind``, ``source``, ``trust``, ``session``, ``project``,
     ``speaker``, ``role``, ``sent_at``, ``valid_at``, ``status``, ``type``, ``importance``, ``tags``, ``message_ids``,
-    ``similar``, ``via`` (memories made from it) and ``superseded_by`` (what replaced what it says) where the hit has them,
-    beside the record's own metadata. A prompt shows ``speaker`` and
-    ``sent_at`` only; none of it is embedded.
+    ``similar``, ``via`` (memories made from it) and ``superseded_by`` (what replaced it) where the hit has them, beside the
+    record's own metadata. A prompt shows ``speaker`` and ``sent_at`` only; none of it is embedded.
 
     Args:
-        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the ``user``, who must be named then.
-        k: at most how many nodes.
-        user: whose memory this is; ``None``: the handle's user.
-        project: a level between user and session; ``None``: the handle's.
+        memory: an open ``Memory``, or the folder of one; left out, ``./memory`` of the scope's user, who must be named then.
+        similarity_top_k: at most how many nodes.
+        scope: whose memory; names it leaves out are those of ``memory``.
+        min_evidence: with ``weak`` nothing is found where nothing bears on the query.
+        filters: what may be found: fields of ``SearchFilters``, such as ``{"kinds": ["memory"]}``.
+        recipe: how hits are ranked; see ``Memory.search``.
+        mood: what to rank by beside relevance; see ``Memory.search``.
+        emotion_weight: of the mood, 0 to 1.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``.
         callback_manager: as for every retriever.
-        **search_kwargs: more arguments for ``Memory.search``, such as ``kinds=["memory"]``.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -46,56 +49,51 @@ class MnemicRetriever(BaseRetriever):
         self,
         memory: Memory | str | Path | None = None,
         *,
-        k: int = 10,
-        user: str | None = None,
-        project: str | None = None,
-        options: dict[str, Any] | None = None,
+        similarity_top_k: int = 10,
+        scope: Scope | Mapping[str, str] | None = None,
+        min_evidence: Literal["strong", "weak", "none"] = "none",
+        filters: Mapping[str, Any] | None = None,
+        recipe: str | Recipe = "conversation",
+        mood: Mood = None,
+        emotion_weight: float = 0.3,
+        options: Mapping[str, Any] | None = None,
         callback_manager: CallbackManager | None = None,
-        **search_kwargs: Any,
     ) -> None:
-        self.k = k
-        checked_options(Memory.search, search_kwargs, own={"k": k}, reserved=("query",))
-        self._search_kwargs = search_kwargs
-        self._bound = bind(memory, user=user, project=project, options=options)
-        self._memory = self._bound.memory
-        self._async_memory = AsyncMemory.over(self._memory)
+        checked_options(Memory.search, {}, own={"k": similarity_top_k}, what="similarity_top_k")
+        self._arguments = checked_filters(
+            Memory.search, filters, min_evidence=min_evidence, recipe=recipe, mood=mood, emotion_weight=emotion_weight
+        )
+        self.similarity_top_k = similarity_top_k
+        bound = bind(memory, scope, options=options)
+        self._memory, self._root, self._face = bound.memory, bound.root, AsyncMemory.over(bound.memory)
         super().__init__(callback_manager=callback_manager)  # pyright: ignore[reportUnknownMemberType] - a bare Dict
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return [_node(hit) for hit in self._memory.search(query_bundle.query_str, k=self.k, **self._search_kwargs)]
+        hits = self._memory.search(query_bundle.query_str, k=self.similarity_top_k, **self._arguments)
+        return [_node(hit) for hit in hits]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        hits = await self._async_memory.search(query_bundle.query_str, k=self.k, **self._search_kwargs)
+        hits = await self._face.search(query_bundle.query_str, k=self.similarity_top_k, **self._arguments)
         return [_node(hit) for hit in hits]
 
 
 def _node(hit: Hit) -> NodeWithScore:
-    """A hit as a node, harmless: nodes go into prompts as they are."""
+    """A hit as a node, quoted: nodes go into prompts as they are."""
+    plain = ("kind", "source", "trust", "session", "project", "role", "status", "type", "importance")
+    moments = {"sent_at": hit.sent_at, "valid_at": hit.valid_at}
+    lists = ("tags", "message_ids", "similar", "via", "superseded_by")
     own: dict[str, Any] = {
-        "kind": hit.kind,
-        "source": hit.source,
-        "trust": hit.trust,
-        "session": hit.session,
-        "project": hit.project,
+        **{name: getattr(hit, name) for name in plain},
         "speaker": hit.speaker and quoted(hit.speaker),
-        "role": hit.role,
-        "sent_at": hit.sent_at.isoformat() if hit.sent_at else None,
-        "valid_at": hit.valid_at.isoformat() if hit.valid_at else None,
-        "status": hit.status,
-        "type": hit.type,
-        "importance": hit.importance,
-        "tags": [*hit.tags] or None,
-        "message_ids": [*hit.message_ids] or None,
-        "similar": [*hit.similar] or None,
-        "via": [*hit.via] or None,
-        "superseded_by": [*hit.superseded_by] or None,
+        **{name: moment and moment.isoformat() for name, moment in moments.items()},
+        **{name: [*getattr(hit, name)] or None for name in lists},
     }
-    metadata = {**hit.metadata, **{key: value for key, value in own.items() if value is not None}}
+    metadata = {**hit.metadata, **{name: value for name, value in own.items() if value is not None}}
     node = TextNode(
         id_=hit.id,
         text=quoted(hit),
         metadata=metadata,
-        excluded_llm_metadata_keys=[key for key in metadata if key not in FOR_THE_MODEL],
+        excluded_llm_metadata_keys=[name for name in metadata if name not in FOR_THE_MODEL],
         excluded_embed_metadata_keys=[*metadata],
     )
     return NodeWithScore(node=node, score=hit.score)

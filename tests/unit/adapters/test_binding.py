@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from mnemic import AsyncMemory, ConfigurationError, InvalidInput, Memory, Scope, bound, checked_options
+from mnemic.adapters import checked_filters
 
 
 @pytest.fixture
@@ -83,3 +84,13 @@ def test_every_argument_of_a_method_is_known(method):
 def test_what_is_an_argument_of_the_adapter_is_not_given_twice():
     with pytest.raises(ConfigurationError, match=r"recall_kwargs: .*max_tokens"):
         checked_options(Memory.get_memory_context, {"max_tokens": 3}, own={"max_tokens": 5}, what="recall_kwargs")
+
+
+def test_a_method_that_takes_its_filters_as_one_set_knows_their_names():
+    def search(query, *, k=10, **filters):
+        return query, k, filters
+
+    assert checked_filters(search, {"role": "user"}, k=3) == {"role": "user", "k": 3}
+    for wrong in ("filters", "colour", "k"):
+        with pytest.raises(ConfigurationError, match=wrong):
+            checked_filters(search, {wrong: "x"})

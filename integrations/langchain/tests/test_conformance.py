@@ -1,0 +1,121 @@
+"""The shared suite for adapters, on MnemicMiddleware with a checkpointer and without one."""
+
+from typing import Any
+
+from langchain.agents import create_agent
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, RemoveMessage
+from langchain_core.outputs import ChatGeneration, ChatResult
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langchain_mnemic import MnemicMiddleware
+from mnemic import Memory
+from mnemic.testing.adapters import AdapterConformance, Script
+
+
+class Scripted(GenericFakeChatModel):
+    """Answers from a script."""
+
+    script: Any
+
+    def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+        return self
+
+    def _generate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+        return self._result(self.script.answer([m.text for m in messages]))
+
+    async def _agenerate(self, messages: list[BaseMessage], *args: Any, **kwargs: Any) -> Any:
+        return self._result(await self.script.aanswer([m.text for m in messages]))
+
+    def _result(self, text: str) -> ChatResult:
+        return ChatResult(generations=[ChatGeneration(message=AIMessage(text))])
+
+
+class Thread:
+    """An agent, and one thread of it."""
+
+    def __init__(self, agent: Any, session: str, saver: Any) -> None:
+        self.agent, self.saver = agent, saver
+        self.config: Any = {"configurable": {"thread_id": session}}
+        self.history: list[Any] = []
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        return self.agent.get_state(self.config).values["messages"]
+
+
+def thread(memory: Memory, script: Script, session: str, saver: Any = None, **options: Any) -> Thread:
+    model = Scripted(messages=iter([]), script=script)
+    agent = create_agent(model, middleware=[MnemicMiddleware(memory, **options)], checkpointer=saver)
+    return Thread(agent, session, saver)
+
+
+class TestCheckpointer(AdapterConformance):
+    def conversation(self, memory: Memory, script: Script, *, session: str, **options: Any) -> Thread:
+        return thread(memory, script, session, InMemorySaver(), **options)
+
+    async def _run(self, chat: Thread, given: Any) -> str:
+        return (await chat.agent.ainvoke(given, chat.config))["messages"][-1].text
+
+    async def turn(self, conversation: Thread, text: str) -> str:
+        return await self._run(conversation, {"messages": [HumanMessage(text)]})
+
+    async def stream(self, conversation: Thread, text: str) -> str:
+        given = {"messages": [HumanMessage(text)]}
+        parts = conversation.agent.astream(given, conversation.config, stream_mode="messages")
+        return "".join([part.text async for part, _ in parts])
+
+    async def retry(self, conversation: Thread, text: str) -> str:
+        return await self._run(conversation, None)
+
+    async def regenerate(self, conversation: Thread) -> str:
+        answer = conversation.messages[-1]
+        return await self._run(conversation, {"messages": [RemoveMessage(id=answer.id)]})
+
+    async def edit(self, conversation: Thread, text: str) -> str:
+        question, answer = conversation.messages[-2:]
+        return await self._run(
+            conversation, {"messages": [RemoveMessage(id=answer.id), HumanMessage(text, id=question.id)]}
+        )
+
+    async def reopened(self, conversation: Thread, memory: Memory, script: Script) -> Thread:
+        return thread(memory, script, conversation.config["configurable"]["thread_id"], conversation.saver)
+
+
+class TestClientWithTheWholeHistory(AdapterConformance):
+    """A client without ids that sends the history with each request, to an agent without a checkpointer, in blocking calls."""
+
+    cancellable = False
+
+    def conversation(self, memory: Memory, script: Script, *, session: str, **options: Any) -> Thread:
+        return thread(memory, script, session, **options)
+
+    async def turn(self, conversation: Thread, text: str) -> str:
+        conversation.history.append({"role": "user", "content": text})
+        answer = conversation.agent.invoke({"messages": [*conversation.history]}, conversation.config)["messages"][
+            -1
+        ].text
+        conversation.history.append({"role": "assistant", "content": answer})
+        return answer
+
+    async def stream(self, conversation: Thread, text: str) -> str:
+        given = {"messages": [*conversation.history, {"role": "user", "content": text}]}
+        parts = conversation.agent.stream(given, conversation.config, stream_mode="messages")
+        return "".join([part.text for part, _ in parts])
+
+    async def retry(self, conversation: Thread, text: str) -> str:
+        del conversation.history[-1:]
+        return await self.turn(conversation, text)
+
+    async def regenerate(self, conversation: Thread) -> str:
+        text = conversation.history[-2]["content"]
+        return await self.edit(conversation, text)
+
+    async def edit(self, conversation: Thread, text: str) -> str:
+        del conversation.history[-2:]
+        return await self.turn(conversation, text)
+
+    async def reopened(self, conversation: Thread, memory: Memory, script: Script) -> Thread:
+        again = thread(memory, script, conversation.config["configurable"]["thread_id"])
+        again.history = conversation.history
+        return again

@@ -1,0 +1,94 @@
+"""Calls of both kinds of frameworks, and their runs as the idle trigger sees them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Coroutine, Hashable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar, cast
+
+from mnemic.aio import AsyncMemory
+from mnemic.lifecycle.idle import IdleTrigger
+from mnemic.memory import Memory
+from mnemic.types import Receipts
+
+__all__ = ["OpenRuns", "blocking", "log_rejected", "run_of"]
+
+logger = logging.getLogger("mnemic.adapters")
+
+T = TypeVar("T")
+
+
+class _Immediate:
+    """The calls of ``AsyncMemory`` that adapters share, done on the caller's thread before they return."""
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def __getattr__(self, name: str) -> Any:
+        async def call(*args: Any, **kwargs: Any) -> Any:
+            return getattr(self._memory, name)(*args, **kwargs)
+
+        return call
+
+
+def blocking(memory: Memory, work: Callable[[AsyncMemory], Coroutine[Any, Any, T]]) -> T:
+    """Do asynchronous work on the caller's thread, without an event loop: every call of the memory blocks.
+
+    Args:
+        memory: the handle.
+        work: awaits nothing but methods of what it is given.
+
+    Example:
+        >>> memory = Memory(":memory:", embedder="hashing")
+        >>> blocking(memory, lambda memory: memory.messages())
+        []
+    """
+    coroutine = work(cast("AsyncMemory", _Immediate(memory)))
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        return done.value
+    coroutine.close()
+    raise RuntimeError("The work awaited something else than the memory.")
+
+
+def log_rejected(receipts: Receipts) -> None:
+    """Log the messages that the record did not take."""
+    for receipt in receipts.rejected:
+        logger.warning("Not remembered: %s: %s", receipt.id, receipt.reason)
+
+
+def run_of(memory: Memory | AsyncMemory, *, idle: bool) -> AbstractContextManager[None]:
+    """A run of a framework: no idle work until it ends, however it ends; nothing with ``idle=False``."""
+    return memory.idle.run() if idle else nullcontext()
+
+
+class OpenRuns:
+    """The runs under way of a framework that reports starts and ends as events. Each counts once."""
+
+    def __init__(self) -> None:
+        self._open: dict[Hashable, IdleTrigger] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def keys(self) -> list[Any]:
+        """What is under way."""
+        with self._lock:
+            return [*self._open]
+
+    def begin(self, key: Hashable, trigger: IdleTrigger) -> None:
+        """A run starts."""
+        with self._lock:
+            if key in self._open:
+                return
+            self._open[key] = trigger
+        trigger.begin()
+
+    def end(self, key: Hashable) -> None:
+        """A run ended; nothing if it is not under way."""
+        with self._lock:
+            trigger = self._open.pop(key, None)
+        if trigger is not None:
+            trigger.end()

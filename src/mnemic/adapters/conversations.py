@@ -1,0 +1,101 @@
+"""Named conversations that can be ended: whoever opens one later, in any process, finds what was said since.
+
+How often a conversation was ended is the number of its markers: archived messages with computable ids that no search finds.
+"""
+
+from __future__ import annotations
+
+import re
+import uuid
+from bisect import bisect_left
+from collections.abc import Iterable
+
+from mnemic.adapters.threads import Thread, Words, words_of
+from mnemic.errors import InvalidInput, NotFound
+from mnemic.memory import Memory
+from mnemic.types import Message
+
+__all__ = ["Conversation", "session_messages", "session_words", "shown_in_session"]
+
+_SUFFIX = re.compile(r"#reset\d+$")
+
+
+def session_messages(memory: Memory, session: str, limit: int | None = None) -> list[Message]:
+    """The last messages of a session of the handle's project, oldest first; without a project, of those that have none."""
+    if memory.scope.project is None:  # a project that does not exist sees its own messages and those of no project
+        return memory.scoped(project=f"none-{uuid.uuid4().hex}").messages(session=session, limit=limit)
+    return memory.messages(session=session, reach="project", limit=limit)
+
+
+def session_words(memory: Memory, session: str, limit: int) -> list[Words]:
+    """The words of the user and the assistant in the last ``limit`` messages of a session, oldest first."""
+    return [words_of(m) for m in session_messages(memory, session, limit) if m.role in ("user", "assistant")]
+
+
+def shown_in_session(memory: Memory, session: str, words: Iterable[Words], limit: int) -> list[str]:
+    """The ids of the last ``limit`` messages of a session that a history without ids shows."""
+    shown = {*words}
+    return [m.id for m in session_messages(memory, session, limit) if m.id is not None and words_of(m) in shown]
+
+
+class Conversation:
+    """A conversation of one project, known by its name.
+
+    Until it is ended its session is its name, then ``"<name>#reset1"``, ``#reset2`` and so on. A name that itself ends like
+    that gets ``#reset0``.
+
+    Args:
+        memory: with the user and project.
+        name: of the conversation.
+    """
+
+    def __init__(self, memory: Memory, name: str) -> None:
+        self.name = name
+        self.memory = memory.scoped(session=self._session(0))
+
+    @property
+    def session(self) -> str:
+        """The session it is in."""
+        return self._session(self._ended())
+
+    @property
+    def handle(self) -> Memory:
+        """A handle on the session it is in."""
+        return self.memory.scoped(session=self.session)
+
+    def messages(self, limit: int | None = None) -> list[Message]:
+        """The last messages since it began or was ended, oldest first; all for None."""
+        return session_messages(self.memory, self.session, limit)
+
+    def end(self) -> None:
+        """End the session, in every process and for good; what was said stays in long-term memory.
+
+        Raises:
+            InvalidInput: the record rejects the marker.
+        """
+        marker = self._marker(self._ended() + 1)
+        receipts = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
+        if receipts.rejected:
+            raise InvalidInput(f"The conversation was not reset: {receipts.rejected[0].reason}. Use another name.")
+        self.memory.forget(ids=[marker], reason="marks the reset of a conversation")
+
+    def _session(self, ended: int) -> str:
+        return f"{self.name}#reset{ended}" if ended or _SUFFIX.search(self.name) else self.name
+
+    def _marker(self, number: int) -> str:
+        return Thread((), scope=self.memory.scope, clean=str).record_id("reset", str(number))
+
+    def _marked(self, number: int) -> bool:
+        try:
+            self.memory.get(self._marker(number))
+        except NotFound:
+            return False
+        return True
+
+    def _ended(self) -> int:
+        """The number of the last marker; they have no gaps, so doubling and halving finds it in a few reads."""
+        high = 1
+        while self._marked(high):
+            high *= 2
+        low = high // 2
+        return low + bisect_left(range(low + 1, high), True, key=lambda number: not self._marked(number))  # noqa: FBT003

@@ -1,0 +1,138 @@
+"""What is recalled before an answer."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+from mnemic.adapters.binding import checked_filters
+from mnemic.adapters.calls import blocking
+from mnemic.aio import AsyncMemory
+from mnemic.errors import EmbedderError, StoreError
+from mnemic.memory import Memory
+from mnemic.recall import Recipe
+from mnemic.types import Evidence, MemoryContext, Mood
+
+__all__ = ["Count", "Recall", "recall_failures_logged"]
+
+logger = logging.getLogger(__name__)
+
+MAX_QUESTION = 8_000
+"""Characters of a question; a longer one is asked by its beginning and its end."""
+
+RECENT = 4
+"""How many texts before a question say what it is about."""
+
+Count: TypeAlias = Callable[[str], int]
+"""Text in, number of tokens out."""
+
+
+@contextmanager
+def recall_failures_logged() -> Generator[None]:
+    """Log a failing record or embedder and go on: an agent can answer without memory."""
+    try:
+        yield
+    except (StoreError, EmbedderError):
+        logger.warning("Recall failed; the agent goes on without memory.", exc_info=True)
+
+
+class Recall:
+    """The text that an adapter puts into a prompt.
+
+    Args:
+        max_tokens: most tokens of the text; 0 recalls nothing.
+        min_evidence: hits graded lower are not shown: ``"weak"`` shows nothing where nothing bears on the question.
+        filters: those of ``get_memory_context``.
+        profile: begin with the context without a question (who the user is, what matters), in at most half of the budget.
+        recipe: see ``Memory.search``.
+        mood: what to rank by beside relevance.
+        emotion_weight: of the mood, 0 to 1.
+
+    Raises:
+        ConfigurationError: an argument cannot be used.
+    """
+
+    def __init__(
+        self,
+        *,
+        max_tokens: int,
+        min_evidence: Evidence = "weak",
+        filters: Mapping[str, Any] | None = None,
+        profile: bool = False,
+        recipe: str | Recipe = "conversation",
+        mood: Mood = None,
+        emotion_weight: float = 0.3,
+    ) -> None:
+        self._options = checked_filters(
+            Memory.get_memory_context, filters, reserved=("exclude",), min_evidence=min_evidence, recipe=recipe, mood=mood,
+            emotion_weight=emotion_weight, max_tokens=1 if max_tokens == 0 else max_tokens,
+        )  # fmt: skip
+        self.max_tokens, self._profile = max_tokens, profile
+
+    async def text(
+        self,
+        memory: AsyncMemory,
+        question: str | None,
+        *,
+        recent: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        max_tokens: int | None = None,
+        count: Count | None = None,
+    ) -> str:
+        """Fenced text for a prompt; empty when nothing is found or fits.
+
+        Args:
+            memory: where to look.
+            question: what is asked; None at the start of a session, "" for the profile alone.
+            recent: the texts before it, of which the last four are used.
+            exclude: ids of what the prompt shows anyway.
+            max_tokens: the budget; default that of the constructor.
+            count: the tokens of the framework's tokenizer; default those of the handle's.
+
+        Raises:
+            StoreError: the record cannot be read; see ``recall_failures_logged``.
+            EmbedderError: the embedder fails.
+        """
+        budget = self.max_tokens if max_tokens is None else max_tokens
+        texts, shown = list[str](), [*exclude]
+        if self._profile and question is not None:
+            found = await self._fitting(memory, None, budget // 2, count, exclude=shown)
+            if found:
+                texts.append(found.to_prompt())
+                budget -= _tokens(found, count)
+                shown += [id_ for hit in found.hits for id_ in (hit.id, *hit.via)]
+        if question != "":
+            given = {"exclude": [*dict.fromkeys(shown)], "recent": [*recent][-RECENT:]}
+            if found := await self._fitting(memory, _cut(question), budget, count, **given):
+                texts.append(found.to_prompt())
+        return "\n\n".join(texts)
+
+    def blocking_text(self, memory: Memory, question: str | None, **given: Any) -> str:
+        """The text on the caller's thread; the arguments are those of ``text``."""
+        return blocking(memory, lambda memory: self.text(memory, question, **given))
+
+    async def _fitting(
+        self, memory: AsyncMemory, question: str | None, budget: int, count: Count | None, **given: Any
+    ) -> MemoryContext | None:
+        """A context within the budget by either tokenizer; None when nothing is found or fits."""
+        limit = budget
+        while limit > 0:
+            options: dict[str, Any] = {**self._options, "max_tokens": limit, **given}
+            found = await memory.get_memory_context(question, **options)
+            tokens = _tokens(found, count)
+            if tokens <= budget:
+                return found or None
+            limit = found.token_count * budget // tokens  # the handle counts fewer tokens than the framework
+        return None
+
+
+def _tokens(found: MemoryContext, count: Count | None) -> int:
+    return found.token_count if count is None else count(found.to_prompt())
+
+
+def _cut(question: str | None) -> str | None:
+    if question is None or len(question) <= MAX_QUESTION:
+        return question
+    return f"{question[: MAX_QUESTION // 2]}\n{question[-MAX_QUESTION // 2 :]}"

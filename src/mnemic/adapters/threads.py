@@ -1,0 +1,288 @@
+"""Which messages of a thread are new to the record, and the ids under which they are stored once.
+
+Pure: nothing is read or written here. Frameworks show a thread again and again: with a longer end, with edited or removed
+messages, with an answer generated again, as a branch, or from a client that keeps no ids. The record must hold each message
+once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from difflib import SequenceMatcher
+from typing import Any, TypeAlias
+from urllib.parse import quote
+
+from mnemic.safety.secrets import pieces
+from mnemic.types import Message, Scope
+
+__all__ = ["Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "unstored", "words_of"]
+
+MAX_ID = 1_000
+"""Characters of an id or a name."""
+
+Clean: TypeAlias = Callable[[str], str]
+"""``Memory.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
+
+Words: TypeAlias = tuple[str, str]
+"""The role and a digest of the text without white space around it: equal for the same words of the same speaker."""
+
+Marks: TypeAlias = dict[str, list[str]]
+"""The messages of a thread that were handled, by key: the digest of the current text, then those of earlier texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThreadMessage:
+    """A message of a framework, as far as memory is concerned.
+
+    Attributes:
+        role: ``user``, ``assistant``, ``tool`` or another.
+        text: its text; empty when it has none.
+        key: what identifies it in its thread, such as the framework's id; None when there is nothing.
+        stored: whether it is evidence. What a program put into the user's role, instructions and notices are not.
+        name: of the speaker.
+        sent_at: None is the time of storing.
+        metadata: stored with it.
+    """
+
+    role: str
+    text: str
+    key: str | None = None
+    stored: bool = True
+    name: str | None = None
+    sent_at: datetime | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def _digest(text: str) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=6).hexdigest()
+
+
+def words_of(record: Message) -> Words:
+    """The words of a stored message."""
+    return record.role, _digest(record.content.strip())
+
+
+def evidence(messages: Iterable[ThreadMessage], clean: Clean) -> list[ThreadMessage]:
+    """The messages that are stored and have text; one that is longer than a record may be as several."""
+    parts = [(message, part) for message in messages if message.stored for part in pieces(message.text, clean)]
+    return [message if part == message.text else replace(message, text=part) for message, part in parts if part.strip()]
+
+
+class Thread:
+    """The messages of one conversation as a framework shows them.
+
+    Args:
+        messages: oldest first.
+        scope: with the project and session of the conversation.
+        clean: ``Memory.redacted``.
+
+    Attributes:
+        messages: as given.
+        prefix: how the ids of this conversation begin.
+        digests: of the texts as they are stored.
+        words: of each message.
+        keys: what identifies each message; without a key of the framework its position and text.
+    """
+
+    def __init__(self, messages: Iterable[ThreadMessage], *, scope: Scope, clean: Clean) -> None:
+        self.messages = tuple(messages)
+        session = "" if scope.session is None else quote(scope.session, safe="")
+        self.prefix = session if scope.project is None else f"{quote(scope.project, safe='')}/{session}"
+        texts = [clean(message.text) for message in self.messages]
+        self.digests = tuple(map(_digest, texts))
+        self.words: list[Words] = [
+            (m.role, _digest(text.strip())) for m, text in zip(self.messages, texts, strict=True)
+        ]
+        named = zip(self.messages, self.digests, strict=True)
+        self.keys = tuple(message.key or f"{at}.{digest}" for at, (message, digest) in enumerate(named))
+        self._clean = clean
+
+    # Records
+
+    def record_id(self, key: str, digest: str) -> str:
+        """The id of a record. Edited text under the same key is another record: evidence is never rewritten."""
+        whole = f"{self.prefix}:{key}:{digest}"
+        if len(whole) > MAX_ID:
+            whole = f"thread:{hashlib.sha256(whole.encode('utf-8', 'replace')).hexdigest()}"
+        return whole
+
+    def records(self, positions: Iterable[int] | None = None, keys: Sequence[str] | None = None) -> list[Message]:
+        """The messages to store: none for one without text, several for one that is longer than a record may be.
+
+        Args:
+            positions: of the messages; default all.
+            keys: of all messages; default ``Thread.keys``.
+        """
+        names = self.keys if keys is None else keys
+        places = range(len(self.messages)) if positions is None else positions
+        return [record for at in places for record in self._pieces(self.messages[at], names[at], self.digests[at])]
+
+    def _pieces(self, message: ThreadMessage, key: str, digest: str) -> list[Message]:
+        parts = pieces(message.text, self._clean) if message.stored else []
+        digests = [digest] if len(parts) == 1 else [_digest(self._clean(part)) for part in parts]
+        keys = [f"{key}+{number}" if number else key for number in range(len(parts))]
+        named = zip(parts, map(self.record_id, keys, digests), strict=True)
+        return [self._record(message, part, id_) for part, id_ in named if part.strip()]
+
+    def _record(self, message: ThreadMessage, text: str, id: str | None) -> Message:
+        name = pieces(message.name or "", self._clean, MAX_ID)[0] or None
+        return Message(
+            role=message.role, content=text, name=name, sent_at=message.sent_at, id=id, metadata=message.metadata
+        )
+
+    def entries(self) -> list[Message]:
+        """The messages of a chat history: each is one record, and without a key it is stored whenever it is added."""
+        ids = [m.key and self.record_id(m.key, digest) for m, digest in zip(self.messages, self.digests, strict=True)]
+        return [self._record(m, m.text, id_) for m, id_ in zip(self.messages, ids, strict=True)]
+
+    def records_after(self, stored: Sequence[Words], new: Sequence[int]) -> list[Message]:
+        """The messages to store of a framework without ids.
+
+        An id is made of the text, the text before it and how often this pair occurred, so that two processes that store
+        the same turn use the same id.
+
+        Args:
+            stored: the words of the record's end, oldest first.
+            new: positions; see ``unstored``.
+        """
+        words = self.words
+        before = [None if len(new) < len(words) or not stored else stored[-1], *words[:-1]]
+        pairs = Counter(zip([None, *stored], stored, strict=False))
+        keys = list(self.keys)
+        for at in new:
+            pair = (before[at], words[at])
+            keys[at] = ".".join((*(pair[0] or "-"), words[at][0], str(pairs[pair])))
+            pairs[pair] += 1
+        return self.records(new, keys)
+
+    # What was handled, for frameworks that keep a state with the thread
+
+    def marks(self, before: Marks, positions: Iterable[int] | None = None) -> Marks:
+        """The marks of messages; ``before`` has those of earlier texts.
+
+        The marks of an edited message stay when it leaves the thread: its earlier text is no longer shown in it.
+        """
+        marks: Marks = {key: digests for key, digests in before.items() if len(digests) > 1}
+        for at in range(len(self.messages)) if positions is None else positions:
+            key, digest = self.keys[at], self.digests[at]
+            marks[key] = [digest, *(old for old in before.get(key, []) if old != digest)]
+        return marks
+
+    def first_marks(self, records: Sequence[Message], since: datetime) -> Marks:
+        """The marks of a thread that is met for the first time: all but what is new in the last turn.
+
+        Args:
+            records: what the session holds, oldest first.
+            since: see ``repeated``.
+        """
+        start = self.last_turn()
+        own = [record for record in records if (record.id or "").startswith(f"{self.prefix}:")]
+        return self.marks({}, [*range(start), *self.repeated(start, own, since)])
+
+    def unmarked(self, marks: Marks) -> list[int]:
+        """Positions of new messages and of those with another text than was handled."""
+        named = enumerate(zip(self.keys, self.digests, strict=True))
+        return [at for at, (key, digest) in named if marks.get(key, [])[:1] != [digest]]
+
+    def last_turn(self) -> int:
+        """Where the user's last turn begins: after the answer before it."""
+        last = self.last_question()
+        users = len(self.messages) if last is None else last
+        return next((at + 1 for at in range(users - 1, -1, -1) if self.messages[at].role == "assistant"), 0)
+
+    def repeated(self, start: int, records: Sequence[Message], since: datetime) -> list[int]:
+        """Positions of the last turn's messages that are in the record: the request was made before.
+
+        The same words after the same answer are the same message. Without an answer they are so only when nothing was
+        answered since and little time passed: people do say a thing twice.
+
+        Args:
+            start: where the turn begins.
+            records: what the session holds, oldest first.
+            since: when the little time began.
+        """
+        held = [words_of(record) for record in records]
+        words = self.words
+        answer = next((said for said in reversed(words[:start]) if said in held), None)
+        if answer is not None:
+            left = held[len(held) - held[::-1].index(answer) :]
+        else:
+            users = next((at + 1 for at in range(len(held) - 1, -1, -1) if held[at][0] != "user"), 0)
+            left = [words_of(record) for record in records[users:] if record.sent_at and record.sent_at >= since]
+        found: list[int] = []
+        for at in range(start, len(words)):
+            if words[at] in left:
+                left.remove(words[at])  # repeated within a turn, it has to be there as often
+                found.append(at)
+        return found
+
+    def shown_ids(self, marks: Marks | None = None, known: Sequence[Message] = ()) -> list[str]:
+        """The ids of what a prompt with this thread shows anyway, with earlier texts of edited messages.
+
+        Args:
+            marks: what was handled.
+            known: messages of the session, for a thread under new ids.
+        """
+        marks = marks or {}
+        stored = [at for at, message in enumerate(self.messages) if message.stored]
+        keys, words = [self.keys[at] for at in stored], {self.words[at] for at in stored}
+        ids = [record.id for record in self.records() if record.id]
+        ids += [self.record_id(key, digest) for key in keys for digest in marks.get(key, [])]
+        ids += [self.record_id(key, digest) for key, digests in marks.items() for digest in digests[1:]]
+        places = {f"{self.prefix}:{key}" for key in keys}
+        return ids + [r.id for r in known if r.id and (words_of(r) in words or r.id.rpartition(":")[0] in places)]
+
+    # What is asked
+
+    def last_question(self) -> int | None:
+        """The position of the user's last message; None without one."""
+        places = range(len(self.messages) - 1, -1, -1)
+        return next((at for at in places if self.messages[at].role == "user" and self.messages[at].stored), None)
+
+    def question(self) -> str:
+        """The text of the user's last message."""
+        last = self.last_question()
+        return "" if last is None else self.messages[last].text.strip()
+
+    def recent(self, question: str) -> list[str]:
+        """The texts of the user and the assistant before a question; all of them when it is not in the thread."""
+        said = [m for m in self.messages if m.stored and m.role in ("user", "assistant") and m.text.strip()]
+        texts = [message.text.strip() for message in said]
+        places = range(len(said) - 1, -1, -1)
+        last = next((at for at in places if said[at].role == "user" and texts[at] == question), len(said))
+        return texts[:last]
+
+
+# Sequences without ids
+
+
+def contains(stored: Sequence[Words], given: Sequence[Words]) -> bool:
+    """Whether ``given`` is a run of ``stored``."""
+    return any(s == given[0] and stored[at : at + len(given)] == given for at, s in enumerate(stored))
+
+
+def unstored(stored: Sequence[Words], given: Sequence[Words]) -> list[int]:
+    """Positions in ``given`` of what is not in ``stored``, the same conversation as far as it is known.
+
+    ``given`` may begin later (its front was cut off), go on further, or be edited. A text repeated after the known end is
+    new. What ``stored`` lacks before the last text it knows was erased, unless it stands in the place of as many others.
+    """
+    size = len(given)
+    for overlap in range(min(len(stored), size), 0, -1):
+        if stored[-overlap:] == given[:overlap]:
+            return list(range(overlap, size))
+    new: list[int] = []
+    left = right = 0
+    for block in SequenceMatcher(None, stored, given, autojunk=False).get_matching_blocks():
+        last = block.size == 0  # the matcher ends with one
+        others, here = block.a - left, block.b - right
+        edited = here == others and right > 0
+        chance = others > 0 and block.size == 1  # one short text in both, such as "Thanks.", proves little
+        if last or edited or chance:
+            new += range(right, block.b)
+        left, right = block.a + block.size, block.b + block.size
+    return new

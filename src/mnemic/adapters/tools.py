@@ -1,0 +1,100 @@
+"""The tools with which a model remembers, recalls and forgets: the same work and answers in every framework.
+
+Whose memory it is, the program decides: give a handle that is bound to the user.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, cast
+
+from mnemic.aio import AsyncMemory
+from mnemic.errors import InvalidInput
+from mnemic.recall.context import quoted
+from mnemic.types import Hit, Receipt
+
+__all__ = ["forget", "is_search_answer", "recall", "remember"]
+
+MAX_TEXT = 2_000
+"""Characters of a hit that a model is shown."""
+
+_FIELDS = (
+    {"evidence", "results"}, {"evidence", "found"}, {"text", "token_count", "truncated"}, {"memories", "more"},
+    {"memories", "links"},
+)  # fmt: skip
+"""The fields of answers of tools that look something up, here and in the MCP server."""
+
+
+async def remember(memory: AsyncMemory, content: str, **given: Any) -> str:
+    """Remember a statement as the model's inference; returns what became of it.
+
+    Args:
+        memory: bound to the user.
+        content: the statement.
+        given: other arguments of ``Memory.remember``.
+
+    Raises:
+        InvalidInput: it was not remembered.
+    """
+    receipt = await memory.remember(content, source="model_inference", **given)
+    if receipt.outcome == "rejected":
+        raise InvalidInput(f"Not remembered: {receipt.reason}")
+    known = {"duplicate": "Known already", "superseded": "Remembered, in place of an earlier statement"}
+    return f"{known.get(receipt.outcome, 'Remembered')} (id {receipt.id})."
+
+
+async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
+    """The evidence and the hits of a search as JSON values, quoted and without empty fields.
+
+    Args:
+        memory: bound to the user.
+        query: what is asked.
+        given: other arguments of ``Memory.search``.
+    """
+    result = await memory.search(query, **given)
+    return {"evidence": result.evidence, "results": [_hit(hit) for hit in result]}
+
+
+async def forget(
+    memory: AsyncMemory, description: str | None = None, ids: Sequence[str] | None = None, *, dry_run: bool = False
+) -> str:
+    """Archive memories by description or ids; returns what was forgotten, or would be, and what was kept, a line each."""
+    receipts = await memory.forget(description, ids=ids or None, dry_run=dry_run, reason="asked for in a conversation")
+    lines = [f"{r.id}: {_fate(r, dry_run=dry_run) if r.changed else r.reason or r.outcome}" for r in receipts]
+    return "\n".join(lines) or "Nothing was found that matches this."
+
+
+def _fate(receipt: Receipt, *, dry_run: bool) -> str:
+    return f"would be forgotten: {receipt.reason}" if dry_run else "forgotten"
+
+
+def _hit(hit: Hit) -> dict[str, Any]:
+    said = hit.valid_at or hit.sent_at
+    shown = {
+        "id": hit.id, "text": quoted(hit, MAX_TEXT), "speaker": quoted(hit.speaker or ""),
+        "said": said and said.isoformat(timespec="minutes"),
+        "tags": [quoted(tag) for tag in hit.tags], "superseded_by": [*hit.superseded_by],
+    }  # fmt: skip
+    return {name: value for name, value in shown.items() if value}
+
+
+def is_search_answer(text: str) -> bool:
+    """Whether a tool's result is what a memory tool found, here or behind a server: it is in the record already.
+
+    Known by its fields, because servers are free to name their tools.
+    """
+    text = text.strip()
+    if not text.startswith("{") or not any(f'"{word}"' in text for word in ("evidence", "memories", "token_count")):
+        return False
+    try:
+        answer: dict[str, Any] = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    lists = [answer[name] for name in ("results", "found", "memories") if name in answer]
+    return any(fields <= answer.keys() for fields in _FIELDS) and all(map(_are_hits, lists))
+
+
+def _are_hits(listed: object) -> bool:
+    lines = cast("list[object]", listed) if isinstance(listed, list) else [None]
+    return all(isinstance(line, dict) and "id" in line and ("text" in line or "content" in line) for line in lines)

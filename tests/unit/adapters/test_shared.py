@@ -1,0 +1,138 @@
+"""Recall with a budget, calls of both kinds, runs, tools, and handles that objects share."""
+
+import asyncio
+
+import pytest
+
+from mnemic import AsyncMemory, ConfigurationError, EmbedderError, InvalidInput, Memory, StoreUnavailable
+from mnemic.adapters import (
+    OpenRuns,
+    Recall,
+    as_async,
+    bind,
+    blocking,
+    checked_filters,
+    checked_location,
+    checked_memory,
+    location_of,
+    recall_failures_logged,
+    run_of,
+    tools,
+)
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def text_of(memory, recall, question, **options):
+    return recall.blocking_text(memory, question, **options)
+
+
+async def test_both_kinds_of_frameworks_get_the_same_text(memory):
+    memory.add("I moved to Lisbon.")
+    recall = Recall(max_tokens=500)
+    text = text_of(memory, recall, "Where did I move?")
+    assert "I moved to Lisbon." in text
+    assert await recall.text(AsyncMemory.over(memory), "Where did I move?") == text
+
+
+def test_a_long_question_is_asked_by_its_ends(memory):
+    memory.add("I moved to Lisbon.")
+    assert "I moved to Lisbon." in text_of(memory, Recall(max_tokens=500), "x " * 100_000 + "Lisbon?")
+    assert "I moved to Lisbon." in text_of(memory, Recall(max_tokens=500), "Lisbon? " + "x " * 100_000)
+
+
+@pytest.mark.parametrize("profile", [False, True])
+@pytest.mark.parametrize("budget", [0, 1, 200, 600])
+def test_the_budget_holds_by_the_tokenizer_of_the_framework(memory, budget, profile):
+    for number in range(20):
+        memory.remember(f"Ana visited town number {number}.", importance=number / 20)
+    text = text_of(memory, Recall(max_tokens=budget, profile=profile), "Which towns did Ana visit?", count=len)
+    assert len(text) <= budget + 2  # the empty line between profile and recall
+    assert bool(text) == (budget >= 200)
+
+
+def test_the_profile_is_not_repeated_by_the_recall(memory):
+    memory.remember("Ana lives in Lisbon.", importance=1.0)
+    recall = Recall(max_tokens=500, profile=True)
+    assert text_of(memory, recall, "Where does Ana live?").count("Ana lives in Lisbon.") == 1
+    assert text_of(memory, recall, "").count("Ana lives in Lisbon.") == 1
+    assert text_of(memory, Recall(max_tokens=500), "") == ""
+    assert "Ana lives in Lisbon." in text_of(memory, Recall(max_tokens=500), None)
+
+
+@pytest.mark.parametrize("error", [StoreUnavailable("busy"), EmbedderError("down")])
+def test_failures_of_recall_are_logged_and_others_raised(caplog, error):
+    with recall_failures_logged():
+        raise error
+    assert str(error) in caplog.text
+    with pytest.raises(InvalidInput), recall_failures_logged():
+        raise InvalidInput("wrong")
+
+
+def test_blocking_work_awaits_the_memory_alone(memory):
+    with pytest.raises(RuntimeError, match="something else"):
+        blocking(memory, lambda memory: asyncio.sleep(0))
+
+
+def test_filters_are_checked(memory):
+    assert checked_filters(Memory.search, {"role": "user"}, k=3) == {"role": "user", "k": 3}
+    for wrong in ({"k": 3}, {"colour": "red"}, {"exclude": ["x"]}, {"kinds": ["dream"]}):
+        with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+            checked_filters(Memory.search, wrong, reserved=("exclude",))
+
+
+def test_handles(memory):
+    assert checked_memory(memory) is memory
+    assert checked_location("./memory") == "./memory"
+    for wrong in (AsyncMemory.over(memory), "./memory", None):
+        with pytest.raises(ConfigurationError, match="memory must be"):
+            checked_memory(wrong)
+    assert as_async(memory).scope == memory.scope
+    with pytest.raises(ConfigurationError, match="memory must be"):
+        as_async("./memory")
+
+
+def test_one_handle_for_a_location(tmp_path, memory):
+    options = {"embedder": "hashing"}
+    ana, ben = (bind(tmp_path / "m", {"user": name}, options=options) for name in ("ana", "ben"))
+    assert ana.root is ben.root
+    assert (ana.memory.scope.user, ben.memory.scope.user) == ("ana", "ben")
+    assert bind(location_of(ana.memory), record=ana.record).root is ana.root
+    ana.root.close()
+    again = bind(tmp_path / "m", options=options, record=ana.record)
+    assert again.root is not ana.root
+    again.root.close()
+    with pytest.raises(ConfigurationError, match="in RAM"):
+        location_of(memory)
+    with pytest.raises(ConfigurationError, match="Whose memory"):
+        bind(None)
+
+
+def test_runs(memory):
+    runs, trigger = OpenRuns(), memory.idle
+    runs.begin("a", trigger)
+    runs.begin("a", trigger)
+    with run_of(memory, idle=True):
+        runs.end("a")
+        runs.end("a")
+        assert trigger.wait() is None
+    assert trigger.wait() is not None
+    assert runs.keys == []
+
+
+def test_tools(memory):
+    def use(work):
+        return blocking(memory, work)
+
+    assert use(lambda m: tools.remember(m, "The API runs on port 8080.")).startswith("Remembered (id ")
+    assert use(lambda m: tools.remember(m, "The API runs on port 8080.")).startswith("Known already")
+    (hit,) = use(lambda m: tools.recall(m, "port of the API"))["results"]
+    preview = use(lambda m: tools.forget(m, "the port of the API", dry_run=True))
+    assert preview == f"{hit['id']}: would be forgotten: The API runs on port 8080."
+    assert use(lambda m: tools.forget(m, ids=[hit["id"]])) == f"{hit['id']}: forgotten"
+    with pytest.raises(InvalidInput, match="Not remembered"):
+        use(lambda m: tools.remember(m, " "))

@@ -1,0 +1,159 @@
+"""Which messages of a thread are new, and the ids under which they are stored once."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from mnemic import Memory, Message, Scope
+from mnemic.adapters import Conversation, Thread, ThreadMessage, contains, evidence, unstored, words_of
+
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
+NOW = datetime(2026, 5, 4, tzinfo=UTC)
+
+
+@pytest.fixture
+def memory():
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        yield memory
+
+
+def user(text, key=None, **options):
+    return ThreadMessage(role="user", text=text, key=key, **options)
+
+
+def assistant(text, key=None, **options):
+    return ThreadMessage(role="assistant", text=text, key=key, **options)
+
+
+def thread(*messages, session="s", project=None, clean=str):
+    return Thread(messages, scope=Scope(user="ana", project=project, session=session), clean=clean)
+
+
+def ids(*messages, **options):
+    return [record.id for record in thread(*messages, **options).records()]
+
+
+def test_an_id_is_made_of_the_conversation_the_key_and_the_text():
+    (one,) = ids(user("yes", "1"))
+    assert one.startswith("s:1:")
+    others = [
+        ids(user("no", "1")),
+        ids(user("yes", "2")),
+        ids(user("yes", "1"), session="t"),
+        ids(user("yes", "1"), project="p"),
+    ]
+    assert len({one, *(other for (other,) in others)}) == 5
+    assert len(ids(user("yes", "k" * 2_000))[0]) <= 1_000
+
+
+def test_names_that_look_alike_are_apart():
+    assert ids(user("yes", "c"), session="a:b") != ids(user("yes", "b:c"), session="a")
+    assert ids(user("yes", "c"), session="a/b") != ids(user("yes", "c"), session="b", project="a")
+
+
+def test_a_long_text_is_stored_in_pieces_and_no_secret_lies_over_a_cut(memory):
+    text = "word " * 99_996 + f"my token is {TOKEN}" + " word" * 30_000
+    pieces = thread(user(text, "1"), clean=memory.trust.redacted).records()
+    assert [len(piece.content) <= 500_000 for piece in pieces] == [True, True]
+    whole = "".join(piece.content for piece in pieces)
+    assert "[redacted: github-token]" in whole
+    assert "a1B2c3" not in whole
+    assert whole.count("word") == 129_996
+
+
+def test_pieces_with_the_same_text_are_all_stored():
+    records = thread(user("a" * 1_000_000, "1")).records()
+    assert len({record.id for record in records}) == 2
+    assert len(evidence([user("a" * 1_000_000), assistant(" "), user("x", stored=False)], str)) == 2
+
+
+def test_ids_are_made_of_the_stored_text(memory):
+    one, other = (ids(user(f"my password is hunter{n}", "1"), clean=memory.trust.redacted) for n in (42, 43))
+    assert one == other
+
+
+def test_marks_of_edited_messages():
+    first = thread(user("Lisbon", "1"), assistant("Nice.", "2"))
+    marks = first.marks({})
+    assert first.unmarked(marks) == []
+    edited = thread(user("Oslo", "1"), assistant("Nice.", "2"), user("Bye.", "3"))
+    assert edited.unmarked(marks) == [0, 2]
+    later = edited.marks(marks)
+    gone = thread(user("Bye.", "3"))
+    assert gone.marks(later)["1"] == later["1"]
+    (lisbon,) = ids(user("Lisbon", "1"))
+    assert lisbon in edited.shown_ids(later)
+    assert lisbon in gone.shown_ids(later)  # the earlier text stays replaced in this thread
+
+
+def test_the_last_turn_begins_after_the_answer_before_it():
+    assert thread(user("a"), assistant("b"), user("c"), user("d")).last_turn() == 2
+    assert thread(user("a"), assistant("b"), user("c"), assistant("d")).last_turn() == 2
+    assert thread(user("a"), user("summary", stored=False)).last_turn() == 0
+    assert thread().last_turn() == 0
+
+
+def stored(*messages, at=NOW):
+    return [Message(role=role, content=text, id=f"s:{n}:x", sent_at=at) for n, (role, text) in enumerate(messages)]
+
+
+def test_what_of_a_repeated_request_is_stored_already():
+    held = stored(("user", "Hi."), ("assistant", "Hello."), ("user", "A number?"), ("assistant", "One."))
+    again = thread(user("Hi."), assistant("Hello."), user("A number?"))
+    assert again.repeated(2, held, NOW) == [2]
+    said_again = thread(user("Hi."), assistant("Hello."), user("A number?"), assistant("One."), user("A number?"))
+    assert said_again.repeated(4, held, NOW) == []
+    unanswered = stored(("user", "Lights on."))
+    assert thread(user("Lights on.")).repeated(0, unanswered, NOW - timedelta(minutes=1)) == [0]
+    assert thread(user("Lights on.")).repeated(0, unanswered, NOW + timedelta(minutes=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("known", "given", "new"),
+    [
+        ("abcd", "abcd", ""), ("abcd", "cd", ""), ("abcd", "bcde", "e"), ("abcd", "abcdd", "d"), ("abcd", "axcd", "x"),
+        ("abcd", "xy", "xy"), ("abcd", "b", ""), ("abcd", "", ""), ("", "ab", "ab"), ("acd", "abcd", ""),
+    ],
+)  # fmt: skip
+def test_what_of_a_history_without_ids_is_new(known, given, new):
+    before, after = ([("user", letter) for letter in letters] for letters in (known, given))
+    assert [given[at] for at in unstored(before, after)] == [*new]
+
+
+def test_contains():
+    assert contains([("user", "a"), ("user", "b")], [("user", "b")])
+    assert not contains([("user", "a"), ("user", "b")], [("user", "b"), ("user", "a")])
+
+
+def test_two_processes_name_the_same_turn_alike():
+    history = thread(user("a"), assistant("b"), user("a"), assistant("b"))
+    records = history.records_after([], range(4))
+    assert len({record.id for record in records}) == 4
+    assert [record.id for record in history.records_after([], range(4))] == [record.id for record in records]
+    known = [words_of(record) for record in records[:2]]
+    assert [record.id for record in history.records_after(known, [2, 3])] == [record.id for record in records[2:]]
+
+
+def test_the_question_and_the_texts_before_it():
+    history = thread(
+        user("a"), assistant("b"), user("note", stored=False), ThreadMessage(role="tool", text="t"), user(" c ")
+    )
+    assert history.question() == "c"
+    assert history.recent("c") == ["a", "b"]
+    assert history.recent("not said yet") == ["a", "b", "c"]
+    assert thread().question() == ""
+
+
+def test_a_conversation_that_is_ended_begins_again(memory):
+    chat = Conversation(memory, "chat")
+    for number in range(1, 6):
+        chat.handle.add(f"message {number}")
+        assert [m.content for m in Conversation(memory, "chat").messages()] == [f"message {number}"]
+        chat.end()
+        assert chat.session == f"chat#reset{number}"
+        assert chat.messages() == []
+    assert len(memory.messages()) == 5
+    for name in ("chat#reset1", "chat#reset0", "other"):
+        assert Conversation(memory, name).messages() == []
+    assert Conversation(memory.scoped(project="p"), "chat").session == "chat"
+    assert Conversation(memory.scoped(user="ben"), "chat").session == "chat"
