@@ -13,7 +13,6 @@ from tests.internals import database_of, store_of
 from mnemic import Consolidator, HashingEmbedder, InvalidInput, Memory, Message
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
-from mnemic.stores.sqlite.database import Database
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.transfer.migrate import migrate
 
@@ -40,14 +39,6 @@ def opened(folder, dimension=256, *, user="ana", llm=None):
         folder, user=user, session="s", embedder=embedder, llm=llm, consolidator=SETTINGS, durability="NORMAL"
     ) as memory:
         yield memory
-
-
-@pytest.fixture(autouse=True, scope="module")
-def unsynced():
-    """No test pulls the plug: nobody waits for the disk."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Database, "_durability", property(lambda _: "OFF", lambda *_: None), raising=False)
-        yield
 
 
 def nothing(_):
