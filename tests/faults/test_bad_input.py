@@ -14,8 +14,7 @@ from tests.battery import count, long, note
 from tests.faults import corpus
 from tests.faults.trial import CANARY, LONGEST, QUERY, REFUSED, Trial, kept, loosely, plain
 
-from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy
-from mnemic import cli
+from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy, cli
 from mnemic.cli import main as command
 
 SHARE = count(10, 100) / 100
@@ -598,7 +597,7 @@ SHELL = [
 def test_commands(tmp_path, capsys, monkeypatch):
     """Every case in some commands, and in the long form in all: an exit code, a line of error at most, and nothing lost."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cli, "make_parser", functools.cache(cli.make_parser))  # to build it takes longer than most commands
+    monkeypatch.setattr(cli, "make_parser", functools.cache(cli.make_parser))  # slower than most commands
     base = ["--embedder=hashing", "--dir=m"]
     assert command([*base, "remember", CANARY]) == 0
     turns = itertools.cycle(COMMANDS)

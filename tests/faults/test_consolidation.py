@@ -1,6 +1,5 @@
 """Consolidation that is interrupted ends where an undisturbed one ends, and nothing stays on the workbench."""
 
-import os
 import random
 import subprocess
 import sys
@@ -8,14 +7,14 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.battery import note
+from tests.battery import count, note
 from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, StoreFull
 
 WORKER = Path(__file__).with_name("consolidator.py")
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
-RUNS = 100 if os.environ.get("MNEMIC_BATTERY") == "1" else 10
+RUNS = count(6, 100)
 """Processes killed at a moment drawn by chance, each after another number of writes."""
 FRAMES = ("{}.", "Note that {}.", "{}, as said.")
 
