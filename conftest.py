@@ -1,4 +1,4 @@
-"""Engines that tests share: each is started once, by the first test that asks for it."""
+"""What all tests share: SQLite without syncs, and engines that are started once, by the first test that asks for them."""
 
 import itertools
 import shutil
@@ -8,6 +8,16 @@ import warnings
 import pytest
 
 pytest.register_assert_rewrite("mnemic.testing")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sqlite_does_not_sync():
+    """No test cuts the power, so none waits until the disk has what was written; see ``failpoints.files`` for failing syncs."""
+    from mnemic.stores.sqlite.database import Database
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "_durability", property(lambda _: "OFF", lambda *_: None), raising=False)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -14,6 +14,7 @@ from mnemic.knowledge import pipeline
 from mnemic.stores.sql.queries import Knowledge
 
 PROCESSOR = Path(__file__).with_name("process_until.py")
+LONG_TALK = 220  # messages: more than a step takes
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 PLACES = ("Lisbon", "Porto", "Faro", "Braga", "Evora", "Sintra", "Coimbra")
 LINES = (
@@ -75,9 +76,10 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(pipeline, "STEP", 16)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def undisturbed():
-    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+    with pytest.MonkeyPatch.context() as patch, Memory(":memory:", user="ana", embedder="hashing") as memory:
+        patch.setattr(pipeline, "STEP", 16)
         fill(memory)
         report = memory.process()
         assert report.waiting == 0
@@ -184,7 +186,7 @@ def run(folder, last=0, starter="-", merging="merged"):
 
 def big(folder):
     with Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory:
-        memory.add([message for n in range(3) for message in talk("stu"[n], 260, n)])
+        memory.add([message for n in range(3) for message in talk("stu"[n], LONG_TALK, n)])
 
 
 @pytest.fixture(scope="module")
@@ -192,7 +194,7 @@ def big_state(tmp_path_factory):
     folder = tmp_path_factory.mktemp("big") / "memory"
     big(folder)
     process = run(folder)
-    assert process.communicate(timeout=120)[0].split() == ["780", "0"]
+    assert process.communicate(timeout=120)[0].split() == [str(3 * LONG_TALK), "0"]
     with Memory(folder, user="ana", embedder="hashing") as memory:
         sound(memory)
         return state(memory)

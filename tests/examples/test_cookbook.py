@@ -92,16 +92,14 @@ class TestDemo:
         assert "Question 2: What must not be in the cake when Jonas comes?" in done.stdout
         assert "  * 27 Sep 2025  Teresa: The book club. Jonas must not have walnuts" in done.stdout
         assert "2 of 2 questions have all their evidence within 400 tokens." in done.stdout
-        again = self.demo(shortened, tmp_path)  # begins anew over the memory of the first run
-        assert again.returncode == 0
-        assert "24 of 24 turns" in again.stdout
 
-    def test_evidence_that_is_not_found_is_a_failure(self, shortened, tmp_path):
+        # Over the memory of the first run it begins again; evidence that is not found is a failure.
         everything = [m["id"] for m in TestConversation.messages if m["session"] in {"s1", "s2"}]
         question = {"question": "What was said in September?", "answer": "More than fits.", "gold": everything}
         (tmp_path / "questions.json").write_text(json.dumps([question]), encoding="utf-8")
         done = self.demo(shortened, tmp_path)
         assert done.returncode == 1
+        assert "24 of 24 turns" in done.stdout
         assert "0 of 1 questions" in done.stdout
 
     def test_the_shape_of_locomo(self, tmp_path):

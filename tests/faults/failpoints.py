@@ -10,8 +10,10 @@ import signal
 from contextlib import contextmanager
 
 import apsw
+import pytest
 
 from mnemic import MnemicError
+from mnemic.stores.sqlite.database import Database
 
 MODES = ("crash", "exception", "cancel")
 CRASHED = 9
@@ -119,8 +121,8 @@ class _File(apsw.VFSFile):
         super().xTruncate(size)
 
     def xSync(self, flags):
+        """May fail, and does not wait for the disk."""
         self.steps.step()
-        super().xSync(flags)
 
 
 class Writes(Steps):
@@ -139,11 +141,13 @@ def files(at=0, mode="exception"):
     """Within the block files of connections that are made here fail at the n-th write."""
     steps = Writes(at, mode)
     system = _Files(steps)
-    try:
-        yield steps
-    finally:
-        steps.at = 0
-        system.unregister()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Database, "_durability", property(lambda _: "FULL", lambda *_: None), raising=False)
+        try:
+            yield steps
+        finally:
+            steps.at = 0
+            system.unregister()
 
 
 def forked(work):

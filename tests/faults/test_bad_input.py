@@ -1,6 +1,7 @@
 """Every awkward input through every entrance: stored as it is, refused by a typed error, and never a later call the worse for it."""
 
 import asyncio
+import functools
 import io
 import itertools
 import json
@@ -14,14 +15,21 @@ from tests.battery import count, long, note
 from tests.faults import corpus
 from tests.faults.trial import CANARY, LONGEST, QUERY, REFUSED, Trial, kept, loosely, plain
 
-from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy
+from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy, cli
 from mnemic.cli import main as command
 
 SHARE = count(10, 100) / 100
-CASES = sorted(
-    corpus.sampled(corpus.cases(), SHARE), key=lambda case: len(case.value) if isinstance(case.value, str) else 0
-)
+ENORMOUS = 2_000_000
+
+
+def length(case) -> int:
+    return len(case.value) if isinstance(case.value, str) else 0
+
+
+EVERY_LENGTH = sorted(corpus.sampled(corpus.cases(), SHARE), key=length)
 """The longest last: what else is recalled takes longer after them."""
+CASES = [case for case in EVERY_LENGTH if long() or length(case) < ENORMOUS]
+"""In the short form without the enormous, which go only through ``Memory`` itself and take seconds each."""
 TEXTS = [case for case in CASES if isinstance(case.value, str)]
 JSON = [case for case in TEXTS if kept(case.value) == case.value]
 """What can be written in UTF-8."""
@@ -80,7 +88,7 @@ def test_every_field_of_a_message(trial, field):
 
 def test_search_and_context(trial):
     trial.memory.add([Message(role="user", content=c.value) for c in TEXTS if plain(c.value, 5_000)])
-    for case in CASES:
+    for case in EVERY_LENGTH:
         result = trial.attempt(case, lambda v=case.value: trial.memory.search(v, k=3), longest=QUERY)
         assert isinstance(result, MnemicError) or len(result) <= 3, case
         if isinstance(case.value, str):
@@ -285,8 +293,9 @@ USES = [("remember", "content"), ("recall", "query"), ("forget", "description"),
 tools = pytest.mark.parametrize(("tool", "argument"), USES)
 
 
-def used(trial, tool, argument, call, *also, cases=CASES):
-    """A tool of a framework with every case as an argument."""
+def used(trial, tool, argument, call, *also, turn):
+    """A tool of a framework with cases as an argument; in the short form each framework has another third of them."""
+    cases = some(CASES, turn)
     for number, case in enumerate(cases):
         note_ = f"note {number}"
         if argument == "ids":
@@ -311,7 +320,7 @@ def test_tools_of_langchain(trial, tool, argument):
     from langchain_mnemic import mnemic_tools
 
     made = {tool.name: tool for tool in mnemic_tools(trial.memory)}
-    used(trial, tool, argument, lambda name, given: made[name].invoke(given))
+    used(trial, tool, argument, lambda name, given: made[name].invoke(given), turn=0)
 
 
 @tools
@@ -319,7 +328,7 @@ def test_tools_of_llama_index(trial, tool, argument):
     from llama_index.memory.mnemic import MnemicToolSpec
 
     made = {tool.metadata.name: tool for tool in MnemicToolSpec(trial.memory).to_tool_list()}
-    used(trial, tool, argument, lambda name, given: made[name].call(**given))
+    used(trial, tool, argument, lambda name, given: made[name].call(**given), turn=1)
 
 
 @tools
@@ -340,7 +349,7 @@ def test_tools_of_pydantic_ai(trial, tool, argument):
         return await toolset.call_tool(name, validated, context, made[name])
 
     with asyncio.Runner() as loop:
-        used(trial, tool, argument, lambda name, given: loop.run(use(name, given)), ToolFailed)
+        used(trial, tool, argument, lambda name, given: loop.run(use(name, given)), ToolFailed, turn=2)
 
 
 MCP = {
@@ -590,6 +599,7 @@ SHELL = [
 def test_commands(tmp_path, capsys, monkeypatch):
     """Every case in some commands, and in the long form in all: an exit code, a line of error at most, and nothing lost."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(cli, "make_parser", functools.cache(cli.make_parser))  # slower than most commands
     base = ["--embedder=hashing", "--dir=m"]
     assert command([*base, "remember", CANARY]) == 0
     turns = itertools.cycle(COMMANDS)

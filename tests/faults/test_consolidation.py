@@ -1,21 +1,21 @@
-"""Consolidation that is interrupted ends where an undisturbed one ends, and nothing stays on the workbench."""
+"""Consolidation that is interrupted ends where an undisturbed one ends, and leaves nothing in the tier ``consolidating``."""
 
-import os
 import random
+import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from tests.battery import note
+from tests.battery import count, note
 from tests.internals import database_of, store_of
 
 from mnemic import Consolidator, Memory, StoreFull
 
 WORKER = Path(__file__).with_name("consolidator.py")
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, max_batch_size=4, similarity_threshold=0.6)
-RUNS = 100 if os.environ.get("MNEMIC_BATTERY") == "1" else 10
+RUNS = count(6, 100)
 """Processes killed at a moment drawn by chance, each after another number of writes."""
 FRAMES = ("{}.", "Note that {}.", "{}, as said.")
 
@@ -63,6 +63,15 @@ def finish(memory):
 
 
 @pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder that is filled once; tests work in copies of it."""
+    folder = tmp_path_factory.mktemp("filled") / "memory"
+    with opened(folder) as memory:
+        fill(memory)
+    return folder
+
+
+@pytest.fixture(scope="module")
 def undisturbed():
     with opened(":memory:") as memory:
         fill(memory)
@@ -92,11 +101,10 @@ def failing_at(memory, number, *, after=False):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-def test_a_failure_at_every_write(undisturbed, after):
+def test_a_failure_at_every_write(tmp_path, filled, undisturbed, after):
     failures = 0
     for number in range(1, 100):
-        with opened(":memory:") as memory:
-            fill(memory)
+        with opened(shutil.copytree(filled, tmp_path / f"{number}")) as memory:
             undo = failing_at(memory, number, after=after)
             try:
                 finish(memory)
@@ -144,10 +152,8 @@ def crashed(folder):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
-def test_a_process_that_ends_at_a_write(tmp_path, undisturbed, number):
-    folder = tmp_path / "memory"
-    with opened(folder) as memory:
-        fill(memory)
+def test_a_process_that_ends_at_a_write(tmp_path, filled, undisturbed, number):
+    folder = shutil.copytree(filled, tmp_path / "memory")
     process = run(folder, number)
     process.communicate(timeout=60)
     assert process.returncode == 9
@@ -156,13 +162,11 @@ def test_a_process_that_ends_at_a_write(tmp_path, undisturbed, number):
         assert finish(memory) == undisturbed
 
 
-def killed(folder, undisturbed, runs, seed=0):
+def killed(folder, filled, undisturbed, runs, seed=0):
     """Kill a consolidating process at moments drawn by chance, again and again; then let it end."""
     chance = random.Random(seed)
     for number in range(runs):
-        place = folder / f"run{number}"
-        with opened(place) as memory:
-            fill(memory)
+        place = shutil.copytree(filled, folder / f"run{number}")
         process = run(place, 0)
         steps = chance.randrange(14)
         for _ in range(steps):  # a line for each write: so the kill comes at another depth each time
@@ -175,27 +179,24 @@ def killed(folder, undisturbed, runs, seed=0):
             assert finish(memory) == undisturbed
 
 
-def test_processes_killed_at_random_moments(tmp_path, undisturbed):
-    killed(tmp_path, undisturbed, RUNS)
+def test_processes_killed_at_random_moments(tmp_path, filled, undisturbed):
+    killed(tmp_path, filled, undisturbed, RUNS)
     note("consolidations killed", trials=RUNS, lost=0)
 
 
-def test_what_a_crash_left_on_the_workbench_is_seen_and_taken_up(tmp_path, undisturbed):
-    folder = tmp_path / "memory"
-    with opened(folder) as memory:
-        fill(memory)
-        with database_of(memory).write() as db:
-            db.execute("UPDATE records SET status = 'consolidating'")
+def test_what_a_crash_left_unfinished_is_seen_and_consolidated(tmp_path, filled, undisturbed):
+    folder = shutil.copytree(filled, tmp_path / "memory")
+    with opened(folder) as memory, database_of(memory).write() as db:
+        db.execute("UPDATE records SET status = 'consolidating'")
     with opened(folder) as memory:
         assert len(memory.search("box", kinds=["memory"])) > 1
         assert memory.should_consolidate().should_consolidate
         assert finish(memory) == undisturbed
 
 
-def test_the_lock_ends_with_its_process(tmp_path):
-    folder = tmp_path / "memory"
+def test_the_lock_ends_with_its_process(tmp_path, filled):
+    folder = shutil.copytree(filled, tmp_path / "memory")
     with opened(folder) as memory:
-        fill(memory)
         process = run(folder, 0, "hold")
         assert process.stdout.readline() == "held\n"
         assert memory.consolidate().id == ""

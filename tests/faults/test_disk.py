@@ -32,25 +32,38 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 LONG = bool(os.environ.get("MNEMIC_BATTERY"))
-POINTS = 10_000 if LONG else 12
+POINTS = 10_000 if LONG else 8
 
 
 def opened(folder):
     return Memory(folder, user="ana", session="s", embedder="hashing")
 
 
-@pytest.fixture
-def folder(tmp_path):
-    with opened(tmp_path / "memory") as memory:
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A folder that is filled once."""
+    folder = tmp_path_factory.mktemp("filled") / "memory"
+    with opened(folder) as memory:
         memory.add([Message(role="user", content=f"turn {n} about gardens and water", id=f"m{n}") for n in range(50)])
         memory.process()
         memory.remember("The garden needs water", id="r")
-    return tmp_path / "memory"
+    return folder
 
 
-def store(memory):
-    memory.add([Message(role="user", content=f"new turn {n} " + "word " * 50, id=f"n{n}") for n in range(20)])
+@pytest.fixture
+def folder(tmp_path, filled):
+    """A copy of it."""
+    return Path(shutil.copytree(filled, tmp_path / "memory"))
+
+
+def store(memory, turns=20):
+    memory.add([Message(role="user", content=f"new turn {n} " + "word " * 50, id=f"n{n}") for n in range(turns)])
     memory.remember("The cellar is dry", id="new")
+
+
+def process(memory):
+    store(memory, turns=5)
+    memory.process()
 
 
 def erase(memory):
@@ -59,7 +72,7 @@ def erase(memory):
         raise StoreFull("not all of it is gone yet")
 
 
-WORK = {"store": store, "erase": erase, "process": lambda memory: (store(memory), memory.process())}
+WORK = {"store": store, "erase": erase, "process": process}
 
 
 def worked(folder, name, at, mode):

@@ -13,7 +13,7 @@ from collections import Counter
 from contextlib import suppress
 
 import pytest
-from tests.battery import note
+from tests.battery import count, note
 
 from mnemic import Conflict, Consolidator, Memory, Message, NotFound
 
@@ -21,9 +21,9 @@ pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
-TRIALS = 1_000 if os.environ.get("MNEMIC_BATTERY") else 20
+TRIALS = count(10, 1_000)
 WRITERS, ACKS = 4, 100
-IN_ONE_FOLDER = 10
+IN_ONE_FOLDER = 5
 SETTINGS = Consolidator(
     min_age_hours=0, buffer_threshold=1, max_batch_size=8, similarity_threshold=0.6, importance_threshold=0.05
 )

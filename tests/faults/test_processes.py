@@ -9,13 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.battery import count
 
 from mnemic import Memory, NotFound
 
 WRITER = Path(__file__).with_name("writer.py")
-KILLS = int(os.environ.get("MNEMIC_KILLS", "20"))
+KILLS = count(8, 100)
 WRITERS = 4
-ADDS = int(os.environ.get("MNEMIC_ADDS", "400"))
+ADDS = count(100, 2_000)
 
 
 def start(folder: Path, side: Path, name: str, limit: int) -> subprocess.Popen:

@@ -1,5 +1,6 @@
 """A memory on which awkward input is tried: what it gives, what it refuses, how long it takes, and that nothing is harmed."""
 
+import re
 import time
 import unicodedata
 
@@ -9,6 +10,7 @@ from mnemic import Memory, MnemicError
 
 __all__ = ["CANARY", "HANGS", "LONGEST", "QUERY", "REFUSED", "Trial", "kept", "loosely", "plain"]
 
+SURROGATE = re.compile("[\ud800-\udfff]")
 HANGS = 5.0
 """Seconds of processor time, for every million characters begun, after which a call counts as hanging: waiting for a busy
 machine is not counted."""
@@ -20,7 +22,7 @@ REFUSED = (ValueError, TypeError, RecursionError, DeprecationWarning, corpus.Sho
 
 def kept(text: str) -> str:
     """A text as it is kept: lone surrogates become U+FFFD."""
-    return "".join("\ufffd" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text)
+    return SURROGATE.sub("\ufffd", text)
 
 
 def plain(value: object, longest: int = LONGEST) -> bool:

@@ -8,7 +8,10 @@ from mnemic import Memory, Message
 
 
 def main(folder: str, acknowledged: str, name: str, limit: int) -> None:
-    with Memory(folder, user="ana", embedder="hashing") as memory, Path(acknowledged).open("ab", buffering=0) as side:
+    with (
+        Memory(folder, user="ana", embedder="hashing", durability="NORMAL") as memory,
+        Path(acknowledged).open("ab", buffering=0) as side,
+    ):
         for n in range(limit):
             id_ = f"{name}-{n}"
             if n % 3:

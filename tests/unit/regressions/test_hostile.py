@@ -13,7 +13,8 @@ from mnemic.text.cues import traits
 from mnemic.text.dates import mentioned_periods
 from mnemic.text.terms import MAX_TERM, index_terms, query_terms
 
-PATIENCE = 30  # seconds: linear work takes a fraction of one, quadratic work many minutes
+PATIENCE = 120
+"""Seconds for all texts of a process: linear work takes one at most for each, quadratic work many minutes."""
 TEXTS = {
     "open brackets": "'[' * {n}",
     "closed brackets": "'[' * {n} + ']'",
@@ -27,22 +28,33 @@ TEXTS = {
     "marks": "'a' + chr(0x301) * {n}",
     "dates": "'in may ' * {n}",
 }
-WORK = """
+ANALYSED = """
 from mnemic.recall.context import pack
 from mnemic.text import cues, dates, terms, tokens
 from mnemic.types import Hit
-text = {text}
-cues.traits(text), cues.expected_traits(text), dates.mentioned_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
-terms.analyse(text), terms.query_terms(text), tokens.approximate_tokens(text)
-pack([Hit(id="1", kind="message", text=text, score=1.0)], max_tokens=9_000_000, count=len, fence="a1b2c3d4")
+def work(text):
+    cues.traits(text), cues.expected_traits(text), dates.mentioned_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
+    terms.analyse(text), terms.query_terms(text), tokens.approximate_tokens(text)
+    pack([Hit(id="1", kind="message", text=text, score=1.0)], max_tokens=9_000_000, count=len, fence="a1b2c3d4")
 """
 
 
-@pytest.mark.parametrize("kind", TEXTS)
-def test_a_hostile_text_is_handled_in_linear_work(kind):
-    code = WORK.format(text=TEXTS[kind].format(n=200_000))
-    done = subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+def run(work, texts, size):
+    """Do work with texts in a process that can be ended; the last name it prints is that of a text that takes too long."""
+    lines = [f"print({name!r}, flush=True); work({text.format(n=size)})\n" for name, text in texts.items()]
+    command = [sys.executable, "-c", work + "".join(lines)]
+    done = subprocess.run(command, timeout=PATIENCE, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    assert done.stdout.splitlines() == [*texts]
+
+
+def part_of(texts, part, parts):
+    return dict(list(texts.items())[part::parts])
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_hostile_texts_are_analysed_in_linear_time(part):
+    run(ANALYSED, part_of(TEXTS, part, 2), 200_000)
 
 
 SAID = TEXTS | {
@@ -65,19 +77,18 @@ SAID = TEXTS | {
 }
 PROCESSED = """
 from mnemic import Memory
-with Memory(":memory:", user="ana", embedder="hashing") as memory:
-    memory.add("I live in Lisbon. " + {text})
-    report = memory.process()
-    assert (report.episodes, report.waiting) == (1, 0)
-    memory.get_memory_context("Lisbon", max_tokens=200)
+def work(text):
+    with Memory(":memory:", user="ana", embedder="hashing") as memory:
+        memory.add("I live in Lisbon. " + text)
+        report = memory.process()
+        assert (report.episodes, report.waiting) == (1, 0)
+        memory.get_memory_context("Lisbon", max_tokens=200)
 """
 
 
-@pytest.mark.parametrize("kind", SAID)
-def test_a_hostile_text_is_processed_in_linear_work(kind):
-    code = PROCESSED.format(text=SAID[kind].format(n=100_000))
-    done = subprocess.run([sys.executable, "-c", code], timeout=PATIENCE, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+@pytest.mark.parametrize("part", range(4))
+def test_hostile_texts_are_processed_in_linear_time(part):
+    run(PROCESSED, part_of(SAID, part, 4), 100_000)
 
 
 @pytest.mark.parametrize("size", [3, 20_000, 200_000])
