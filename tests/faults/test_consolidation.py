@@ -186,9 +186,8 @@ def test_processes_killed_at_random_moments(tmp_path, filled, undisturbed):
 
 def test_what_a_crash_left_unfinished_is_seen_and_consolidated(tmp_path, filled, undisturbed):
     folder = shutil.copytree(filled, tmp_path / "memory")
-    with opened(folder) as memory:
-        with database_of(memory).write() as db:
-            db.execute("UPDATE records SET status = 'consolidating'")
+    with opened(folder) as memory, database_of(memory).write() as db:
+        db.execute("UPDATE records SET status = 'consolidating'")
     with opened(folder) as memory:
         assert len(memory.search("box", kinds=["memory"])) > 1
         assert memory.should_consolidate().should_consolidate
