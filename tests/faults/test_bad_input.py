@@ -286,7 +286,7 @@ def inside(value, folder: Path) -> bool:
         return True
 
 
-# The doors of the frameworks: texts they take and keep as they are; what their own schema refuses they refuse by an error of
+# The entrances of the frameworks: texts they take and keep as they are; what their own schema refuses they refuse by an error of
 # their own, a ValueError; what is nested without end, or cannot be shown at all, they cannot even show in it.
 
 USES = [("remember", "content"), ("recall", "query"), ("forget", "description"), ("forget", "ids")]
@@ -302,7 +302,7 @@ def used(trial, tool, argument, call, *also, turn):
             named = trial.attempt(case, lambda v=case.value, n=note_: trial.memory.remember(n, id=v), InvalidInput)
         value = [case.value] if argument == "ids" else case.value
         longest = {"content": LONGEST, "query": QUERY}.get(argument, 0)
-        answer = trial.door(case, lambda v=value: call(tool, {argument: v}), *also, longest=longest)
+        answer = trial.framework(case, lambda v=value: call(tool, {argument: v}), *also, longest=longest)
         assert answer is not None, case
         if (
             argument == "ids"
@@ -413,7 +413,7 @@ def test_middleware_of_langchain(trial, asynchronous):
                 {"messages": [{"role": "user", "content": case.value}]},
                 {"configurable": {"thread_id": f"t{number}"}},
             )
-            found = trial.door(
+            found = trial.framework(
                 case, lambda g=given: loop.run(agent.ainvoke(*g)) if asynchronous else agent.invoke(*g), longest=10**9
             )
             said = heard(trial, session=f"t{number}")
@@ -422,7 +422,7 @@ def test_middleware_of_langchain(trial, asynchronous):
             elif plain(case.value, 10**9):
                 assert "".join(said) == kept(case.value) + "Well.", case
             strange = {"configurable": {"thread_id": case.value}}
-            trial.door(
+            trial.framework(
                 case,
                 lambda s=strange: agent.invoke({"messages": [{"role": "user", "content": "Hm."}]}, s),
                 longest=case in JSON and 1_000,
@@ -444,7 +444,7 @@ def test_history_of_langchain(trial):
             history.add_messages(said)
             return said, history.messages
 
-        found = trial.door(case, talk, longest=whole and LONGEST)
+        found = trial.framework(case, talk, longest=whole and LONGEST)
         if isinstance(found, Exception):
             assert history.messages == [], case
         elif isinstance(case.value, str):
@@ -452,7 +452,7 @@ def test_history_of_langchain(trial):
             assert [m.content for m in read] == [kept(m.content) for m in said], case
             assert [m.type for m in read] == ["human", "ai"], case
             assert read[0].additional_kwargs == {"k": kept(case.value)}, case
-        trial.door(
+        trial.framework(
             case, lambda v=case.value: MnemicChatMessageHistory(trial.memory, v).messages, longest=whole and 1_000
         )
 
@@ -463,13 +463,13 @@ def test_memory_of_langchain(trial):
     for number, case in enumerate(CASES):
         chain = MnemicMemory(memory=trial.memory, session=f"s{number}", return_messages=True)
         given = {"input": case.value}
-        saved = trial.door(case, lambda c=chain, g=given: c.save_context(g, {"output": g["input"]}))
+        saved = trial.framework(case, lambda c=chain, g=given: c.save_context(g, {"output": g["input"]}))
         if saved is None and isinstance(case.value, str):
             read = chain.load_memory_variables({})["memory_context"][-2:]
             assert [m.content for m in read] == [kept(case.value)] * 2, case
         elif saved is not None:
             assert chain.chat_memory.messages == [], case
-        trial.door(case, lambda c=chain, g=given: c.load_memory_variables(g), longest=QUERY)
+        trial.framework(case, lambda c=chain, g=given: c.load_memory_variables(g), longest=QUERY)
 
 
 def test_retrievers(trial):
@@ -479,7 +479,7 @@ def test_retrievers(trial):
     trial.memory.add([Message(role="user", content=c.value) for c in TEXTS if plain(c.value, 5_000)])
     chain, nodes = MnemicRetriever(memory=trial.memory, k=3), NodeRetriever(trial.memory, similarity_top_k=3)
     for case, ask in itertools.product(CASES, (chain.invoke, nodes.retrieve)):
-        found = trial.door(case, lambda a=ask, v=case.value: a(v), AttributeError, longest=QUERY)
+        found = trial.framework(case, lambda a=ask, v=case.value: a(v), AttributeError, longest=QUERY)
         assert isinstance(found, Exception) or len(found) <= 3, case
 
 
@@ -495,7 +495,7 @@ def test_store_of_langgraph(trial):
                 store.put(path, key, held)
                 return store.get(path, key).value
 
-            held = trial.door(case, lambda v=value: put(("values",), "k", {"text": v, "list": [v]}))
+            held = trial.framework(case, lambda v=value: put(("values",), "k", {"text": v, "list": [v]}))
             if not isinstance(held, Exception):
                 assert json.dumps(held) == json.dumps({"text": value, "list": [value]}), case
             for path, key in ((("keys",), value), ((value, "spaces"), "k"), (("spaces", value), "k")):
@@ -526,14 +526,14 @@ def test_chat_memory_of_llama_index(trial):
             chat.put(ChatMessage(role="user", content=value))
             return chat.get_all()[-1].content, chat.get()
 
-        found = trial.door(case, talk, longest=10**9)
+        found = trial.framework(case, talk, longest=10**9)
         said = heard(trial, session=f"s{number}")
         if isinstance(found, Exception):
             assert said == [], case
         elif plain(case.value, 10**9):
             assert found[0] == case.value, case
             assert "".join(said) == kept(case.value), case
-        trial.door(case, lambda v=case.value, c=chat: c.get(v), AttributeError, longest=10**9)
+        trial.framework(case, lambda v=case.value, c=chat: c.get(v), AttributeError, longest=10**9)
 
 
 async def test_memory_block_of_llama_index(trial):
@@ -569,7 +569,7 @@ def test_capability_of_pydantic_ai(trial, inject):
     ]
     with asyncio.Runner() as loop:  # run_sync would leave a loop of its own open
         for case, name, prompt in asked:
-            trial.door(case, lambda p=prompt, n=name: loop.run(agent.run(p, conversation_id=n)), longest=10**9)
+            trial.framework(case, lambda p=prompt, n=name: loop.run(agent.run(p, conversation_id=n)), longest=10**9)
             said = "".join(heard(trial, session=name))
             wanted = kept(case.value) if prompt is case.value else "\n".join(filter(None, [kept(case.value), "."]))
             assert said == (wanted if wanted.strip() else "") + "Well.", case

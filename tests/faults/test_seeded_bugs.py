@@ -105,7 +105,7 @@ BUGS = {
         Walk,
         rewritten("version = ?, utc_offset", "version = coalesce(version, ?), utc_offset"),
     ),
-    # A wall with a hole
+    # Isolation that leaks
     "messages of all users are listed": (
         Walk,
         rewritten("FROM messages WHERE user_id = ? AND", "FROM messages WHERE user_id >= 0 * ? AND"),

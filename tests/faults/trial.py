@@ -53,8 +53,8 @@ class Trial:
         finally:
             self.timed(case, time.process_time() - began)
 
-    def door(self, case, call, *also: type[BaseException], longest=LONGEST):
-        """The same through a door of a framework: texts it takes, and what is none it may refuse by errors of its own."""
+    def framework(self, case, call, *also: type[BaseException], longest=LONGEST):
+        """The same through a framework: it takes texts, and other values it may refuse by errors of the framework."""
         own = () if isinstance(case.value, str) and plain(case.value, longest) else (*REFUSED, *also)
         return self.attempt(case, call, *own, longest=longest)
 
@@ -73,7 +73,7 @@ class Trial:
         return error
 
     def holds(self, cases) -> None:
-        """What a door took is there, as it was said; of those that make the same statement, one."""
+        """What an entrance took is there, as it was said; of those that make the same statement, one."""
         records = self.memory.list(limit=None, include_expired=True)
         held = {loosely(record.content): record.content for record in records}
         taken = [kept(case.value) for case in cases if plain(case.value)]
