@@ -13,10 +13,9 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mnemic.cli import transcripts
 from mnemic.cli.handles import has_record, open_memory
@@ -25,7 +24,7 @@ from mnemic.cli.parser import command, option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
-from mnemic.types import Message, Receipt
+from mnemic.types import Message
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -209,50 +208,39 @@ def _pre_compact(given: Namespace) -> Answer:
         said = list(transcripts.messages(Path(path).expanduser(), session))
         newest = max((at for at, message in enumerate(said) if message.id in known), default=-1)
         new = said[newest + 1 :]  # missing messages before it were stored and erased since
-        stored = _store_new(memory, new)
+        batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
+        counts = [_store(memory, batch) for batch in batches]
+    stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
+    if refused:
+        warn(f"{refused} messages of this session cannot be stored and were skipped.")
     document = {"session": session, "stored": stored, "known": len(said) - len(new)}
     return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])
 
 
-def _store_new(memory: Memory, messages: Sequence[Message]) -> int:
-    """Store messages in small batches, so that a timeout loses little; returns the number of new ones."""
-    count = refused = 0
-    for start in range(0, len(messages), BATCH):
-        batch = messages[start : start + BATCH]
-        try:
-            receipts = [*memory.add(batch)]
-        except InvalidInput:  # one message is invalid: store the others
-            receipts, wrong = _one_by_one(memory, batch)
-            refused += wrong
-        count += sum(receipt.outcome == "stored" for receipt in receipts)
-    if refused:
-        warn(f"{refused} messages of this session cannot be stored and were skipped.")
-    return count
-
-
-def _one_by_one(memory: Memory, messages: Sequence[Message]) -> tuple[list[Receipt], int]:
-    """Store messages one by one; returns the receipts and the number of rejected messages."""
-    receipts: list[Receipt] = []
-    for message in messages:
-        with suppress(InvalidInput):
-            receipts += memory.add([message])
-    return receipts, len(messages) - len(receipts)
+def _store(memory: Memory, messages: Sequence[Message]) -> tuple[int, int]:
+    """Store messages, except those that cannot be; returns the numbers of new and of refused ones."""
+    try:
+        return sum(receipt.outcome == "stored" for receipt in memory.add(messages)), 0
+    except InvalidInput:
+        if len(messages) == 1:
+            return 0, 1
+    counts = [_store(memory, [message]) for message in messages]
+    return sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
 
 
 def _post_commit(given: Namespace) -> Answer:
     """Remember the last commit."""
     payload = _payload()
     folder = _folder(payload)
-    commit = _commit(folder) if _commits(payload) else None
+    commit = _last_commit(folder) if _commits(payload) else None
     if commit is None:
         return Answer({"commit": None})
     with _open(given, payload, _project(given, payload)) as memory:
         receipt = memory.remember(
-            commit.statement, type="episodic", category="commit", tags=["commit"], source="tool_internal",
-            metadata={"commit": commit.hash, "author": commit.author, "files": [*commit.files[:MOST_FILES]]},
-            valid_at=commit.made_at, id=f"commit_{commit.hash}", importance=IMPORTANCE,
+            **commit, type="episodic", category="commit", tags=["commit"], source="tool_internal",
+            importance=IMPORTANCE,
         )  # fmt: skip
-    return Answer({"commit": commit.hash, **plain(receipt)})
+    return Answer({"commit": commit["metadata"]["commit"], **plain(receipt)})
 
 
 def _commits(payload: Payload) -> bool:
@@ -264,26 +252,8 @@ def _commits(payload: Payload) -> bool:
     return "git" in command and "commit" in command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Commit:
-    """The last commit of a repository."""
-
-    hash: str
-    author: str
-    made_at: datetime
-    subject: str
-    files: Sequence[str]
-
-    @property
-    def statement(self) -> str:
-        """The commit as a statement."""
-        shown = ", ".join(self.files[:SHOWN_FILES])
-        rest = f" and {len(self.files) - SHOWN_FILES} more" if len(self.files) > SHOWN_FILES else ""
-        return f"Commit {self.hash[:10]}: {self.subject}{f' (files: {shown}{rest})' if shown else ''}"
-
-
-def _commit(folder: Path) -> _Commit | None:
-    """The last commit; None if there is none, or during a rebase, which rewrites old ones."""
+def _last_commit(folder: Path) -> dict[str, Any] | None:
+    """The last commit as arguments of ``remember``; None if there is none, or during a rebase, which rewrites old ones."""
     under_way = _git(folder, "rev-parse", "--git-path", "rebase-merge", "--git-path", "rebase-apply")
     if any((folder / line).exists() for line in under_way.splitlines()):
         return None
@@ -296,7 +266,14 @@ def _commit(folder: Path) -> _Commit | None:
         return None
     name, author, made_at, subject = parts[:4]
     files = [part for part in parts[4:] if part]
-    return _Commit(hash=name, author=author, made_at=datetime.fromisoformat(made_at), subject=subject, files=files)
+    rest = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
+    shown = f" (files: {', '.join(files[:SHOWN_FILES])}{rest})" if files else ""
+    return {
+        "content": f"Commit {name[:10]}: {subject}{shown}",
+        "id": f"commit_{name}",
+        "valid_at": datetime.fromisoformat(made_at),
+        "metadata": {"commit": name, "author": author, "files": files[:MOST_FILES]},
+    }
 
 
 def _git(folder: Path, *words: str) -> str:

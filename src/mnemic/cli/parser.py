@@ -40,16 +40,8 @@ __all__ = [
 Run = Callable[["Namespace"], "Answer"]
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
-    """An argument of a command, with the settings of ``ArgumentParser.add_argument``."""
-
-    name: str
-    settings: dict[str, Any]
-
-    def add_to(self, parser: Any) -> None:
-        """Add it to a parser or a group."""
-        parser.add_argument(self.name, **self.settings)
+Option = tuple[str, dict[str, Any]]
+"""The name of an argument of a command, and the settings of ``ArgumentParser.add_argument``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +69,7 @@ def command(name: str, summary: str, *options: Option | list[Option]) -> Callabl
 
 def option(name: str, help: str, **settings: Any) -> Option:
     """An argument or an option with a value."""
-    return Option(name, {"help": help, **settings})
+    return name, {"help": help, **settings}
 
 
 def flag(name: str, help: str) -> Option:
@@ -158,15 +150,15 @@ def make_parser() -> ArgumentParser:
         subparser = subparsers.add_parser(name, help=declared.summary, description=about, parents=[shared], **style)
         for one in declared.options:
             group = subparser.add_mutually_exclusive_group() if isinstance(one, list) else subparser
-            for each in one if isinstance(one, list) else [one]:
-                each.add_to(group)
+            for flag_, settings in one if isinstance(one, list) else [one]:
+                group.add_argument(flag_, **settings)
     return parser
 
 
 def _add_memory_options(parser: ArgumentParser, **default: Any) -> None:
     group = parser.add_argument_group("memory")
-    for one in MEMORY_OPTIONS:
-        Option(one.name, {**one.settings, **default}).add_to(group)
+    for name, settings in MEMORY_OPTIONS:
+        group.add_argument(name, **{**settings, **default})
 
 
 OVERVIEW = """\

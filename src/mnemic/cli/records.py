@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -24,7 +23,7 @@ from mnemic.cli.output import (
 )
 from mnemic.cli.parser import EXPIRED, REACH, TYPE_AND_TAG, VALID_TIMES, command, limit, option, time_range
 from mnemic.errors import InvalidInput
-from mnemic.types import Episode, Event, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
+from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -224,18 +223,6 @@ def _empty_reason(memory: Memory, name: str) -> str:
 # show
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _View:
-    """A record with its context."""
-
-    record: Record
-    sources: Sequence[Record]
-    made: Sequence[Episode | MemoryRecord]
-    links: Sequence[Link]
-    linked: Mapping[str, MemoryRecord]
-    history: Sequence[Event]
-
-
 @command("show", "show one record with its sources and links", option("id", "the record", metavar="ID"))
 def show(given: Namespace) -> Answer:
     """Show one record, forgotten or not: a message, an episode or a memory, with its sources, the records derived from
@@ -246,29 +233,32 @@ def show(given: Namespace) -> Answer:
       mnemic show mem_0f8fad5bd9cb469fa16570867728950e --json
     """
     with open_memory(given) as memory:
-        view = _view(memory, given.id)
+        record = memory.get(given.id)
+        sources, made = [memory.get(source) for source in _sources(record)], _derived_from(memory, given.id)
+        links, linked = _links(memory, record)
+        history = memory.history(given.id)
+    kind = _kind(record)
+    document = {
+        "kind": kind, kind: record, "made_from": [_brief(source) for source in sources],
+        "made_into": [_brief(one) for one in made], "links": links, "history": history,
+    }  # fmt: skip
     lines = [
-        heading(view.record), indented(view.record.content), "",
-        *table(_facts(view.record)),
-        *_section("made from", [_short(record) for record in view.sources]),
-        *_section("made from it", [_short(record) for record in view.made]),
-        *_section("links", [_link_line(link, view) for link in view.links]),
-        *_section("history", [event_line(event, named=False) for event in view.history]),
-    ]  # fmt: skip
-    return Answer(_document(view), lines)
+        *(heading(record), indented(record.content), "", *table(_facts(record))),
+        *_section("made from", [_short(source) for source in sources]),
+        *_section("made from it", [_short(one) for one in made]),
+        *_section("links", [_link_line(link, given.id, linked) for link in links]),
+        *_section("history", [event_line(event, named=False) for event in history]),
+    ]
+    return Answer(document, lines)
 
 
-def _view(memory: Memory, id: str) -> _View:
-    record = memory.get(id)
-    graph = memory.graph(id, depth=1) if isinstance(record, MemoryRecord) else Graph(memories=(), links=(), depths={})
-    return _View(
-        record=record,
-        sources=[memory.get(source) for source in _sources(record)],
-        made=_derived_from(memory, id),
-        links=[link for link in graph.links if id in (link.source, link.target)],
-        linked={other.id: other for other in graph.memories},
-        history=memory.history(id),
-    )
+def _links(memory: Memory, record: Record) -> tuple[list[Link], dict[str, MemoryRecord]]:
+    """The links of a record, and the linked memories by id."""
+    if not isinstance(record, MemoryRecord):
+        return [], {}
+    graph = memory.graph(record.id, depth=1)
+    links = [link for link in graph.links if record.id in (link.source, link.target)]
+    return links, {other.id: other for other in graph.memories}
 
 
 def _sources(record: Record) -> tuple[str, ...]:
@@ -287,17 +277,8 @@ def _derived_from(memory: Memory, id: str) -> list[Episode | MemoryRecord]:
     return [record for record in [*memory.episodes(reach="user"), *memories] if id in _sources(record)]
 
 
-def _document(view: _View) -> dict[str, object]:
-    """The JSON of a view: the record under the name of its kind, and its context."""
-    kind = _kind(view.record)
-    return {
-        "kind": kind,
-        kind: view.record,
-        "made_from": [{"id": record.id, "kind": _kind(record), "content": record.content} for record in view.sources],
-        "made_into": [{"id": record.id, "kind": _kind(record), "content": record.content} for record in view.made],
-        "links": view.links,
-        "history": view.history,
-    }
+def _brief(record: Record) -> dict[str, object]:
+    return {"id": record.id, "kind": _kind(record), "content": record.content}
 
 
 def _kind(record: Record) -> str:
@@ -329,9 +310,9 @@ def _short(record: Record) -> str:
     return f"[{one_line(str(record.id))}]  {short(record.content)}"
 
 
-def _link_line(link: Link, view: _View) -> str:
-    out = link.source == view.record.id
-    return f"{_arrow(link, out=out)}  {_short(view.linked[link.target if out else link.source])}{_reason(link)}"
+def _link_line(link: Link, id: str, linked: Mapping[str, MemoryRecord]) -> str:
+    out = link.source == id
+    return f"{_arrow(link, out=out)}  {_short(linked[link.target if out else link.source])}{_reason(link)}"
 
 
 def _arrow(link: Link, *, out: bool) -> str:
