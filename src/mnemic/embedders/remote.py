@@ -6,21 +6,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
-from mnemic.embedders.failures import classify
-from mnemic.errors import EmbedderUnavailable, MissingExtra
+from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
+from mnemic.services import failures
 from mnemic.services.arguments import positive, seconds, whole
 from mnemic.services.connections import Connection, Connections, service_name
 from mnemic.services.failures import Failure, RetryPolicy, retry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pydantic_ai.embeddings import Embedder as PydanticEmbedder
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
 
     from mnemic.protocols import InputKind, Vectors
 
-__all__ = ["RemoteEmbedder"]
+__all__ = ["RemoteEmbedder", "classify"]
 
 BLANK = "."  # sent for blank texts, which most services reject
 
@@ -154,3 +154,37 @@ class _Connection(Connection["PydanticEmbedder"]):
         for one in made:
             await self.opened.enter_async_context(one)
         return client
+
+
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
+    """Classify an error of a request to `service`.
+
+    Args:
+        error: the exception.
+        service: the embedder's id, for the message.
+        secrets: strings to mask in the message.
+    """
+    verdict = failures.classify(error, service, secrets)
+    if verdict.meaning == "refused":
+        return Failure(
+            EmbedderUnavailable(
+                f"The embedding service {service} denied access or does not have this model ({verdict.label}). "
+                "Check the provider's key in the environment, the account, and the model's name."
+            )
+        )
+    if verdict.meaning == "rejected":
+        return Failure(
+            EmbedderError(
+                f"The embedding service {service} rejected these texts ({verdict.label}): {verdict.detail} "
+                "Shorten them with max_characters, or lower batch_size."
+            )
+        )
+    if verdict.meaning == "transient":
+        unavailable = EmbedderUnavailable(
+            f"The embedding service {service} did not answer ({verdict.label}): {verdict.detail} Check the network and "
+            "the service, or raise timeout and retries. The texts can be embedded later."
+        )
+        return Failure(unavailable, transient=True, wait=verdict.wait)
+    return Failure(
+        EmbedderError(f"The embedding service {service} failed ({verdict.label}): {verdict.detail} Check the service.")
+    )

@@ -11,12 +11,11 @@ from mnemic import paths
 from mnemic.errors import LanguageModelError, LanguageModelUnavailable, MissingExtra
 from mnemic.llm.failures import RequestFailure, classify
 from mnemic.llm.keys import environment_key, keyring_key
-from mnemic.llm.ledger import Ledger
 from mnemic.llm.task import Answer, Task
 from mnemic.services.arguments import positive, seconds, whole
 from mnemic.services.connections import Connection, Connections, service_name
 from mnemic.services.failures import RetryPolicy, retry
-from mnemic.types import LanguageModelStats
+from mnemic.types import LanguageModelStats, StageUsage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -91,7 +90,7 @@ class LanguageModel:
             sleep=sleep or asyncio.sleep,
         )
         self._id = service
-        self._ledger = ledger = Ledger()
+        self._ledger = ledger = _Ledger()
         closed = f"The language model {service} was closed. Make a new one."
         self._connections = Connections(
             lambda: _Connection(model, request_settings, ledger), LanguageModelUnavailable, closed
@@ -151,6 +150,23 @@ class LanguageModel:
         self._connections.close()
 
 
+class _Ledger:
+    """Counts by stage; written by the background loop's thread, read by any."""
+
+    def __init__(self) -> None:
+        self._stages: dict[str, StageUsage] = {}
+
+    def add(self, stage: str, **counts: float) -> None:
+        """Add to the counts of a stage; the keywords are fields of StageUsage."""
+        before = self._stages.get(stage, StageUsage())
+        total: dict[str, Any] = {name: getattr(before, name) + count for name, count in counts.items()}
+        self._stages[stage] = replace(before, **total)
+
+    def view(self) -> Mapping[str, StageUsage]:
+        """The counts as they are now."""
+        return dict(self._stages)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _RequestSettings:
     """Request settings, made once from the arguments."""
@@ -175,7 +191,7 @@ class _Client:
 class _Connection(Connection[_Client]):
     """The connection to one model."""
 
-    def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: Ledger) -> None:
+    def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: _Ledger) -> None:
         super().__init__("language model", request_settings.service, LanguageModelUnavailable)
         self._model = model
         self._settings = request_settings
