@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import mnemic
 from mnemic import paths
 from mnemic.cli.handles import bytes_of_record, on_server, open_memory, record_file, require_record
-from mnemic.cli.output import Answer, size, table
+from mnemic.cli.output import Answer, enumerated, size, table
 from mnemic.cli.parser import command, flag
 from mnemic.errors import (
     ConfigurationError,
@@ -72,15 +72,9 @@ def doctor(given: Namespace) -> Answer:
     _record(given, embedder, health)
     fine = not health.findings
     document = {"ok": fine, **health.facts, "findings": health.findings}
-    lines = table((name, _format(value)) for name, value in health.facts.items())
+    lines = table((name, enumerated(value)) for name, value in health.facts.items())
     wrong = [f"WRONG: {finding}" for finding in health.findings] or ["Nothing is wrong."]
     return Answer(document, lines + wrong, fine=fine)
-
-
-def _format(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
 
 
 def _versions(health: _Health) -> None:
@@ -131,13 +125,15 @@ def _language_model(given: Namespace, health: _Health) -> None:
     """Check the language model of the options; only --deep sends it a request."""
     if given.llm is None:
         return
-    from mnemic.llm import LanguageModel, expansion
+    from mnemic.llm import LanguageModel
 
     health.facts["llm"] = given.llm
     try:
         with closing(LanguageModel(given.llm)) as llm:
             llm.check()
             if given.deep:
+                from mnemic.llm import expansion  # needs the extra, which is there by now
+
                 llm.ask(expansion.task("Is everything in order?"))
                 health.facts["llm"] = f"{llm.id} answers"
     except (LanguageModelError, ConfigurationError, MissingExtra) as error:

@@ -17,6 +17,7 @@ from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 __all__ = [
     "Answer",
     "counted",
+    "enumerated",
     "event_line",
     "heading",
     "hit_lines",
@@ -136,6 +137,15 @@ def table(rows: Iterable[tuple[str, object]]) -> list[str]:
     pairs = [(name, str(value)) for name, value in rows]
     width = max((len(name) for name, _ in pairs), default=0)
     return [f"{name:<{width}}  {value}" for name, value in pairs]
+
+
+def enumerated(value: object) -> str:
+    """A value of JSON in words: the items of a list, or ``name value`` for those of an object."""
+    if isinstance(value, list):
+        return ", ".join(map(str, cast("list[object]", value)))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
+    return one_line(str(value))
 
 
 def counted(counts: Mapping[str, int]) -> str:

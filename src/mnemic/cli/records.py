@@ -5,12 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentTypeError
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.handles import open_memory
 from mnemic.cli.output import (
     Answer,
     counted,
+    enumerated,
     event_line,
     heading,
     hit_lines,
@@ -295,11 +296,7 @@ def _facts(record: Record) -> list[tuple[str, object]]:
 def _fact(value: object, as_json: object) -> str:
     if isinstance(value, datetime):
         return moment(value)
-    if isinstance(as_json, list):
-        return ", ".join(map(str, cast("list[object]", as_json)))
-    if isinstance(as_json, dict):
-        return ", ".join(f"{key} {item}" for key, item in cast("dict[str, object]", as_json).items())
-    return "" if as_json in (None, False) else one_line(str(as_json))
+    return "" if as_json in (None, False) else enumerated(as_json)
 
 
 def _section(title: str, lines: Sequence[str]) -> list[str]:
