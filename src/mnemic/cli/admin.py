@@ -6,10 +6,8 @@ import io
 import os
 from collections.abc import Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
 from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, size, stdout, table, warn
@@ -27,7 +25,6 @@ __all__ = ["backup", "export", "migrate", "reembed", "restore_backup", "stats", 
 
 
 @command(
-    "stats",
     "count records, or plot them",
     option("--plot", "plot tiers over time, and emotions: .svg, .png or .pdf", metavar="FILE"),
 )
@@ -76,22 +73,7 @@ def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _User:
-    """Counts of a user: live records, unprocessed messages, and the time of the last write."""
-
-    user: str
-    messages: int
-    memories: int
-    waiting: int
-    last_write: datetime | None
-
-    def line(self) -> str:
-        counts = counted({"message": self.messages, "memory": self.memories})
-        return f"{counts}, last write {moment(self.last_write)}"
-
-
-@command("users", "list the users of the record")
+@command("list the users of the record")
 def users(given: Namespace) -> Answer:
     """List the users of the whole record, oldest first, with the number of messages and memories and the last write.
     Exit code 1 if there are none.
@@ -103,7 +85,7 @@ def users(given: Namespace) -> Answer:
     """
     with open_memory(given) as memory:
         found = [_user(memory.scoped(user=name), name) for name in _user_names(given)]
-    lines = table((one_line(user.user), user.line()) for user in found)
+    lines = table((one_line(user["user"]), _user_line(user)) for user in found)
     return Answer({"users": found}, lines, [] if found else ["the record has no users."], fine=bool(found))
 
 
@@ -114,18 +96,20 @@ def _user_names(given: Namespace) -> list[str]:
         return [name for name in transfer.users() if transfer.extent(name)]
 
 
-def _user(memory: Memory, name: str) -> _User:
+def _user(memory: Memory, name: str) -> dict[str, Any]:
+    """Counts of a user: live records, unprocessed messages, and the time of the last write."""
     stats, last = memory.stats(), memory.log(kinds=get_args(Kind), limit=1)
-    return _User(
-        user=name,
-        messages=stats.messages,
-        memories=sum(count for status, count in stats.memories.items() if status != "archived"),
-        waiting=stats.pending.get("process", 0),
-        last_write=last[0].at if last else None,
-    )
+    memories = sum(count for status, count in stats.memories.items() if status != "archived")
+    counts = {"messages": stats.messages, "memories": memories, "waiting": stats.pending.get("process", 0)}
+    return {"user": name, **counts, "last_write": last[0].at if last else None}
 
 
-@command("reembed", "compute all vectors again")
+def _user_line(user: Mapping[str, Any]) -> str:
+    counts = counted({"message": user["messages"], "memory": user["memories"]})
+    return f"{counts}, last write {moment(user['last_write'])}"
+
+
+@command("compute all vectors again")
 def reembed(given: Namespace) -> Answer:
     """Compute all vectors of the record again with the embedder of --embedder, for all users. Searches continue in the
     meantime; an interrupted run is resumed by the next.
@@ -144,7 +128,6 @@ def reembed(given: Namespace) -> Answer:
 
 
 @command(
-    "export",
     "write a user's memory to a file",
     option("file", "the output file; - is stdout", metavar="FILE"),
     flag("--vectors", "include the vectors: larger, but the import needs no embedder"),
@@ -181,11 +164,7 @@ def export(given: Namespace) -> Answer:
     return Answer(document, notes=notes, fine=any(counts.values()))
 
 
-@command(
-    "backup",
-    "copy the whole record while it is in use",
-    option("folder", "the target: a new folder", metavar="FOLDER"),
-)
+@command("copy the whole record while it is in use", option("folder", "the target: a new folder", metavar="FOLDER"))
 def backup(given: Namespace) -> Answer:
     """Copy the whole record with all users to a new folder while it is in use, and verify the copy. Nothing is
     overwritten. The folder is a complete memory; records erased later stay in it.
@@ -198,11 +177,7 @@ def backup(given: Namespace) -> Answer:
         return _copied(memory.backup(given.folder, progress=step), given.folder)
 
 
-@command(
-    "restore-backup",
-    "create a memory from a backup",
-    option("folder", "a folder written by mnemic backup", metavar="FOLDER"),
-)
+@command("create a memory from a backup", option("folder", "a folder written by mnemic backup", metavar="FOLDER"))
 def restore_backup(given: Namespace) -> Answer:
     """Create a memory from a backup in the folder of --dir, which must not contain one: move a damaged folder away
     first. The backup is verified and kept. (mnemic restore restores single forgotten records.)
@@ -225,7 +200,6 @@ def _copied(report: VerifyReport, folder: str) -> Answer:
 
 
 @command(
-    "migrate",
     "copy a record to another folder or to PostgreSQL",
     option("--from", "a folder or postgresql://...", dest="source", required=True, metavar="PLACE"),
     option("--to", "the target; created if missing", dest="target", required=True, metavar="PLACE"),

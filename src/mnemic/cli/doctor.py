@@ -48,7 +48,6 @@ class _Health:
 
 
 @command(
-    "doctor",
     "check installation and record",
     flag("--deep", "read everything, and run the embedder once"),
     flag("--fix", "repair what is safe, after a backup; implies --deep"),

@@ -68,7 +68,6 @@ Payload = Mapping[str, object]
 
 
 @command(
-    "hook",
     "hooks for coding agents and git",
     option("moment", ", ".join(MOMENTS), metavar="MOMENT", choices=MOMENTS),
     option("--max-tokens", "token budget of session-start (default: 1500)", type=int, default=1500, metavar="N"),

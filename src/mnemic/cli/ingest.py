@@ -44,7 +44,6 @@ TEXT = option("text", "the text to store (default or -: read from stdin)", metav
 
 
 @command(
-    "add",
     "store one message",
     TEXT,
     option("--role", "user (default), assistant, system, tool or another role", default="user"),
@@ -96,7 +95,7 @@ def _stored(receipt: Receipt) -> Answer:
 
 
 @command(
-    "import", "import a file of messages or memories",
+    "import a file of messages or memories",
     option("file", "a JSON or JSONL file in UTF-8; - is stdin", metavar="FILE"),
     option("--format", "the format of the file (default: auto)", choices=FORMATS, default="auto"),
     option(
@@ -105,6 +104,7 @@ def _stored(receipt: Receipt) -> Answer:
     ),
     option("--only", "with --user-from: import only this user", metavar="NAME"),
     flag("--dry-run", "preview without changes"),
+    name="import",
 )  # fmt: skip
 def import_file(given: Namespace) -> Answer:
     """Import a JSON or JSONL file, with its dates: messages verbatim, memories as memories.
@@ -214,15 +214,12 @@ class _Tally:
     rejected: list[Receipt] = field(default_factory=list[Receipt])
 
     def count(self, messages: Sequence[Message], receipts: Sequence[Receipt]) -> None:
-        for message, receipt in zip(messages, receipts, strict=True):
-            if receipt.outcome == "stored":
-                self.stored += 1
-            elif receipt.outcome == "duplicate":
-                self.duplicate += 1
-            elif not message.content.strip():
-                self.without_text += 1
-            else:
-                self.rejected.append(receipt)
+        refused = [(m, r) for m, r in zip(messages, receipts, strict=True) if r.outcome not in ("stored", "duplicate")]
+        rejected = [receipt for message, receipt in refused if message.content.strip()]
+        self.stored += sum(receipt.outcome == "stored" for receipt in receipts)
+        self.duplicate += sum(receipt.outcome == "duplicate" for receipt in receipts)
+        self.without_text += len(refused) - len(rejected)
+        self.rejected += rejected
 
     def line(self) -> str:
         parts = f"{self.stored} stored, {self.duplicate} already stored, {len(self.rejected)} rejected"
@@ -395,7 +392,6 @@ def _memories_answer(given: Namespace, outcome: _Outcome, pending: Mapping[str, 
 
 
 @command(
-    "remember",
     "store one statement",
     TEXT,
     option("--key", "its attribute, such as meetings.time: supersedes the earlier value", metavar="NAME"),
@@ -430,7 +426,6 @@ def remember(given: Namespace) -> Answer:
 
 
 @command(
-    "process",
     "extract episodes and memories from messages",
     limit(None, "approximate number of messages, whole episodes at a time"),
 )

@@ -18,7 +18,6 @@ __all__ = ["keys"]
 
 
 @command(
-    "keys",
     "store API keys",
     option("action", "store a key, replacing an existing one", choices=("set",), metavar="set"),
     option("provider", "openai, anthropic, mistral ...", metavar="PROVIDER"),

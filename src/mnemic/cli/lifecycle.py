@@ -22,7 +22,6 @@ __all__ = ["consolidate", "end_session", "forget", "log", "prefer", "restore", "
 
 
 @command(
-    "forget",
     "forget or erase records",
     option("description", "a description of what to forget", metavar="DESCRIPTION", nargs="?"),
     option("--id", "this record; repeatable", action="append", metavar="ID"),
@@ -99,7 +98,7 @@ def _kept_line(receipt: Receipt) -> str:
     return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
 
 
-@command("restore", "restore forgotten records", option("ids", "the records", metavar="ID", nargs="+"))
+@command("restore forgotten records", option("ids", "the records", metavar="ID", nargs="+"))
 def restore(given: Namespace) -> Answer:
     """Restore forgotten records. Exit code 1 if one of them cannot be restored.
 
@@ -125,7 +124,6 @@ def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
 
 
 @command(
-    "consolidate",
     "promote important memories, merge equivalent ones",
     [
         flag("--dry-run", "preview without changes"),
@@ -185,7 +183,7 @@ def _consolidation_lines(report: ConsolidationReport, texts: Mapping[str, str]) 
     return lines
 
 
-@command("undo", "undo a consolidation", option("id", "id of the consolidation", metavar="ID"))
+@command("undo a consolidation", option("id", "id of the consolidation", metavar="ID"))
 def undo(given: Namespace) -> Answer:
     """Undo the promotions, archivings and links of a consolidation. Its id is in the report.
 
@@ -202,7 +200,6 @@ def undo(given: Namespace) -> Answer:
 
 
 @command(
-    "log",
     "show the history of the memories",
     option("id", "the record (default: all memories)", metavar="ID", nargs="?"),
     limit(20, "maximum number of newest ones"),
@@ -236,7 +233,6 @@ def _beginning(text: str | None) -> str:
 
 
 @command(
-    "prefer",
     "read or set a preference",
     option("key", "the preference (default: all)", metavar="KEY", nargs="?"),
     option("value", "its new value: JSON or text", metavar="VALUE", nargs="?"),
@@ -280,7 +276,7 @@ def _value(text: str) -> Any:
         return text
 
 
-@command("end-session", "store a summary of a conversation")
+@command("store a summary of a conversation")
 def end_session(given: Namespace) -> Answer:
     """Process the conversation of --session and keep a summary of it for a week: topics, tools, number of messages.
     mnemic context includes it for a new session. Exit code 1 if there are no messages.
@@ -301,7 +297,7 @@ def end_session(given: Namespace) -> Answer:
 
 
 @command(
-    "retire", "archive expired and surplus records",
+    "archive expired and surplus records",
     option("--message-days", "also archive older messages (default: keep them)", type=float, metavar="N"),
     option(
         "--memory-limit", "maximum number of memories; the least important are archived (default: keep all)", type=int,

@@ -57,11 +57,11 @@ COMMANDS: dict[str, Command] = {}
 """Every command by name, in the order of the help."""
 
 
-def command(name: str, summary: str, *options: Option | list[Option]) -> Callable[[Run], Run]:
-    """Declare a command: the decorated function runs it, and its docstring is the help."""
+def command(summary: str, *options: Option | list[Option], name: str | None = None) -> Callable[[Run], Run]:
+    """Declare a command: the decorated function runs it and names it, and its docstring is the help."""
 
     def declare(run: Run) -> Run:
-        COMMANDS[name] = Command(run, summary, options)
+        COMMANDS[name or run.__name__.replace("_", "-")] = Command(run, summary, options)
         return run
 
     return declare

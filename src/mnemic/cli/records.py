@@ -63,7 +63,7 @@ SEARCH_OPTIONS = (
 
 
 @command(
-    "search", "find messages and memories",
+    "find messages and memories",
     option("query", "the query in natural language", metavar="QUERY"),
     option("-k", "maximum number of hits (default: 10)", type=int, default=10, metavar="N"),
     option(
@@ -96,7 +96,6 @@ def search(given: Namespace) -> Answer:
 
 
 @command(
-    "context",
     "text for a prompt",
     option("query", "the query (default: the start of a session)", metavar="QUERY", nargs="?"),
     option("--max-tokens", "the budget (default: 2000)", type=int, default=2000, metavar="N"),
@@ -129,7 +128,6 @@ def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
 
 
 @command(
-    "list",
     "list memories, in order",
     option("--kind", "message, episode or memory (default: memory)", choices=get_args(Kind), default="memory"),
     option("--order", "default: newest", choices=("newest", "oldest", "importance"), default="newest"),
@@ -141,6 +139,7 @@ def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
     *VALID_TIMES,
     EXPIRED,
     REACH,
+    name="list",
 )
 def list_records(given: Namespace) -> Answer:
     """List memories, or with --kind messages or episodes, in order, with their ids. Exit code 1 if there are none.
@@ -184,13 +183,7 @@ def _messages_or_episodes(memory: Memory, given: Namespace) -> Sequence[Message 
     return (found[::-1] if newest else found)[first:end]
 
 
-@command(
-    "episodes",
-    "list episodes, in order",
-    limit(20, "maximum number of latest ones"),
-    *time_range("started"),
-    REACH,
-)
+@command("list episodes, in order", limit(20, "maximum number of latest ones"), *time_range("started"), REACH)
 def episodes(given: Namespace) -> Answer:
     """List the episodes of messages, by start. Exit code 1 if there are none.
 
@@ -224,7 +217,7 @@ def _empty_reason(memory: Memory, name: str) -> str:
 # show
 
 
-@command("show", "show one record with its sources and links", option("id", "the record", metavar="ID"))
+@command("show one record with its sources and links", option("id", "the record", metavar="ID"))
 def show(given: Namespace) -> Answer:
     """Show one record, forgotten or not: a message, an episode or a memory, with its sources, the records derived from
     it, its links and its history.
@@ -324,7 +317,6 @@ def _reason(link: Link) -> str:
 
 
 @command(
-    "graph",
     "show the memories linked with one",
     option("id", "the memory to start at", metavar="ID"),
     option("--depth", "how many links to follow, 0 to 10 (default: 2)", type=int, default=2, metavar="N"),
@@ -395,7 +387,6 @@ LINK_ENDS = (
 
 
 @command(
-    "link",
     "link one memory to another",
     *LINK_ENDS,
     option("type", ", ".join(get_args(LinkType)), metavar="TYPE", choices=get_args(LinkType)),
@@ -415,12 +406,7 @@ def link(given: Namespace) -> Answer:
     return Answer(receipt, [f"{word}  [{one_line(given.source)}] {given.type} -> [{one_line(given.target)}]"])
 
 
-@command(
-    "unlink",
-    "remove links",
-    *LINK_ENDS,
-    option("--type", "links of this type (default: all)", choices=get_args(LinkType)),
-)
+@command("remove links", *LINK_ENDS, option("--type", "links of this type (default: all)", choices=get_args(LinkType)))
 def unlink(given: Namespace) -> Answer:
     """Remove the links from one memory to another, of one type or of all. Exit code 1 if there were none.
 
