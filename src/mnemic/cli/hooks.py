@@ -13,26 +13,27 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from mnemic.cli import transcripts
-from mnemic.cli.handles import open_memory
-from mnemic.cli.output import plain, say, say_json, warn
-from mnemic.cli.transfer import has_record
+from mnemic.cli.handles import has_record, open_memory
+from mnemic.cli.output import Answer, plain, warn
+from mnemic.cli.parser import command, option
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.runtime.projects import Project, project
 from mnemic.runtime.scopes import new_session
-from mnemic.types import Message, Receipt
+from mnemic.types import Message
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
     from mnemic.memory import Memory
 
-__all__ = ["COMMANDS", "INSTRUCTIONS"]
+__all__ = ["INSTRUCTIONS", "MOMENTS", "hook"]
+
+MOMENTS = ("session-start", "pre-compact", "post-commit", "instructions")
 
 PATIENCE = 2.0
 """Seconds to wait for input on stdin; some agents leave it open and write nothing."""
@@ -66,21 +67,37 @@ You have a long-term memory that outlives this session (the tools of the MCP ser
 Payload = Mapping[str, object]
 
 
-def hook(arguments: Namespace) -> bool:
-    """Run the hook of a moment in bounded time; always returns True."""
-    if arguments.moment == "instructions":
-        _answer(arguments, INSTRUCTIONS.rstrip("\n"), {"instructions": INSTRUCTIONS})
-        return True
-    work = _HookThread(arguments)
-    thread = threading.Thread(target=work.run, name="mnemic-hook", daemon=True)
+@command(
+    "hooks for coding agents and git",
+    option("moment", ", ".join(MOMENTS), metavar="MOMENT", choices=MOMENTS),
+    option("--max-tokens", "token budget of session-start (default: 1500)", type=int, default=1500, metavar="N"),
+    option("--timeout", "maximum seconds (default: 30)", type=float, default=30.0, metavar="S"),
+)
+def hook(given: Namespace) -> Answer:
+    """Hooks for coding agents and git. The agent's JSON is read from stdin; its folder determines the project, unless
+    --project names one or is off. The memory is in --dir, $MNEMIC_DIR, else ~/.mnemic, as for mnemic-mcp. Errors are
+    printed on stderr, and the exit code is 0: a hook never stops its caller.
+
+    moments:
+      session-start  print the context for a new session
+      pre-compact    store the new messages of the transcript
+      post-commit    remember the last commit
+      instructions   print instructions for CLAUDE.md or AGENTS.md
+
+    examples:
+      mnemic hook session-start --max-tokens 1000
+      mnemic hook pre-compact --user ana
+      mnemic hook post-commit --project off
+      mnemic hook instructions | tee -a CLAUDE.md
+    """
+    answers: list[Answer] = []
+    thread = threading.Thread(target=lambda: answers.append(_answer(given)), name="mnemic-hook", daemon=True)
     thread.start()
-    thread.join(max(0.0, min(arguments.timeout, threading.TIMEOUT_MAX)))
+    thread.join(max(0.0, min(given.timeout, threading.TIMEOUT_MAX)))
     if thread.is_alive():
-        warn(
-            f"{arguments.moment} took longer than {arguments.timeout:g} seconds and was stopped; stored messages are kept."
-        )
+        warn(f"{given.moment} took longer than {given.timeout:g} seconds and was stopped; stored messages are kept.")
         _exit_now()
-    return True
+    return answers[0]
 
 
 def _exit_now() -> None:
@@ -90,31 +107,16 @@ def _exit_now() -> None:
     os._exit(0)
 
 
-@dataclass(frozen=True, slots=True)
-class _HookThread:
-    """The thread that runs a hook."""
-
-    arguments: Namespace
-
-    def run(self) -> None:
-        try:
-            _MOMENTS[self.arguments.moment](self.arguments, _payload())
-        except MnemicError as error:
-            self._failed(str(error))
-        except Exception as error:  # noqa: BLE001 - an error must not stop the agent
-            self._failed(f"{type(error).__name__}: {error}")
-
-    def _failed(self, what: str) -> None:
-        warn(f"{self.arguments.moment}: {what}")
-        if self.arguments.json:
-            say_json({"error": what})
-
-
-def _answer(arguments: Namespace, text: str, document: Payload) -> None:
-    if arguments.json:
-        say_json(document)
-    elif text:
-        say(text)
+def _answer(given: Namespace) -> Answer:
+    """The answer of a hook, or its error: it must not stop the agent."""
+    try:
+        return _MOMENTS[given.moment](given)
+    except MnemicError as error:
+        what = str(error)
+    except Exception as error:  # noqa: BLE001 - an error must not stop the agent
+        what = f"{type(error).__name__}: {error}"
+    warn(f"{given.moment}: {what}")
+    return Answer({"error": what})
 
 
 # Input
@@ -156,9 +158,9 @@ def _word(payload: Payload, name: str) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _project(arguments: Namespace, payload: Payload) -> Project | None:
+def _project(given: Namespace, payload: Payload) -> Project | None:
     """The project of the agent's folder, unless the command line names another or none."""
-    if arguments.project not in (None, "auto"):
+    if given.project not in (None, "auto"):
         return None
     here = project(_folder(payload))
     return here if here.marker else None
@@ -169,87 +171,75 @@ def _folder(payload: Payload) -> Path:
     return Path(folder) if folder and Path(folder).is_dir() else Path.cwd()
 
 
-def _open(arguments: Namespace, payload: Payload, here: Project | None) -> Memory:
-    arguments.session = arguments.session or _word(payload, "session_id") or new_session()
-    if arguments.project in (None, "auto"):
-        arguments.project = here.id if here else None
-    return open_memory(arguments, make=True)
+def _open(given: Namespace, payload: Payload, here: Project | None) -> Memory:
+    given.session = given.session or _word(payload, "session_id") or new_session()
+    if given.project in (None, "auto"):
+        given.project = here.id if here else None
+    return open_memory(given, make=True)
 
 
 # Hooks
 
 
-def _session_start(arguments: Namespace, payload: Payload) -> None:
-    """Print the context for a new session."""
-    text = ""
-    if has_record(arguments.dir):
-        here = _project(arguments, payload)
-        with _open(arguments, payload, here) as memory:
-            known = memory.get_memory_context(max_tokens=arguments.max_tokens).to_prompt()
-        name = here.name if here else arguments.project if arguments.project != "off" else None
+def _session_start(given: Namespace) -> Answer:
+    """The context for a new session."""
+    text, payload = "", _payload()
+    if has_record(given.dir):
+        here = _project(given, payload)
+        with _open(given, payload, here) as memory:
+            known = memory.get_memory_context(max_tokens=given.max_tokens).to_prompt()
+        name = here.name if here else given.project if given.project != "off" else None
         about = f"Project: {name}{f': {here.description}' if here and here.description else ''}\n\n" if name else ""
         text = f"{about}From the long-term memory (mnemic):\n{known}" if known else ""
     output = {"hookEventName": "SessionStart", "additionalContext": text}
-    _answer(arguments, text, {"hookSpecificOutput": output})
+    return Answer({"hookSpecificOutput": output}, [text] if text else [])
 
 
-def _pre_compact(arguments: Namespace, payload: Payload) -> None:
+def _pre_compact(given: Namespace) -> Answer:
     """Store the new messages of the transcript. stdout stays empty: agents interpret it as instructions."""
+    payload = _payload()
     path = _word(payload, "transcript_path")
     if path is None:
         raise InvalidInput('the JSON on stdin has no "transcript_path". Agents that compact pass one.')
-    with _open(arguments, payload, _project(arguments, payload)) as memory:
-        session = str(arguments.session)
+    with _open(given, payload, _project(given, payload)) as memory:
+        session = str(given.session)
         known = {message.id for message in memory.messages(session=session, reach="user")}
         said = list(transcripts.messages(Path(path).expanduser(), session))
         newest = max((at for at, message in enumerate(said) if message.id in known), default=-1)
         new = said[newest + 1 :]  # missing messages before it were stored and erased since
-        stored = _store_new(memory, new)
-    if arguments.json:
-        say_json({"session": session, "stored": stored, "known": len(said) - len(new)})
-    elif stored:
-        warn(f"{stored} messages of this session stored.")
-
-
-def _store_new(memory: Memory, messages: Sequence[Message]) -> int:
-    """Store messages in small batches, so that a timeout loses little; returns the number of new ones."""
-    count = refused = 0
-    for start in range(0, len(messages), BATCH):
-        batch = messages[start : start + BATCH]
-        try:
-            receipts = [*memory.add(batch)]
-        except InvalidInput:  # one message is invalid: store the others
-            receipts, wrong = _one_by_one(memory, batch)
-            refused += wrong
-        count += sum(receipt.outcome == "stored" for receipt in receipts)
+        batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
+        counts = [_store(memory, batch) for batch in batches]
+    stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
     if refused:
         warn(f"{refused} messages of this session cannot be stored and were skipped.")
-    return count
+    document = {"session": session, "stored": stored, "known": len(said) - len(new)}
+    return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])
 
 
-def _one_by_one(memory: Memory, messages: Sequence[Message]) -> tuple[list[Receipt], int]:
-    """Store messages one by one; returns the receipts and the number of rejected messages."""
-    receipts: list[Receipt] = []
-    for message in messages:
-        with suppress(InvalidInput):
-            receipts += memory.add([message])
-    return receipts, len(messages) - len(receipts)
+def _store(memory: Memory, messages: Sequence[Message]) -> tuple[int, int]:
+    """Store messages, except those that cannot be; returns the numbers of new and of refused ones."""
+    try:
+        return sum(receipt.outcome == "stored" for receipt in memory.add(messages)), 0
+    except InvalidInput:
+        if len(messages) == 1:
+            return 0, 1
+    counts = [_store(memory, [message]) for message in messages]
+    return sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
 
 
-def _post_commit(arguments: Namespace, payload: Payload) -> None:
+def _post_commit(given: Namespace) -> Answer:
     """Remember the last commit."""
+    payload = _payload()
     folder = _folder(payload)
-    commit = _commit(folder) if _commits(payload) else None
+    commit = _last_commit(folder) if _commits(payload) else None
     if commit is None:
-        _answer(arguments, "", {"commit": None})
-        return
-    with _open(arguments, payload, _project(arguments, payload)) as memory:
+        return Answer({"commit": None})
+    with _open(given, payload, _project(given, payload)) as memory:
         receipt = memory.remember(
-            commit.statement, type="episodic", category="commit", tags=["commit"], source="tool_internal",
-            metadata={"commit": commit.hash, "author": commit.author, "files": [*commit.files[:MOST_FILES]]},
-            valid_at=commit.made_at, id=f"commit_{commit.hash}", importance=IMPORTANCE,
+            **commit, type="episodic", category="commit", tags=["commit"], source="tool_internal",
+            importance=IMPORTANCE,
         )  # fmt: skip
-    _answer(arguments, "", {"commit": commit.hash, **plain(receipt)})
+    return Answer({"commit": commit["metadata"]["commit"], **plain(receipt)})
 
 
 def _commits(payload: Payload) -> bool:
@@ -261,26 +251,8 @@ def _commits(payload: Payload) -> bool:
     return "git" in command and "commit" in command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Commit:
-    """The last commit of a repository."""
-
-    hash: str
-    author: str
-    made_at: datetime
-    subject: str
-    files: Sequence[str]
-
-    @property
-    def statement(self) -> str:
-        """The commit as a statement."""
-        shown = ", ".join(self.files[:SHOWN_FILES])
-        rest = f" and {len(self.files) - SHOWN_FILES} more" if len(self.files) > SHOWN_FILES else ""
-        return f"Commit {self.hash[:10]}: {self.subject}{f' (files: {shown}{rest})' if shown else ''}"
-
-
-def _commit(folder: Path) -> _Commit | None:
-    """The last commit; None if there is none, or during a rebase, which rewrites old ones."""
+def _last_commit(folder: Path) -> dict[str, Any] | None:
+    """The last commit as arguments of ``remember``; None if there is none, or during a rebase, which rewrites old ones."""
     under_way = _git(folder, "rev-parse", "--git-path", "rebase-merge", "--git-path", "rebase-apply")
     if any((folder / line).exists() for line in under_way.splitlines()):
         return None
@@ -293,7 +265,14 @@ def _commit(folder: Path) -> _Commit | None:
         return None
     name, author, made_at, subject = parts[:4]
     files = [part for part in parts[4:] if part]
-    return _Commit(hash=name, author=author, made_at=datetime.fromisoformat(made_at), subject=subject, files=files)
+    rest = f" and {len(files) - SHOWN_FILES} more" if len(files) > SHOWN_FILES else ""
+    shown = f" (files: {', '.join(files[:SHOWN_FILES])}{rest})" if files else ""
+    return {
+        "content": f"Commit {name[:10]}: {subject}{shown}",
+        "id": f"commit_{name}",
+        "valid_at": datetime.fromisoformat(made_at),
+        "metadata": {"commit": name, "author": author, "files": files[:MOST_FILES]},
+    }
 
 
 def _git(folder: Path, *words: str) -> str:
@@ -303,7 +282,7 @@ def _git(folder: Path, *words: str) -> str:
         InvalidInput: there is no git, no repository, or no commit.
     """
     try:
-        done = subprocess.run(  # noqa: S603 - constant arguments
+        done = subprocess.run(  # noqa: S603 - constant given
             ["git", "-C", str(folder), *words],  # noqa: S607 - git from PATH
             capture_output=True, timeout=GIT_PATIENCE, check=False, stdin=subprocess.DEVNULL,
         )  # fmt: skip
@@ -315,10 +294,9 @@ def _git(folder: Path, *words: str) -> str:
     return done.stdout.decode(errors="replace")
 
 
-_MOMENTS: Mapping[str, Callable[[Namespace, Payload], None]] = {
+_MOMENTS: Mapping[str, Callable[[Namespace], Answer]] = {
     "session-start": _session_start,
     "pre-compact": _pre_compact,
     "post-commit": _post_commit,
+    "instructions": lambda _: Answer({"instructions": INSTRUCTIONS}, [INSTRUCTIONS.rstrip("\n")]),
 }
-
-COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"hook": hook}

@@ -5,34 +5,37 @@ from __future__ import annotations
 import getpass
 import sys
 import warnings
-from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from mnemic.cli.output import say, say_json
+from mnemic.cli.output import Answer
+from mnemic.cli.parser import command, option
 from mnemic.errors import ConfigurationError
-from mnemic.llm.keys import store_key
 
 if TYPE_CHECKING:
-    from argparse import ArgumentParser, Namespace
+    from argparse import Namespace
 
-__all__ = ["COMMANDS", "add_keys", "keys"]
-
-
-def add_keys(parser: ArgumentParser) -> None:
-    """Add the arguments of ``mnemic keys``."""
-    parser.add_argument("action", choices=("set",), metavar="set", help="store a key, replacing an existing one")
-    parser.add_argument("provider", metavar="PROVIDER", help="openai, anthropic, mistral ...")
+__all__ = ["keys"]
 
 
-def keys(arguments: Namespace) -> bool:
-    """Read the key and store it."""
-    provider = str(arguments.provider)
+@command(
+    "store API keys",
+    option("action", "store a key, replacing an existing one", choices=("set",), metavar="set"),
+    option("provider", "openai, anthropic, mistral ...", metavar="PROVIDER"),
+)
+def keys(given: Namespace) -> Answer:
+    """Store the API key of a provider of language models in the keyring of this machine. The key is entered without
+    echo, or read from a pipe; it is never written to a file, logged or shown. A key in the environment
+    (OPENAI_API_KEY etc.) takes precedence. Needs: pip install "mnemic[keyring]"
+
+    examples:
+      mnemic keys set anthropic
+      pass show openai | mnemic keys set openai
+    """
+    from mnemic.llm.keys import store_key
+
+    provider = str(given.provider)
     store_key(provider, _read_secret(provider))
-    if arguments.json:
-        say_json({"provider": provider, "stored": True})
-    else:
-        say(f"The key for {provider} is in the keyring.")
-    return True
+    return Answer({"provider": provider, "stored": True}, [f"The key for {provider} is in the keyring."])
 
 
 def _read_secret(provider: str) -> str:
@@ -52,6 +55,3 @@ def _read_secret(provider: str) -> str:
         if shown
         else "No key was entered. Nothing was stored."
     )
-
-
-COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {"keys": keys}

@@ -1,98 +1,163 @@
-"""The commands that store, process, consolidate, forget and restore, and those for preferences and the log."""
+"""The commands that forget, restore and consolidate, and those for the log, preferences and sessions."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
-from mnemic.cli.handles import open_memory, progress_bar, read_text
-from mnemic.cli.output import counted, event_line, one_line, receipt_line, say, say_json, table, warn
+from mnemic.cli.handles import open_memory
+from mnemic.cli.ingest import warn_of_fallbacks
+from mnemic.cli.output import Answer, counted, event_line, one_line, plain_value, receipt_line, short, table, warn
+from mnemic.cli.parser import command, flag, limit, option
 from mnemic.errors import InvalidInput
-from mnemic.memory import Memory
-from mnemic.types import ConsolidationReport, Kind, ProcessReport, Receipt
+from mnemic.types import ConsolidationReport, Kind, Receipt
 
 if TYPE_CHECKING:
     from argparse import Namespace
 
-__all__ = ["COMMANDS"]
+    from mnemic.memory import Memory
+
+__all__ = ["consolidate", "end_session", "forget", "log", "prefer", "restore", "retire", "undo"]
 
 
-LONGEST = 100
-"""Maximum characters of a text on one line."""
+@command(
+    "forget or erase records",
+    option("description", "a description of what to forget", metavar="DESCRIPTION", nargs="?"),
+    option("--id", "this record; repeatable", action="append", metavar="ID"),
+    option("--reason", "stored in the history of the records", default="", metavar="TEXT"),
+    flag("--dry-run", "preview the effect of a description"),
+    flag("--hard", "erase for good, with everything derived from it; cannot be undone"),
+    flag("--everything", "all records of the user; needs --hard and --yes"),
+    flag("--yes", "confirm --everything"),
+)
+def forget(given: Namespace) -> Answer:
+    """Remove records from search and listings: those that clearly match a description, by words or meaning, or those
+    named by --id. Records that only resemble the description, or say something else as well, are printed and kept.
+    mnemic restore undoes it. --hard with a description erases at most 5 records. Exit code 1 if nothing was
+    forgotten.
+
+    examples:
+      mnemic forget "my schedule preferences"
+      mnemic forget --dry-run "everything about Eva"    preview
+      mnemic forget --id mem_0f8f --id m17 --reason "said in jest"
+      mnemic forget --hard --id m17                  erase it and everything derived from it, for good
+      mnemic forget --hard --everything --yes        erase all records of the user
+    """
+    if given.dry_run and (given.everything or given.id is not None):
+        raise InvalidInput("--dry-run shows what a description takes; --id and --everything take what they name.")
+    if (given.hard or given.everything) and not given.dry_run:
+        return _erase(given)
+    if (given.description is None) == (given.id is None):
+        raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
+    with open_memory(given) as memory:
+        if given.dry_run:
+            receipts = memory.forget(given.description, hard=given.hard, dry_run=True)
+        else:
+            receipts = memory.forget(given.description, ids=given.id, reason=given.reason)
+        gone = [receipt.id for receipt in receipts if receipt.changed]
+        texts = _texts(memory, gone)
+    word = "would go" if given.dry_run else "forgotten"
+    kept = [_kept_line(receipt) for receipt in receipts if not receipt.changed]
+    lines = [f"{word:<9}  [{one_line(id_)}]  {texts[id_]}" for id_ in gone] + kept
+    note = _forget_note(len(gone), len(kept), dry_run=given.dry_run)
+    return Answer({"receipts": [*receipts]}, lines, [note], fine=bool(gone))
 
 
-# process
+def _forget_note(gone: int, kept: int, *, dry_run: bool) -> str:
+    if not gone and not kept:
+        return "nothing matches; nothing went."
+    if dry_run:
+        return f"{gone} would go, {kept} would stay; nothing was changed."
+    return f"{gone} forgotten, {kept} left{'; mnemic restore ID brings one back' if gone else ''}."
 
 
-def _process(arguments: Namespace) -> bool:
-    with open_memory(arguments) as memory, progress_bar("message") as step:
-        memory.admin.flush(process=False)  # embed records that are still pending
-        report = memory.process(limit=arguments.limit, progress=step)
-        _warn_of_fallbacks(memory)
-    if arguments.json:
-        say_json(report)
-    else:
-        say(*_process_lines(report))
-    return True
-
-
-def _warn_of_fallbacks(memory: Memory) -> None:
-    """Warn if the language model gave no usable answer."""
-    llm = memory.stats().llm
-    count = sum(usage.fallbacks for usage in llm.stages.values()) if llm else 0
-    if llm and count:
-        why = f" {llm.error}" if llm.error else ""
-        warn(f"{llm.model} gave no usable answer {count} times; the rules were used instead.{why}")
-
-
-def _process_lines(report: ProcessReport) -> list[str]:
-    if not report.messages and not report.enriched:
-        return [f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."]
-    rows: list[tuple[str, object]] = [
-        ("messages", report.messages),
-        ("episodes", report.episodes),
-        ("memories", f"{report.memories}, {report.updated} of them in the place of an earlier one"),
-        ("contradictions", report.contradictions),
-        ("known before", report.known),
-        ("enriched", report.enriched),
-        ("left to rules", report.fallbacks),
-        ("waiting", report.waiting),
-        ("seconds", f"{report.seconds:.1f}"),
+def _erase(given: Namespace) -> Answer:
+    """Erase the records of a description or ids, or everything."""
+    if sum((given.description is not None, given.id is not None, given.everything)) != 1:
+        raise InvalidInput("Say what to erase in words, name records with --id, or give --everything: one of them.")
+    if given.everything and not (given.hard and given.yes):
+        raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
+    with open_memory(given) as memory:
+        erasure = memory.erase_user() if given.everything else memory.forget(given.description, ids=given.id, hard=True)
+    if not erasure.clean:
+        warn(f"bytes of it may still be on disk: {erasure.purge.pending}")
+    lines = [
+        *(f"erased     [{one_line(id_)}]" for id_ in erasure.ids),
+        *(f"rewritten  [{one_line(id_)}]" for id_ in erasure.remade),
+        *(_kept_line(receipt) for receipt in erasure.spared),
+        *(f"not there  [{one_line(id_)}]" for id_ in erasure.missing),
     ]
-    always = ("messages", "episodes", "memories", "seconds")
-    return table((name, value) for name, value in rows if value or name in always)
+    rows = sum(erasure.counts.values())
+    note = f"{rows} rows erased." if rows else "nothing matches; nothing went."
+    return Answer({"erasure": erasure}, lines, [note], fine=bool(erasure.counts))
+
+
+def _kept_line(receipt: Receipt) -> str:
+    word = "kept" if "and was kept" in receipt.reason else "left"
+    return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
+
+
+@command("restore forgotten records", option("ids", "the records", metavar="ID", nargs="+"))
+def restore(given: Namespace) -> Answer:
+    """Restore forgotten records. Exit code 1 if one of them cannot be restored.
+
+    example:
+      mnemic restore mem_0f8f m17
+    """
+    with open_memory(given) as memory:
+        receipts = memory.restore(*given.ids)
+        texts = _texts(memory, [receipt.id for receipt in receipts if receipt.changed])
+    lines = [
+        f"restored  [{one_line(receipt.id)}]  {texts[receipt.id]}" if receipt.changed else receipt_line(receipt)
+        for receipt in receipts
+    ]
+    return Answer({"receipts": [*receipts]}, lines, fine=not receipts.rejected)
+
+
+def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
+    """One line of text per record."""
+    return {id_: short(memory.get(id_).content) for id_ in ids}
 
 
 # consolidate, undo
 
 
-def _consolidate(arguments: Namespace) -> bool:
-    if arguments.advice:
-        return _advice(arguments)
-    with open_memory(arguments) as memory:
+@command(
+    "promote important memories, merge equivalent ones",
+    [
+        flag("--dry-run", "preview without changes"),
+        flag("--advice", "only report whether there is enough to do"),
+    ],
+    option(
+        "--importance-threshold", "minimum importance of long-term memories (default: 0.6)", type=float, metavar="N"
+    ),
+    option("--similarity-threshold", "minimum cosine of equivalent memories (default: 0.85)", type=float, metavar="N"),
+    option("--min-age-hours", "minimum age of a memory (default: 1)", type=float, metavar="N"),
+)
+def consolidate(given: Namespace) -> Answer:
+    """Run one consolidation: important memories become long-term, equivalent ones are merged. Memories that differ in a
+    number, a date, a name or a negation are never merged. mnemic undo reverts it. --advice only reports whether
+    there is enough to do, with exit code 1 if there is not.
+
+    examples:
+      mnemic consolidate --dry-run
+      mnemic consolidate --advice && mnemic consolidate
+      mnemic consolidate --importance-threshold 0.5 --similarity-threshold 0.9 --min-age-hours 24
+    """
+    with open_memory(given) as memory:
+        if given.advice:
+            advice = memory.should_consolidate()
+            counts = f"{advice.short_term_count} short-term, {advice.long_term_count} long-term"
+            line = f"{'yes' if advice.should_consolidate else 'no'}: {advice.reason} ({counts})"
+            return Answer(advice, [line], fine=advice.should_consolidate)
         report = memory.consolidate(
-            importance_threshold=arguments.importance_threshold, similarity_threshold=arguments.similarity_threshold,
-            min_age_hours=arguments.min_age_hours, dry_run=arguments.dry_run,
+            importance_threshold=given.importance_threshold, similarity_threshold=given.similarity_threshold,
+            min_age_hours=given.min_age_hours, dry_run=given.dry_run,
         )  # fmt: skip
-        _warn_of_fallbacks(memory)
-        texts = {} if arguments.json else _texts(memory, [c.promoted_id for c in report.cluster_summaries])
-    if arguments.json:
-        say_json(report)
-    else:
-        say(*_consolidation_lines(report, texts))
-    return True
-
-
-def _advice(arguments: Namespace) -> bool:
-    with open_memory(arguments) as memory:
-        advice = memory.should_consolidate()
-    if arguments.json:
-        say_json(advice)
-    else:
-        counts = f"{advice.short_term_count} short-term, {advice.long_term_count} long-term"
-        say(f"{'yes' if advice.should_consolidate else 'no'}: {advice.reason} ({counts})")
-    return advice.should_consolidate
+        warn_of_fallbacks(memory)
+        texts = _texts(memory, [cluster.promoted_id for cluster in report.cluster_summaries])
+    return Answer(report, _consolidation_lines(report, texts))
 
 
 def _consolidation_lines(report: ConsolidationReport, texts: Mapping[str, str]) -> list[str]:
@@ -118,179 +183,89 @@ def _consolidation_lines(report: ConsolidationReport, texts: Mapping[str, str]) 
     return lines
 
 
-def _undo(arguments: Namespace) -> bool:
-    with open_memory(arguments) as memory:
-        receipt = memory.undo(arguments.id)
-    if arguments.json:
-        say_json(receipt)
-    else:
-        say(f"taken back  [{one_line(receipt.id)}]" if receipt.outcome == "stored" else receipt_line(receipt))
-    return receipt.outcome != "rejected"
+@command("undo a consolidation", option("id", "id of the consolidation", metavar="ID"))
+def undo(given: Namespace) -> Answer:
+    """Undo the promotions, archivings and links of a consolidation. Its id is in the report.
+
+    example:
+      mnemic undo con_0f8fad5b
+    """
+    with open_memory(given) as memory:
+        receipt = memory.undo(given.id)
+    line = f"taken back  [{one_line(receipt.id)}]" if receipt.outcome == "stored" else receipt_line(receipt)
+    return Answer(receipt, [line], fine=receipt.outcome != "rejected")
 
 
-# forget, restore
+# log, prefer, end-session, retire
 
 
-def _forget(arguments: Namespace) -> bool:
-    if arguments.dry_run and (arguments.everything or arguments.id is not None):
-        raise InvalidInput("--dry-run shows what a description takes; --id and --everything take what they name.")
-    if (arguments.hard or arguments.everything) and not arguments.dry_run:
-        return _erase(arguments)
-    if (arguments.description is None) == (arguments.id is None):
-        raise InvalidInput("Say what to forget in words, or name records with --id: one of them.")
-    with open_memory(arguments) as memory:
-        if arguments.dry_run:
-            receipts = memory.forget(arguments.description, hard=arguments.hard, dry_run=True)
+@command(
+    "show the history of the memories",
+    option("id", "the record (default: all memories)", metavar="ID", nargs="?"),
+    limit(20, "maximum number of newest ones"),
+    flag("--all", "messages and episodes too"),
+)
+def log(given: Namespace) -> Answer:
+    """The history of all memories of one user, newest first: remembered, superseded, linked, forgotten, restored,
+    promoted. With an id: the history of that record, of any kind.
+
+    examples:
+      mnemic log
+      mnemic log --limit 100 --json
+      mnemic log --all                               messages and episodes too
+      mnemic log mem_0f8f
+    """
+    if given.limit < 0:
+        raise InvalidInput(f"--limit must be 0 or more, not {given.limit}.")
+    kinds: Sequence[Kind] = get_args(Kind) if given.all else ("memory",)
+    with open_memory(given) as memory:
+        if given.id:
+            events = memory.history(given.id)[::-1][: given.limit]
+            lines = [event_line(event, named=False) for event in events]
         else:
-            receipts = memory.forget(arguments.description, ids=arguments.id, reason=arguments.reason)
-        gone = [receipt for receipt in receipts if receipt.changed]
-        texts = {} if arguments.json else _texts(memory, [receipt.id for receipt in gone])
-    if arguments.json:
-        say_json({"receipts": [*receipts]})
-        return bool(gone)
-    word = "would go" if arguments.dry_run else "forgotten"
-    say(*(f"{word:<9}  [{one_line(receipt.id)}]  {texts[receipt.id]}" for receipt in gone))
-    kept = [receipt for receipt in receipts if not receipt.changed]
-    say(*(_kept_line(receipt) for receipt in kept))
-    warn(_summary(len(gone), len(kept), dry_run=arguments.dry_run))
-    return bool(gone)
+            events = memory.log(kinds=kinds, limit=given.limit)
+            lines = [f"{event_line(event, named=True)}{_beginning(event.content)}" for event in events]
+    return Answer({"events": events}, lines, [] if events else ["nothing found."], fine=bool(events))
 
 
-def _summary(gone: int, kept: int, *, dry_run: bool) -> str:
-    if not gone and not kept:
-        return "nothing matches; nothing went."
-    if dry_run:
-        return f"{gone} would go, {kept} would stay; nothing was changed."
-    return f"{gone} forgotten, {kept} left{'; mnemic restore ID brings one back' if gone else ''}."
+def _beginning(text: str | None) -> str:
+    return f"  {short(text)}" if text else ""
 
 
-def _erase(arguments: Namespace) -> bool:
-    """Erase the records of a description or ids, or everything."""
-    named = sum((arguments.description is not None, arguments.id is not None, arguments.everything))
-    if named != 1:
-        raise InvalidInput("Say what to erase in words, name records with --id, or give --everything: one of them.")
-    if arguments.everything and not (arguments.hard and arguments.yes):
-        raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
-    with open_memory(arguments) as memory:
-        if arguments.everything:
-            erasure = memory.admin.erase_user()
-        else:
-            erasure = memory.forget(arguments.description, ids=arguments.id, hard=True)
-    if not erasure.clean:
-        warn(f"bytes of it may still be on disk: {erasure.purge.pending}")
-    if arguments.json:
-        say_json({"erasure": erasure})
-        return bool(erasure.counts)
-    say(*(f"erased     [{one_line(id_)}]" for id_ in erasure.ids))
-    say(*(f"rewritten  [{one_line(id_)}]" for id_ in erasure.remade))
-    say(*(_kept_line(receipt) for receipt in erasure.spared))
-    say(*(f"not there  [{one_line(id_)}]" for id_ in erasure.missing))
-    rows = sum(erasure.counts.values())
-    warn(f"{rows} rows erased." if rows else "nothing matches; nothing went.")
-    return bool(erasure.counts)
+@command(
+    "read or set a preference",
+    option("key", "the preference (default: all)", metavar="KEY", nargs="?"),
+    option("value", "its new value: JSON or text", metavar="VALUE", nargs="?"),
+    flag("--remove", "remove it"),
+)
+def prefer(given: Namespace) -> Answer:
+    """Read or set preferences, of --project or else of the user. Earlier values stay in the record. VALUE is parsed as
+    JSON if possible, else it is a text. Exit code 1 if there is no such preference.
 
-
-def _kept_line(receipt: Receipt) -> str:
-    word = "kept" if "and was kept" in receipt.reason else "left"
-    return f"{word:<9}  [{one_line(receipt.id)}]  {one_line(receipt.reason)}"
-
-
-def _restore(arguments: Namespace) -> bool:
-    with open_memory(arguments) as memory:
-        receipts = memory.restore(*arguments.ids)
-        texts = {} if arguments.json else _texts(memory, [r.id for r in receipts if r.changed])
-    if arguments.json:
-        say_json({"receipts": [*receipts]})
-    for receipt in () if arguments.json else receipts:
-        back = receipt.changed
-        say(f"restored  [{one_line(receipt.id)}]  {texts[receipt.id]}" if back else receipt_line(receipt))
-    return not receipts.rejected
-
-
-def _texts(memory: Memory, ids: Sequence[str]) -> dict[str, str]:
-    """One line of text per record."""
-    found = {id_: one_line(memory.get(id_).content) for id_ in ids}
-    return {id_: text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..." for id_, text in found.items()}
-
-
-# log
-
-
-def _log(arguments: Namespace) -> bool:
-    if arguments.limit < 0:
-        raise InvalidInput(f"--limit must be 0 or more, not {arguments.limit}.")
-    kinds: Sequence[Kind] = get_args(Kind) if arguments.all else ("memory",)
-    with open_memory(arguments) as memory:
-        if arguments.id:
-            shown = memory.history(arguments.id)[::-1][: arguments.limit]
-        else:
-            shown = memory.admin.log(kinds=kinds, limit=arguments.limit)
-    if arguments.json:
-        say_json({"events": shown})
-    elif not shown:
-        warn("nothing found.")
-    for event in () if arguments.json else shown:
-        text = f"  {one_line(event.content)[:LONGEST]}" if event.content and not arguments.id else ""
-        say(f"{event_line(event, named=not arguments.id)}{text}")
-    return bool(shown)
-
-
-def _add(arguments: Namespace) -> bool:
-    content = read_text(arguments.text)
-    with open_memory(arguments, make=True) as memory:
-        receipt = memory.add(
-            content, role=arguments.role, name=arguments.name, sent_at=arguments.sent_at, id=arguments.id
-        )[0]
-    return _print_receipt(receipt, as_json=arguments.json)
-
-
-def _remember(arguments: Namespace) -> bool:
-    content = read_text(arguments.text)
-    with open_memory(arguments, make=True) as memory:
-        receipt = memory.remember(
-            content, key=arguments.key, type=arguments.type, category=arguments.category, tags=arguments.tag,
-            importance=arguments.importance, source_ids=arguments.source_id, valid_at=arguments.valid_at,
-            delete_after=arguments.delete_after,
-            source=arguments.source, id=arguments.id,
-        )  # fmt: skip
-    return _print_receipt(receipt, as_json=arguments.json)
-
-
-def _print_receipt(receipt: Receipt, *, as_json: bool) -> bool:
-    if as_json:
-        say_json(receipt)
-    else:
-        say(receipt_line(receipt))
-        if "embed" in receipt.pending:
-            warn("it has no vector yet and is found by keyword until then: see mnemic doctor")
-    return receipt.outcome != "rejected"
-
-
-def _prefer(arguments: Namespace) -> bool:
-    if arguments.remove and (arguments.key is None or arguments.value is not None):
+    examples:
+      mnemic prefer
+      mnemic prefer theme dark
+      mnemic prefer indent 4 --project atlas
+      mnemic prefer theme --remove
+    """
+    key, value = given.key, given.value
+    if given.remove and (key is None or value is not None):
         raise InvalidInput("--remove takes a KEY and no VALUE.")
-    with open_memory(arguments) as memory:
+    with open_memory(given) as memory:
         held = memory.preferences
-        if arguments.remove:
-            if (there := arguments.key in held) is True:
-                del held[arguments.key]
-        elif arguments.value is not None:
-            held[arguments.key] = _value(arguments.value)
-            there = True
-        else:
-            there = arguments.key in held if arguments.key is not None else len(held) > 0
+        if value is not None:
+            held[key] = _value(value)
+        there = key in held if key is not None else len(held) > 0
+        if given.remove and there:
+            del held[str(key)]
         found = dict(held)
-    if arguments.key is not None and not arguments.remove:
-        found = {key: value for key, value in found.items() if key == arguments.key.strip()}
-    if arguments.json:
-        say_json({"preferences": found})
-    elif not there:
-        warn("nothing found.")
-    elif arguments.key is not None and arguments.value is None and not arguments.remove:
-        say(*(_format(value) for value in found.values()))
-    else:
-        say(*table((key, _format(value)) for key, value in found.items()))
-    return there
+    if key is not None and not given.remove:
+        found = {name: value for name, value in found.items() if name == key.strip()}
+    document, rows = {"preferences": found}, [(name, plain_value(value)) for name, value in found.items()]
+    if not there:
+        return Answer(document, notes=["nothing found."], fine=False)
+    only_value = key is not None and value is None and not given.remove
+    return Answer(document, [text for _, text in rows] if only_value else table(rows))
 
 
 def _value(text: str) -> Any:
@@ -301,52 +276,49 @@ def _value(text: str) -> Any:
         return text
 
 
-def _format(value: Any) -> str:
-    return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+@command("store a summary of a conversation")
+def end_session(given: Namespace) -> Answer:
+    """Process the conversation of --session and keep a summary of it for a week: topics, tools, number of messages.
+    mnemic context includes it for a new session. Exit code 1 if there are no messages.
 
-
-def _end_session(arguments: Namespace) -> bool:
-    if arguments.session is None:
+    example:
+      mnemic end-session --session s1
+    """
+    if given.session is None:
         raise InvalidInput("Which conversation? Name it with --session.")
-    with open_memory(arguments) as memory:
-        receipt = memory.sessions.end()
+    with open_memory(given) as memory:
+        receipt = memory.end_session()
         text = memory.get(receipt.id).content if receipt is not None else ""
-    if arguments.json:
-        say_json({"receipt": receipt, "summary": text or None})
-    elif receipt is None:
-        warn(f"there are no messages in {arguments.session!r}.")
-    else:
-        say(f"{receipt.outcome}  [{one_line(receipt.id)}]  {one_line(text)}")
-    return receipt is not None and receipt.outcome != "rejected"
+    document = {"receipt": receipt, "summary": text or None}
+    if receipt is None:
+        return Answer(document, notes=[f"there are no messages in {given.session!r}."], fine=False)
+    line = f"{receipt.outcome}  [{one_line(receipt.id)}]  {one_line(text)}"
+    return Answer(document, [line], fine=receipt.outcome != "rejected")
 
 
-def _retire(arguments: Namespace) -> bool:
+@command(
+    "archive expired and surplus records",
+    option("--message-days", "also archive older messages (default: keep them)", type=float, metavar="N"),
+    option(
+        "--memory-limit", "maximum number of memories; the least important are archived (default: keep all)", type=int,
+        metavar="N",
+    ),
+    option("--session-summary-days", "lifetime of new summaries (default: 7)", type=float, metavar="N"),
+)  # fmt: skip
+def retire(given: Namespace) -> Answer:
+    """Archive memories whose lifetime is over and, if limits are given, old messages and surplus memories. Sources of
+    live memories are kept. mnemic restore undoes it.
+
+    examples:
+      mnemic retire
+      mnemic retire --message-days 365
+      mnemic retire --memory-limit 5000
+    """
     from mnemic.runtime.settings import RetentionPolicy
 
-    given = {
-        "message_days": arguments.message_days, "memory_limit": arguments.memory_limit,
-        "session_summary_days": arguments.session_summary_days,
-    }  # fmt: skip
-    policy = RetentionPolicy(**{name: value for name, value in given.items() if value is not None})
-    with open_memory(arguments, retention=policy) as memory:
-        count = memory.admin.retire()
-    if arguments.json:
-        say_json({"archived": count})
-    else:
-        say(f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due.")
-    return True
-
-
-COMMANDS: Mapping[str, Callable[[Namespace], bool]] = {
-    "add": _add,
-    "consolidate": _consolidate,
-    "end-session": _end_session,
-    "forget": _forget,
-    "log": _log,
-    "prefer": _prefer,
-    "process": _process,
-    "remember": _remember,
-    "restore": _restore,
-    "retire": _retire,
-    "undo": _undo,
-}
+    limits = {name: getattr(given, name) for name in ("message_days", "memory_limit", "session_summary_days")}
+    policy = RetentionPolicy(**{name: value for name, value in limits.items() if value is not None})
+    with open_memory(given, retention=policy) as memory:
+        count = memory.retire()
+    line = f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due."
+    return Answer({"archived": count}, [line])

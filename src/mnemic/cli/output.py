@@ -6,16 +6,18 @@ import errno
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
 from typing import TextIO, cast
 
 from mnemic.types import Episode, Event, Hit, MemoryRecord, Message, Receipt
 
 __all__ = [
+    "Answer",
     "counted",
+    "enumerated",
     "event_line",
     "heading",
     "hit_lines",
@@ -24,17 +26,40 @@ __all__ = [
     "moment",
     "one_line",
     "plain",
+    "plain_value",
+    "progress_bar",
     "receipt_line",
     "say",
     "say_json",
+    "short",
     "size",
     "stdout",
     "table",
     "warn",
 ]
 
+LONGEST = 100
+"""Maximum characters of a text on one line."""
+
 # Stored text may contain escape sequences, which must not reach the terminal.
 _CONTROL = re.compile("[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The result of a command.
+
+    Attributes:
+        document: what ``--json`` prints; None: nothing.
+        lines: what is printed on stdout without ``--json``.
+        notes: what is printed on stderr without ``--json``.
+        fine: whether the exit code is 0, else 1.
+    """
+
+    document: object
+    lines: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    fine: bool = True
 
 
 def _encodable(text: str, encoding: str | None) -> str:
@@ -74,6 +99,21 @@ def say_json(value: object) -> None:
     print(json.dumps(jsonable(value), ensure_ascii=not plain, indent=2))
 
 
+@contextmanager
+def progress_bar(unit: str) -> Generator[Callable[[int, int], None]]:
+    """A progress bar on stderr if it is a terminal; yields a function to call with (done, total)."""
+    from tqdm import tqdm
+
+    with tqdm(unit=unit, file=sys.stderr, disable=None, leave=False) as bar:
+
+        def step(done: int, total: int) -> None:
+            bar.total = total
+            bar.update(done - bar.n)
+            bar.refresh()  # steps are rare: show each
+
+        yield step
+
+
 def jsonable(value: object) -> object:
     """A value as JSON: dataclasses and mappings as objects, times in ISO 8601, sequences as lists."""
     if isinstance(value, datetime):
@@ -99,6 +139,15 @@ def table(rows: Iterable[tuple[str, object]]) -> list[str]:
     return [f"{name:<{width}}  {value}" for name, value in pairs]
 
 
+def enumerated(value: object) -> str:
+    """A value of JSON in words: the items of a list, or ``name value`` for those of an object."""
+    if isinstance(value, list):
+        return ", ".join(map(str, cast("list[object]", value)))
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {item}" for name, item in cast("dict[str, object]", value).items())
+    return one_line(str(value))
+
+
 def counted(counts: Mapping[str, int]) -> str:
     """Counts as text: ``3 memories, 1 link``."""
     return ", ".join(f"{count} {name if count == 1 else _plural(name)}" for name, count in counts.items())
@@ -120,10 +169,13 @@ def size(count: float) -> str:
 def hit_lines(rank: int, hit: Hit) -> list[str]:
     """One hit: a heading, then its text."""
     who = one_line(hit.speaker or hit.type or hit.kind)
-    place = f"  in {one_line(hit.session)}" if hit.session else ""
     ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
-    head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{place}  [{one_line(hit.id)}]  {hit.score:.3f}"
+    head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.score:.3f}"
     return [head, indented(hit.text), *([ended] if hit.superseded_by else [])]
+
+
+def _place(session: str | None) -> str:
+    return f"  in {one_line(session)}" if session else ""
 
 
 def heading(record: Message | Episode | MemoryRecord) -> str:
@@ -131,12 +183,10 @@ def heading(record: Message | Episode | MemoryRecord) -> str:
     name = f"[{one_line(str(record.id))}]"
     match record:
         case Message():
-            place = f"  in {one_line(record.session)}" if record.session else ""
-            return f"{moment(record.sent_at)}  {one_line(record.name or record.role)}{place}  {name}"
+            return f"{moment(record.sent_at)}  {one_line(record.name or record.role)}{_place(record.session)}  {name}"
         case Episode():
-            place = f"  in {one_line(record.session)}" if record.session else ""
             count = counted({"message": len(record.message_ids)})
-            return f"{moment(record.started_at)}  {one_line(record.title)}{place}  {count}  {name}"
+            return f"{moment(record.started_at)}  {one_line(record.title)}{_place(record.session)}  {count}  {name}"
         case MemoryRecord():
             tags = "".join(f"  #{one_line(tag)}" for tag in record.tags)
             what = f"{record.type}  {record.status}  {record.importance:.2f}"
@@ -159,12 +209,13 @@ def event_line(event: Event, *, named: bool) -> str:
     """One line of a history; with ``named`` it includes the id."""
     name = f"  [{one_line(event.id)}]" if named else ""
     version = f"  version {event.version}" if event.version not in (None, 1) else ""
-    details = (f"{key} {_format(value)}" for key, value in event.detail.items() if value not in (None, "", []))
+    details = (f"{key} {plain_value(value)}" for key, value in event.detail.items() if value not in (None, "", []))
     detail = "  ".join(details)
     return f"{event.at:%Y-%m-%d %H:%M:%S}  {event.operation}{name}{version}{'  ' + detail if detail else ''}"
 
 
-def _format(value: object) -> str:
+def plain_value(value: object) -> str:
+    """A value on one line: text as it is, else JSON."""
     return one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
@@ -181,3 +232,9 @@ def indented(text: str, by: str = "    ") -> str:
 def one_line(text: str) -> str:
     """Text with normalised white space."""
     return " ".join(text.split())
+
+
+def short(text: str) -> str:
+    """The beginning of a text on one line."""
+    line = one_line(text)
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 3]}..."

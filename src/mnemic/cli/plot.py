@@ -5,10 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from mnemic.cli.output import warn
+from mnemic.cli.handles import open_runtime
+from mnemic.cli.output import counted, warn
 from mnemic.errors import ConfigurationError, MissingExtra
-from mnemic.runtime import factory, scopes
-from mnemic.runtime.redaction import policy_from
+from mnemic.runtime import scopes
 from mnemic.transfer.picture import Picture, picture
 
 if TYPE_CHECKING:
@@ -28,15 +28,11 @@ SOONEST = 0.25
 """Opacity of an emotion with confidence 0; one with confidence 1 is opaque."""
 
 
-def plot(arguments: Namespace) -> None:
+def plot(given: Namespace) -> None:
     """Draw the record of the options to the file of ``--plot``."""
-    runtime = factory.open_runtime(
-        arguments.dir, embedder=arguments.embedder, tokenizer=None, reranker=None, llm=None, processing=None,
-        consolidator=None, idle=None, retention=None, secrets=policy_from("redact"), durability="FULL",
-    )  # fmt: skip
-    with closing(runtime):
-        draw(picture(runtime, scopes.scope(arguments.user, None, None)), arguments.plot)
-    warn(f"drawn into {arguments.plot}.")
+    with closing(open_runtime(given)) as runtime:
+        draw(picture(runtime, scopes.scope(given.user)), given.plot)
+    warn(f"drawn into {given.plot}.")
 
 
 def draw(picture: Picture, file: str) -> None:
@@ -91,10 +87,6 @@ def _moods(axes: Any, picture: Picture) -> None:
         if found:
             sure = [SOONEST + (1 - SOONEST) * mood.confidence for mood in found]
             places = [mood.valence for mood in found], [mood.arousal for mood in found]
-            axes.scatter(*places, alpha=sure, s=18, label=f"{len(found)} {_plural(kind)}", color=COLOURS[kind])
+            axes.scatter(*places, alpha=sure, s=18, label=counted({kind: len(found)}), color=COLOURS[kind])
     if any(picture.moods.values()):
         axes.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2)
-
-
-def _plural(kind: str) -> str:
-    return {"message": "messages", "memory": "memories"}.get(kind, kind)

@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import asyncio
-import weakref
-from concurrent.futures import CancelledError
-from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import MAX_CHARACTERS, checked, prepared
-from mnemic.embedders.failures import classify
-from mnemic.errors import ConfigurationError, EmbedderUnavailable, MissingExtra
+from mnemic.errors import EmbedderError, EmbedderUnavailable, MissingExtra
+from mnemic.services import failures
 from mnemic.services.arguments import positive, seconds, whole
-from mnemic.services.failures import Failure, RetryPolicy, retry, scrubbed
-from mnemic.services.processes import PerProcess
-from mnemic.services.threads import BackgroundLoop
+from mnemic.services.connections import Connection, Connections, service_name
+from mnemic.services.failures import Failure, RetryPolicy, retry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from pydantic_ai.embeddings import Embedder as PydanticEmbedder
     from pydantic_ai.embeddings import EmbeddingModel, EmbeddingSettings
 
     from mnemic.protocols import InputKind, Vectors
 
-__all__ = ["RemoteEmbedder"]
+__all__ = ["RemoteEmbedder", "classify"]
 
 BLANK = "."  # sent for blank texts, which most services reject
-CLOSING_TIME = 5.0  # seconds for open connections to end
 
 
 class RemoteEmbedder:
@@ -63,7 +57,8 @@ class RemoteEmbedder:
     ) -> None:
         if paths.wheel_folder("pydantic_ai") is None:
             raise MissingExtra("RemoteEmbedder", "remote")
-        service = _service(model)
+        inner: Any = getattr(model, "model", model)  # an Embedder holds its model, or the name of it
+        service = service_name(inner, "Embedder or EmbeddingModel")
         self._dimensions = None if dimensions is None else whole("dimensions", dimensions, 1, 65_536)
         self._dimension = self._dimensions
         self._batch_size = whole("batch_size", batch_size, 1, 2048)
@@ -72,9 +67,8 @@ class RemoteEmbedder:
             positive("timeout", timeout), whole("retries", retries, 0, 10), seconds("backoff", backoff)
         )
         self._id = name or service + (f"@{dimensions}" if dimensions else "")
-        self._connection = PerProcess(lambda: _Connection(model, service))
-        self._closed = False
-        weakref.finalize(self, _close, self._connection)
+        closed = f"The embedder {self._id} was closed. Create a new one."
+        self._connections = Connections(lambda: _Connection(model, service), EmbedderUnavailable, closed)
 
     def __repr__(self) -> str:
         return f"RemoteEmbedder({self._id!r})"
@@ -101,8 +95,7 @@ class RemoteEmbedder:
             EmbedderError: the service rejected these texts, or its response is invalid.
         """
         cleaned = [text if text.strip() else BLANK for text in prepared(texts, kind, self._max_characters)]
-        if self._closed:
-            raise self._closed_error()
+        self._connections.check()
         parts = [cleaned[start : start + self._batch_size] for start in range(0, len(cleaned), self._batch_size)]
         vectors: list[Sequence[float]] = []
         for part in parts:
@@ -113,66 +106,36 @@ class RemoteEmbedder:
 
     def close(self) -> None:
         """End running calls with an error, close connections and stop the background thread. May be called twice."""
-        self._closed = True
-        _close(self._connection)
+        self._connections.close()
 
     def _request(self, texts: list[str], kind: InputKind) -> Sequence[Sequence[float]]:
         settings = cast("EmbeddingSettings", {"dimensions": self._dimensions} if self._dimensions else {})
-        line = self._connection.get()
-        try:
-            return line.loop.run(lambda: line.ask(texts, kind, settings, self._patience))
-        except CancelledError:
-            pass
-        raise self._closed_error()
-
-    def _closed_error(self) -> EmbedderUnavailable:
-        return EmbedderUnavailable(f"The embedder {self._id} was closed. Create a new one.")
+        return self._connections.run(lambda connection: connection.ask(texts, kind, settings, self._patience))
 
 
-class _Connection:
-    """The connection to one service: an event loop and its client."""
+class _Connection(Connection["PydanticEmbedder"]):
+    """The connection to one service."""
 
     def __init__(self, model: str | PydanticEmbedder | EmbeddingModel, service: str) -> None:
-        self.loop = BackgroundLoop("mnemic-remote-embedder")
+        super().__init__("embedding service", service, EmbedderUnavailable)
         self._model = model
-        self._service = service
-        self._client: PydanticEmbedder | None = None
-        self._making = asyncio.Lock()
-        self._providers = AsyncExitStack()
 
     async def ask(
         self, texts: list[str], kind: InputKind, settings: EmbeddingSettings, patience: RetryPolicy
     ) -> Sequence[Sequence[float]]:
         """One request, retried within `patience`. Runs on the loop."""
-        client = await self._open_client()
+        client = await self.client()
 
         async def request() -> Sequence[Sequence[float]]:
             return (await client.embed(texts, input_type=kind, settings=settings or None)).embeddings
 
-        outcome = await retry(
-            request, patience, lambda error: classify(error, self._service, paths.environment_secrets())
-        )
+        outcome = await retry(request, patience, lambda error: classify(error, self.service, self.secrets))
         if isinstance(outcome, Failure):
             raise outcome.error
         return outcome
 
-    async def close_client(self) -> None:
-        """Close the connections of a client created here. Runs on the loop."""
-        await self._providers.aclose()
-
-    async def _open_client(self) -> PydanticEmbedder:
-        problem = ""
-        try:
-            async with self._making:
-                if self._client is None:
-                    self._client = await self._create_client()
-                return self._client
-        except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
-            problem = scrubbed(str(error), paths.environment_secrets(), keep=self._service)
-        # Raised outside of the handler, because the original error may quote a key.
-        raise EmbedderUnavailable(f"The embedding service {self._service} cannot be set up: {problem}")
-
-    async def _create_client(self) -> PydanticEmbedder:
+    async def create_client(self) -> PydanticEmbedder:
+        """The embedder of pydantic-ai."""
         from pydantic_ai.embeddings import Embedder, EmbeddingModel, infer_embedding_model
         from pydantic_ai.providers import Provider, infer_provider
 
@@ -189,28 +152,39 @@ class _Connection:
         # Let services truncate long texts instead of failing.
         client = Embedder(infer_embedding_model(self._model, provider_factory=provider), settings={"truncate": True})
         for one in made:
-            await self._providers.enter_async_context(one)
+            await self.opened.enter_async_context(one)
         return client
 
 
-def _service(model: str | PydanticEmbedder | EmbeddingModel) -> str:
-    """``provider:model`` of a name, client or model."""
-    if isinstance(model, str):
-        if not all(model.partition(":")):
-            raise ConfigurationError(f'{model!r} does not name a provider and a model. Write "provider:model".')
-        return model
-    inner: Any = getattr(model, "model", model)
-    if isinstance(inner, str):
-        return inner
-    provider, name = (getattr(inner, attribute, None) for attribute in ("system", "model_name"))
-    if not isinstance(provider, str) or not isinstance(name, str):
-        raise ConfigurationError(
-            f'{type(model).__name__} is not a pydantic-ai Embedder or EmbeddingModel. Pass one, or "provider:model".'
+def classify(error: Exception, service: str, secrets: Collection[str] = ()) -> Failure:
+    """Classify an error of a request to `service`.
+
+    Args:
+        error: the exception.
+        service: the embedder's id, for the message.
+        secrets: strings to mask in the message.
+    """
+    verdict = failures.classify(error, service, secrets)
+    if verdict.meaning == "refused":
+        return Failure(
+            EmbedderUnavailable(
+                f"The embedding service {service} denied access or does not have this model ({verdict.label}). "
+                "Check the provider's key in the environment, the account, and the model's name."
+            )
         )
-    return f"{provider}:{name}"
-
-
-def _close(lines: PerProcess[_Connection]) -> None:
-    line = lines.pop()
-    if line is not None:
-        line.loop.stop(line.close_client, CLOSING_TIME)
+    if verdict.meaning == "rejected":
+        return Failure(
+            EmbedderError(
+                f"The embedding service {service} rejected these texts ({verdict.label}): {verdict.detail} "
+                "Shorten them with max_characters, or lower batch_size."
+            )
+        )
+    if verdict.meaning == "transient":
+        unavailable = EmbedderUnavailable(
+            f"The embedding service {service} did not answer ({verdict.label}): {verdict.detail} Check the network and "
+            "the service, or raise timeout and retries. The texts can be embedded later."
+        )
+        return Failure(unavailable, transient=True, wait=verdict.wait)
+    return Failure(
+        EmbedderError(f"The embedding service {service} failed ({verdict.label}): {verdict.detail} Check the service.")
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from mnemic import paths
 from mnemic.embedders.checks import checked, prepared
+from mnemic.embedders.onnx.cache import sha256
 from mnemic.embedders.prompts import checked_prompts, default_prompts, model_prompts
 from mnemic.errors import ConfigurationError, EmbedderError, EmbedderUnavailable, MissingExtra
 from mnemic.services.arguments import whole
@@ -189,7 +190,7 @@ def _folder_identity(folder: Path) -> str:
     weights = sorted(path for pattern in WEIGHT_FILES for path in folder.glob(pattern))
     if not weights:
         raise EmbedderUnavailable(f"There is no model in {folder}: no {', '.join(WEIGHT_FILES)}. Correct the path.")
-    digests = [_file_digest(path) for path in weights]
+    digests = [sha256(path) for path in weights]
     if digests == [MINILM_WEIGHTS]:
         return MINILM
     return f"sentence-transformers:{_digest(''.join(digests))[:16]}"
@@ -211,11 +212,6 @@ def _loaded_from(model: object) -> str | None:
         return str(cast("Any", model)[0].auto_model.config.name_or_path)
     except (AttributeError, TypeError, IndexError, KeyError):
         return None
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _digest(text: str) -> str:

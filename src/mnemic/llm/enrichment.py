@@ -10,7 +10,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.checks import distinct, numbers_supported, shortened, topic_supported
 from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
-from mnemic.llm.schema import Name, Number, Schema, Share, Text
+from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType
 
@@ -63,20 +63,20 @@ class Description(Schema):
 
     memory: Number
     summary: str = Field(default="", max_length=LONGEST_SUMMARY * 2)
-    keywords: list[Name] = Field(default_factory=list[Name], max_length=8)
-    tags: list[Name] = Field(default_factory=list[Name], max_length=6)
+    keywords: Items[Name] = Field(default_factory=list[Name], max_length=8)
+    tags: Items[Name] = Field(default_factory=list[Name], max_length=6)
     type: MemoryType = "semantic"
     category: str | None = Field(default=None, max_length=40)
     importance: Share = 0.5
     confidence: Share = 0.5
-    files: list[Text] = Field(default_factory=list[Text], max_length=MOST_RELATED)
-    entities: list[Name] = Field(default_factory=list[Name], max_length=MOST_RELATED)
+    files: Items[Text] = Field(default_factory=list[Text], max_length=MOST_RELATED)
+    entities: Items[Name] = Field(default_factory=list[Name], max_length=MOST_RELATED)
 
 
 class Descriptions(Schema):
     """All memories of a batch."""
 
-    memories: list[Description] = Field(min_length=1, max_length=MOST_MEMORIES)
+    memories: Items[Description] = Field(min_length=1, max_length=MOST_MEMORIES)
 
 
 def task(memories: Sequence[MemoryRecord | str]) -> Task[Enrichments]:

@@ -11,7 +11,7 @@ from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.answers import plain
 from mnemic.llm.checks import distinct, numbers_supported
 from mnemic.llm.fences import DATA_RULE, fenced
-from mnemic.llm.schema import Schema
+from mnemic.llm.schema import Items, Schema
 from mnemic.llm.task import Answer, Task
 
 __all__ = ["MOST_QUERIES", "Expansion", "prompt", "task"]
@@ -36,7 +36,7 @@ class Expansion(Answer):
 class Queries(Schema):
     """The other queries."""
 
-    queries: list[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(min_length=1, max_length=8)
+    queries: Items[Annotated[str, StringConstraints(min_length=1, max_length=200)]] = Field(min_length=1, max_length=8)
 
 
 def task(query: str) -> Task[Expansion]:

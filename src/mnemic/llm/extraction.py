@@ -18,7 +18,7 @@ from mnemic.llm.answers import plain
 from mnemic.llm.checks import distinct, numbers_supported, sources_of, topic_supported
 from mnemic.llm.enrichment import CATEGORIES, MOST_KEYWORDS, MOST_TAGS
 from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, numbered_list, transcript
-from mnemic.llm.schema import Name, Number, Schema, Share, Text
+from mnemic.llm.schema import Items, Name, Number, Schema, Share, Text
 from mnemic.llm.task import Answer, Task
 from mnemic.types import MemoryRecord, MemoryType, Message
 
@@ -123,11 +123,11 @@ class FoundStatement(Schema):
     statement: Text
     change: ChangeType = "new"
     known: Number | None = None
-    messages: list[Number] = Field(min_length=1, max_length=20)
+    messages: Items[Number] = Field(min_length=1, max_length=20)
     type: MemoryType = "semantic"
     confidence: Share = 0.5
-    keywords: list[Name] = Field(default_factory=list[Name], max_length=MOST_KEYWORDS)
-    tags: list[Name] = Field(default_factory=list[Name], max_length=MOST_TAGS)
+    keywords: Items[Name] = Field(default_factory=list[Name], max_length=MOST_KEYWORDS)
+    tags: Items[Name] = Field(default_factory=list[Name], max_length=MOST_TAGS)
     category: str | None = Field(default=None, max_length=40)
 
 
@@ -135,7 +135,7 @@ class Findings(Schema):
     """Prediction first, then what it missed."""
 
     prediction: str = Field(default="", max_length=2_000)
-    statements: list[FoundStatement] = Field(max_length=MOST_STATEMENTS)
+    statements: Items[FoundStatement] = Field(max_length=MOST_STATEMENTS)
 
 
 def task(episodes: Sequence[EpisodeText], known: Sequence[MemoryRecord] = ()) -> Task[Extraction]:

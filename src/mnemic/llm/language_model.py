@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import weakref
-from concurrent.futures import CancelledError
-from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from mnemic import paths
-from mnemic.errors import ConfigurationError, LanguageModelError, LanguageModelUnavailable, MissingExtra
+from mnemic.errors import LanguageModelError, LanguageModelUnavailable, MissingExtra
 from mnemic.llm.failures import RequestFailure, classify
 from mnemic.llm.keys import environment_key, keyring_key
-from mnemic.llm.ledger import Ledger
 from mnemic.llm.task import Answer, Task
 from mnemic.services.arguments import positive, seconds, whole
-from mnemic.services.failures import RetryPolicy, retry, scrubbed
-from mnemic.services.processes import PerProcess
-from mnemic.services.threads import BackgroundLoop
-from mnemic.types import LanguageModelStats
+from mnemic.services.connections import Connection, Connections, service_name
+from mnemic.services.failures import RetryPolicy, retry
+from mnemic.types import LanguageModelStats, StageUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Coroutine, Mapping
+    from collections.abc import Awaitable, Callable, Mapping
 
     from pydantic_ai.messages import ModelResponse
     from pydantic_ai.models import Model
@@ -35,13 +30,11 @@ if TYPE_CHECKING:
 __all__ = ["LanguageModel"]
 
 A = TypeVar("A", bound=Answer)
-T = TypeVar("T")
 
 JITTER = 0.5
 SHORTEST_SECRET = 8
 LONGEST_ERROR = 300
 """Most characters kept of the last error."""
-CLOSING_TIME = 5.0  # seconds for open connections to end
 
 
 class LanguageModel:
@@ -83,7 +76,7 @@ class LanguageModel:
     ) -> None:
         if paths.wheel_folder("pydantic_ai") is None:
             raise MissingExtra("LanguageModel", "llm")
-        service = _service(model)
+        service = service_name(model, "model", method="request")
         request_settings = _RequestSettings(
             service=service,
             patience=RetryPolicy(
@@ -97,11 +90,12 @@ class LanguageModel:
             sleep=sleep or asyncio.sleep,
         )
         self._id = service
-        self._ledger = ledger = Ledger()
-        self._connection = PerProcess(lambda: _Connection(model, request_settings, ledger))
+        self._ledger = ledger = _Ledger()
+        closed = f"The language model {service} was closed. Make a new one."
+        self._connections = Connections(
+            lambda: _Connection(model, request_settings, ledger), LanguageModelUnavailable, closed
+        )
         self._health = LanguageModelStats(model=service)
-        self._closed = False
-        weakref.finalize(self, _close_connection, self._connection)
 
     def __repr__(self) -> str:
         return f"LanguageModel({self._id!r})"
@@ -121,7 +115,7 @@ class LanguageModel:
             LanguageModelError: it rejected the task, or no answer is valid.
         """
         try:
-            answer = self._run(lambda connection: connection.ask(task))
+            answer = self._connections.run(lambda connection: connection.ask(task))
         except LanguageModelError as error:
             self._note("unreachable" if isinstance(error, LanguageModelUnavailable) else "failing", str(error))
             raise
@@ -136,19 +130,10 @@ class LanguageModel:
                 checked offline.
         """
         try:
-            self._run(lambda connection: connection.open())
+            self._connections.run(lambda connection: connection.client())
         except LanguageModelUnavailable as error:
             self._note("unreachable", str(error))
             raise
-
-    def _run(self, call: Callable[[_Connection], Coroutine[Any, Any, T]]) -> T:
-        if not self._closed:
-            connection = self._connection.get()
-            try:
-                return connection.loop.run(lambda: call(connection))
-            except CancelledError:
-                pass
-        raise LanguageModelUnavailable(f"The language model {self._id} was closed. Make a new one.")
 
     def _note(self, state: Literal["answering", "failing", "unreachable"], error: str | None = None) -> None:
         before = self._health
@@ -162,8 +147,24 @@ class LanguageModel:
 
     def close(self) -> None:
         """End running calls with an error, close connections and stop the background thread. May be called twice."""
-        self._closed = True
-        _close_connection(self._connection)
+        self._connections.close()
+
+
+class _Ledger:
+    """Counts by stage; written by the background loop's thread, read by any."""
+
+    def __init__(self) -> None:
+        self._stages: dict[str, StageUsage] = {}
+
+    def add(self, stage: str, **counts: float) -> None:
+        """Add to the counts of a stage; the keywords are fields of StageUsage."""
+        before = self._stages.get(stage, StageUsage())
+        total: dict[str, Any] = {name: getattr(before, name) + count for name, count in counts.items()}
+        self._stages[stage] = replace(before, **total)
+
+    def view(self) -> Mapping[str, StageUsage]:
+        """The counts as they are now."""
+        return dict(self._stages)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,36 +188,24 @@ class _Client:
     forms: FormSelector
 
 
-class _Connection:
-    """The connection to one model: an event loop and its client. Its methods run on the loop."""
+class _Connection(Connection[_Client]):
+    """The connection to one model."""
 
-    def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: Ledger) -> None:
-        self.loop = BackgroundLoop("mnemic-language-model")
+    def __init__(self, model: str | Model, request_settings: _RequestSettings, ledger: _Ledger) -> None:
+        super().__init__("language model", request_settings.service, LanguageModelUnavailable)
         self._model = model
         self._settings = request_settings
         self._ledger = ledger
-        self._client: _Client | None = None
-        self._client_lock = asyncio.Lock()
         self._slots = asyncio.Semaphore(request_settings.concurrency)
-        self._exit_stack = AsyncExitStack()
-        self._secrets: list[str] = []
 
     async def ask(self, task: Task[A]) -> A:
         """Run one task, in as many requests as the settings allow."""
         try:
             async with self._slots:
-                return await self._ask_client(await self._get_client(), task)
+                return await self._ask_client(await self.client(), task)
         except LanguageModelError:
             self._ledger.add(task.stage, fallbacks=1)
             raise
-
-    async def open(self) -> None:
-        """Create the client if there is none."""
-        await self._get_client()
-
-    async def close_client(self) -> None:
-        """Close the client."""
-        await self._exit_stack.aclose()
 
     async def _ask_client(self, client: _Client, task: Task[A]) -> A:
         from mnemic.llm.exchange import read
@@ -235,7 +224,7 @@ class _Connection:
             try:
                 answer = read(task, outcome, self._settings.max_characters)
             except LanguageModelError as error:
-                problem = f"{error} ({self._settings.service}, {task.stage})"
+                problem = f"{error} ({self.service}, {task.stage})"
                 self._ledger.add(task.stage, failures=1)
                 continue
             client.forms.record_success(form)
@@ -261,7 +250,7 @@ class _Connection:
             return response
 
         def judge(error: Exception) -> RequestFailure:
-            failure = classify(error, self._settings.service, [*paths.environment_secrets(), *self._secrets])
+            failure = classify(error, self.service, self.secrets)
             if failure.sent:
                 self._ledger.add(task.stage, calls=1, failures=1)
             return failure
@@ -274,20 +263,8 @@ class _Connection:
         patience = replace(self._settings.patience, retries=retries)
         return await retry(send, patience, judge, sleep=self._settings.sleep, again=again), used
 
-    async def _get_client(self) -> _Client:
-        problem = ""
-        try:
-            async with self._client_lock:
-                if self._client is None:
-                    self._client = await self._make_client()
-                return self._client
-        except Exception as error:  # noqa: BLE001 - unknown provider, missing package, missing key: all differ
-            secrets = [*paths.environment_secrets(), *self._secrets]
-            problem = scrubbed(str(error), secrets, keep=self._settings.service)
-        # Raised here so that the error does not carry the original, which may quote a key.
-        raise LanguageModelUnavailable(f"The language model {self._settings.service} cannot be set up: {problem}")
-
-    async def _make_client(self) -> _Client:
+    async def create_client(self) -> _Client:
+        """The model, with its settings, and the keys and connections that it holds."""
         from pydantic_ai.models import infer_model
 
         from mnemic.llm.exchange import FormSelector, settings_for
@@ -296,10 +273,10 @@ class _Connection:
         model = infer_model(self._model, provider_factory=self._provider)
         given = getattr(getattr(model, "client", None), "api_key", None)
         if isinstance(given, str) and len(given) >= SHORTEST_SECRET:
-            self._secrets.append(given)
+            self.keys.append(given)
         if isinstance(self._model, str):
             _without_retries(model)
-        await self._exit_stack.enter_async_context(model)
+        await self.opened.enter_async_context(model)
         return _Client(
             model,
             settings_for(model, request_settings.max_tokens, request_settings.temperature, request_settings.settings),
@@ -315,7 +292,7 @@ class _Connection:
         stored = keyring_key(name)
         if stored is None:
             return infer_provider(name)
-        self._secrets.append(stored)
+        self.keys.append(stored)
         make: Any = infer_provider_class(name)  # every provider accepts api_key; the base class does not declare it
         return make(api_key=stored)
 
@@ -325,21 +302,3 @@ def _without_retries(model: Model) -> None:
     client = getattr(model, "client", None)
     if isinstance(getattr(client, "max_retries", None), int):
         client.max_retries = 0  # pyright: ignore[reportOptionalMemberAccess] - it has the attribute, so it is there
-
-
-def _service(model: object) -> str:
-    """``provider:model`` of a model argument."""
-    if isinstance(model, str):
-        if not all(model.partition(":")):
-            raise ConfigurationError(f'{model!r} does not name a provider and a model. Write "provider:model".')
-        return model
-    provider, name = (getattr(model, attribute, None) for attribute in ("system", "model_name"))
-    if not (isinstance(provider, str) and isinstance(name, str) and callable(getattr(model, "request", None))):
-        raise ConfigurationError(f'{type(model).__name__} is not a pydantic-ai model. Give one, or "provider:model".')
-    return f"{provider}:{name}"
-
-
-def _close_connection(connections: PerProcess[_Connection]) -> None:
-    connection = connections.pop()
-    if connection is not None:
-        connection.loop.stop(connection.close_client, CLOSING_TIME)

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput
 from mnemic.llm.fences import DATA_RULE, fenced, numbered_list
-from mnemic.llm.schema import Number, Schema, Share
+from mnemic.llm.schema import Items, Number, Schema, Share
 from mnemic.llm.task import Answer, Task
 from mnemic.types import LinkType, MemoryRecord
 
@@ -71,7 +71,7 @@ class Relation(Schema):
 class Relations(Schema):
     """All edges of the memories."""
 
-    links: list[Relation] = Field(max_length=MOST_LINKS)
+    links: Items[Relation] = Field(max_length=MOST_LINKS)
 
 
 def task(pairs: Sequence[Pair]) -> Task[ProposedLinks]:

@@ -11,7 +11,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.checks import numbers_supported, shortened, sources_of, topic_supported
 from mnemic.llm.fences import DATA_RULE, episode_ranges, fenced, transcript
-from mnemic.llm.schema import Number, Schema
+from mnemic.llm.schema import Items, Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.text.dates import relative_periods
 from mnemic.types import Message
@@ -68,7 +68,7 @@ class EpisodeRecord(Schema):
 class EpisodeRecords(Schema):
     """All episodes of a question."""
 
-    episodes: list[EpisodeRecord] = Field(min_length=1, max_length=MOST_EPISODES)
+    episodes: Items[EpisodeRecord] = Field(min_length=1, max_length=MOST_EPISODES)
 
 
 def task(episodes: Sequence[Sequence[Message]]) -> Task[Narratives]:

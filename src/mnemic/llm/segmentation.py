@@ -10,7 +10,7 @@ from pydantic import Field
 from mnemic.errors import InvalidInput, LanguageModelError
 from mnemic.llm.fences import DATA_RULE, fenced, transcript
 from mnemic.llm.narration import LONGEST_STORY, STORY_RULE, TITLE_RULE, Narrative, narrative
-from mnemic.llm.schema import Name, Number, Schema
+from mnemic.llm.schema import Items, Name, Number, Schema
 from mnemic.llm.task import Answer, Task
 from mnemic.types import Message
 
@@ -55,7 +55,7 @@ class EpisodeSpan(Schema):
 class EpisodeSpans(Schema):
     """All episodes of a batch."""
 
-    episodes: list[EpisodeSpan] = Field(min_length=1, max_length=MOST_MESSAGES)
+    episodes: Items[EpisodeSpan] = Field(min_length=1, max_length=MOST_MESSAGES)
 
 
 def task(messages: Sequence[Message]) -> Task[Segmentation]:

@@ -7,14 +7,13 @@ import sys
 import pytest
 
 from mnemic.cli import main
-from mnemic.cli.help import HELP, SUMMARIES
-from mnemic.cli.parser import make_parser
+from mnemic.cli.parser import COMMANDS, make_parser
 
 LIGHT = """
 import sys
 from mnemic.cli import main
 code = main(sys.argv[1:])
-heavy = {"numpy", "apsw", "tqdm", "onnxruntime", "pydantic_ai", "mnemic.memory"} & set(sys.modules)
+heavy = {"numpy", "apsw", "tqdm", "onnxruntime", "pydantic_ai", "asyncio", "mnemic.memory"} & set(sys.modules)
 sys.exit(code or (f"loaded: {heavy}" if heavy else 0))
 """
 
@@ -32,16 +31,16 @@ def examples(text):
 def test_every_command_is_listed_with_its_summary(capsys):
     assert main(["--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert list(HELP) == list(SUMMARIES)
-    for name, summary in SUMMARIES.items():
-        assert f" {name} {summary}" in text
+    for name, command in COMMANDS.items():
+        assert f" {name} {command.summary}" in text
 
 
-@pytest.mark.parametrize("name", SUMMARIES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_teaches_by_examples_that_are_understood(name, capsys):
     assert main([name, "--help"]) == 0
-    assert HELP[name].strip().splitlines()[-1].strip() in capsys.readouterr().out
-    found = [make_parser().parse_args(words).command for words in examples(HELP[name])]
+    text = COMMANDS[name].run.__doc__
+    assert text.strip().splitlines()[-1].strip() in capsys.readouterr().out
+    found = [make_parser().parse_args(words).command for words in examples(text)]
     assert found
     assert set(found) == {name}
 

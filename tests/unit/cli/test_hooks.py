@@ -13,7 +13,7 @@ import pytest
 
 from mnemic import Memory
 from mnemic.cli import hooks
-from mnemic.cli.parser import MOMENTS
+from mnemic.cli.hooks import MOMENTS
 
 HOME = "HOME" if os.name != "nt" else "USERPROFILE"
 DOCS = Path(__file__).parents[3] / "docs" / "integrations" / "mcp.md"

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from mnemic.cli.help import SUMMARIES
-from mnemic.cli.parser import MOMENTS
+from mnemic.cli.hooks import MOMENTS
+from mnemic.cli.parser import COMMANDS
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ def lines(record, tmp_path) -> dict[str, list[tuple[str, ...]]]:
     }
 
 
-@pytest.mark.parametrize("name", SUMMARIES)
+@pytest.mark.parametrize("name", COMMANDS)
 def test_one_document_on_stdout_and_no_word_else(name, record, mnemic, tmp_path, monkeypatch):
     runs = lines(record, tmp_path)
     assert name in runs, f"say how to run mnemic {name} with --json"

@@ -1,10 +1,10 @@
 import getpass
 import io
-from argparse import ArgumentParser
 
 import pytest
 
-from mnemic.cli.keys import add_keys, keys
+from mnemic.cli.keys import keys
+from mnemic.cli.parser import make_parser
 from mnemic.errors import ConfigurationError, InvalidInput
 
 SECRET = "sk-verysecret-0123456789"
@@ -14,16 +14,12 @@ SECRET = "sk-verysecret-0123456789"
 def stored(monkeypatch):
     """What reaches the keyring."""
     found = {}
-    monkeypatch.setattr("mnemic.cli.keys.store_key", found.__setitem__)
+    monkeypatch.setattr("mnemic.llm.keys.store_key", found.__setitem__)
     return found
 
 
-def parsed(*words, json=None):
-    parser = ArgumentParser(exit_on_error=False)
-    add_keys(parser)
-    arguments = parser.parse_args(words)
-    arguments.json = json
-    return arguments
+def parsed(*words):
+    return make_parser().parse_args(["keys", *words])
 
 
 class Terminal(io.StringIO):
@@ -34,18 +30,18 @@ class Terminal(io.StringIO):
 def test_a_key_is_asked_for_without_echo(stored, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", Terminal())
     monkeypatch.setattr(getpass, "getpass", lambda prompt: SECRET)
-    assert keys(parsed("set", "anthropic"))
+    answer = keys(parsed("set", "anthropic"))
     assert stored == {"anthropic": SECRET}
     shown = capsys.readouterr()
-    assert "anthropic" in shown.out
+    assert "anthropic" in answer.lines[0]
     assert "verysecret" not in shown.out + shown.err
 
 
 def test_a_key_from_a_pipe(stored, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO(f"{SECRET}\nanything"))
-    assert keys(parsed("set", "openai", json=True))
+    answer = keys(parsed("set", "openai"))
     assert stored["openai"].strip() == SECRET
-    assert '"stored": true' in capsys.readouterr().out
+    assert answer.document == {"provider": "openai", "stored": True}
 
 
 def shows(prompt):

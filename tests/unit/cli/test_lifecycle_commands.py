@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from mnemic import LanguageModelStats, Memory, StageUsage
-from mnemic.cli.handles import progress_bar
+from mnemic.cli.output import progress_bar
 
 
 @pytest.fixture

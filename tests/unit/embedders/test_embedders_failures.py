@@ -8,7 +8,7 @@ from pydantic_ai.exceptions import (
     ModelRateLimitError,
 )
 
-from mnemic.embedders.failures import classify
+from mnemic.embedders.remote import classify
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 
 SERVICE = "openai:text-embedding-3-small"

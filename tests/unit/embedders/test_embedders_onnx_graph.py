@@ -8,8 +8,7 @@ import pytest
 from safetensors.numpy import load_file
 
 from mnemic.embedders.onnx.convert import CONVERTER, minilm
-from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
-from mnemic.embedders.onnx.protobuf import Message
+from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
 
 CONVERTED = {"mnemic-minilm-1": "d4b6a17ca31c82777daaa4a68a69bb0a8befd93cf4f49fe3680c3cee8888c20b"}
 
@@ -25,18 +24,11 @@ def encoded(message):
     [(0, "0800"), (1, "0801"), (127, "087f"), (128, "088001"), (300, "08ac02"), (-1, "08" + "ff" * 9 + "01")],
 )
 def test_whole_numbers(value, expected):
-    message = Message()
-    message.integer(1, value)
-    assert encoded(message).hex() == expected
+    assert encoded(Message((1, value))).hex() == expected
 
 
 def test_text_floats_bytes_and_nesting():
-    inner = Message()
-    inner.text(1, "é")
-    outer = Message()
-    outer.message(16, inner)
-    outer.real(2, 1.5)
-    outer.data(3, memoryview(b"\1\2"))
+    outer = Message((16, Message((1, "é"))), (2, 1.5), (3, memoryview(b"\1\2")))
     assert encoded(outer).hex() == "8201040a02c3a9" + "150000c03f" + "1a020102"
 
 

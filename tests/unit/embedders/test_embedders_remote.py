@@ -91,7 +91,7 @@ def test_kind_batches_order_and_thread(remote):
     assert model.requests == [("query", ["a", "bb"]), ("query", ["ccc"])]
     np.testing.assert_allclose(rows[:, 0] / rows[:, 1], [1, 2, 3], rtol=1e-6)
     embedder.embed(["a"])
-    assert model.threads == {"mnemic-remote-embedder"}
+    assert model.threads == {"mnemic-embedding-service"}
 
 
 def test_texts_are_made_fit_for_a_service(remote):
@@ -203,7 +203,7 @@ def test_closing(remote):
     embedder.close()
     with pytest.raises(EmbedderUnavailable, match="closed"):
         embedder.embed(["a"])
-    assert not [thread for thread in threading.enumerate() if thread.name == "mnemic-remote-embedder"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "mnemic-embedding-service"]
 
 
 def test_closing_ends_running_calls(remote):
@@ -238,7 +238,7 @@ def test_a_forgotten_embedder_ends_its_thread():
     embedder.embed(["a"])
     del embedder
     gc.collect()
-    assert not [thread for thread in threading.enumerate() if thread.name == "mnemic-remote-embedder"]
+    assert not [thread for thread in threading.enumerate() if thread.name == "mnemic-embedding-service"]
 
 
 def test_threads_share_it(remote):

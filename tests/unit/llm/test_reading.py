@@ -8,6 +8,9 @@ from typing import get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.models.function import FunctionModel
+from pydantic_ai.profiles import ModelProfile
 
 from mnemic.llm import decision, enrichment, expansion, extraction, links, narration, segmentation
 from mnemic.llm.answers import find_objects, plain, plain_values
@@ -226,3 +229,41 @@ def test_whole_sentences_only():
 def test_every_category_stands_in_the_instructions():
     assert all(name in enrichment.INSTRUCTIONS for name in enrichment.CATEGORIES)
     assert all(f'"{name}"' in extraction.INSTRUCTIONS for name in get_args(extraction.ChangeType))
+
+
+# answers of small models, as pydantic-ai hands them over
+
+
+GOOD = {
+    "prediction": "Ana tells how she arrived.",
+    "statements": [{"statement": "Ana works remotely.", "messages": [3], "keywords": ["work"]}],
+}
+TEXT = json.dumps(GOOD)
+STATEMENT = GOOD["statements"][0]
+
+
+@pytest.mark.parametrize("form", ["native", "tool", "text for a tool"])
+@pytest.mark.parametrize(
+    ("text", "dropped"),
+    [
+        pytest.param(TEXT, 0, id="clean"),
+        pytest.param(f"```json\n{TEXT}\n```", 0, id="fenced"),
+        pytest.param(f"Sure! Here it is:\n{TEXT}\nHope that helps {{you}}.", 0, id="prose around"),
+        pytest.param(f"<think>{{a}}</think>{TEXT}", 0, id="thoughts first"),
+        pytest.param(f'{{"prediction": "x"}}\n{TEXT}', 0, id="two objects"),
+        pytest.param(TEXT.replace("Ana tells", "Ana\ntells"), 0, id="raw line break"),
+        pytest.param(json.dumps({**GOOD, "statements": [STATEMENT, {"change": "new"}]}), 1, id="item without a value"),
+        pytest.param(json.dumps({**GOOD, "statements": [{**STATEMENT, "confidence": 7}]}), 1, id="out of bounds"),
+        pytest.param(json.dumps({**GOOD, "statements": [{**STATEMENT, "tags": None}]}), 1, id="null for a list"),
+        pytest.param(json.dumps({**GOOD, "statements": [STATEMENT] * 90}), 89, id="endless repetition"),
+    ],
+)
+def test_what_small_models_write_is_read(asked, case, text, dropped, form):
+    def respond(_, info):
+        if form == "text for a tool" or not info.output_tools:
+            return ModelResponse(parts=[TextPart(text)])
+        return ModelResponse(parts=[ToolCallPart(info.output_tools[0].name, text)])
+
+    profile = ModelProfile(supports_json_schema_output=form == "native")
+    answer = asked(FunctionModel(respond, profile=profile), retries=0).ask(case("extract").task)
+    assert ([found.text for found in answer.statements], answer.dropped) == (["Ana works remotely."], dropped)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from mnemic.embedders.onnx.protobuf import Part
+    from mnemic.embedders.onnx.graph import Part
     from mnemic.embedders.prompts import Prompts
 
 __all__ = ["ModelFiles", "Pooling", "load", "save", "sha256"]

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph
-
-if TYPE_CHECKING:
-    from mnemic.embedders.onnx.protobuf import Message
+from mnemic.embedders.onnx.graph import FLOAT, INT64, Graph, Message
 
 __all__ = ["CONVERTER", "OUTPUT", "Weights", "minilm"]
 

@@ -1,18 +1,20 @@
-"""A builder for ONNX graphs: constants and nodes in, an ONNX model file out."""
+"""A builder for ONNX graphs: constants and nodes in, an ONNX model file out.
+
+The numbers of fields are those of onnx.proto; the package onnx would be one more dependency of the core install.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import struct
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from mnemic.embedders.onnx.protobuf import Message
-
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["FLOAT", "INT64", "Attribute", "Graph"]
+__all__ = ["FLOAT", "INT64", "Attribute", "Graph", "Message", "Part"]
 
 FLOAT, INT64 = 1, 7  # TensorProto.DataType
 ELEMENT_TYPES = {np.dtype(np.float32): FLOAT, np.dtype(np.int64): INT64}
@@ -20,37 +22,52 @@ IR_VERSION = 9
 OPSET = 20
 
 Attribute: TypeAlias = int | float | Sequence[int]
+Part: TypeAlias = bytes | memoryview
 
 
-class _ModelField:
-    """Field numbers of ModelProto."""
+class Message:
+    """A protobuf message in the wire format that an ONNX file needs: pairs of a field number and a value.
 
-    IR_VERSION, PRODUCER, GRAPH, OPSET_IMPORT = 1, 2, 7, 8
+    A list of parts to be written in order: the weights are never copied into one large buffer. Equal fields give equal
+    bytes. A float is written with 32 bits; a memoryview must be of single bytes.
+    """
 
+    def __init__(self, *fields: tuple[int, Value]) -> None:
+        self._parts: list[Part] = [part for field, value in fields for part in _encode(field, value)]
+        self.size = sum(map(len, self._parts))
 
-class _GraphField:
-    """Field numbers of GraphProto."""
-
-    NODE, NAME, INITIALIZER, INPUT, OUTPUT = 1, 2, 5, 11, 12
-
-
-class _NodeField:
-    """Field numbers of NodeProto."""
-
-    INPUT, OUTPUT, NAME, OPERATOR, ATTRIBUTE = 1, 2, 3, 4, 5
+    def __iter__(self) -> Iterator[Part]:
+        return iter(self._parts)
 
 
-class _AttributeField:
-    """Field numbers of AttributeProto, and its codes for the types used here."""
-
-    NAME, REAL, INTEGER, INTEGERS, TYPE = 1, 2, 3, 8, 20
-    IS_REAL, IS_INTEGER, IS_INTEGERS = 1, 2, 7
+Value: TypeAlias = int | float | str | Part | Message
 
 
-class _TensorField:
-    """Field numbers of TensorProto."""
+def _encode(field: int, value: Value) -> Iterator[Part]:
+    """The parts of one field: its number and wire type, then the value."""
+    match value:
+        case int():
+            yield _varint(field << 3) + _varint(value)
+        case float():
+            yield _varint(field << 3 | 5) + struct.pack("<f", value)
+        case Message():
+            yield _varint(field << 3 | 2) + _varint(value.size)
+            yield from value
+        case _:
+            data = value.encode() if isinstance(value, str) else value
+            yield _varint(field << 3 | 2) + _varint(len(data))
+            yield data
 
-    DIMENSION, TYPE, NAME, DATA = 1, 2, 8, 9
+
+def _varint(value: int) -> bytes:
+    """An integer in groups of seven bits; a negative one takes ten bytes, as the format requires."""
+    value &= 2**64 - 1
+    encoded = bytearray()
+    while value > 0x7F:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
 
 
 class Graph:
@@ -95,85 +112,41 @@ class Graph:
         return outputs
 
     def model(self, producer: str) -> Message:
-        """The finished model file."""
-        graph = Message()
-        for node in self._nodes:
-            graph.message(_GraphField.NODE, node)
-        graph.text(_GraphField.NAME, self._name)
-        for constant in self._constants.values():
-            graph.message(_GraphField.INITIALIZER, constant)
-        for declaration in self._inputs:
-            graph.message(_GraphField.INPUT, declaration)
-        for declaration in self._outputs:
-            graph.message(_GraphField.OUTPUT, declaration)
-        opset = Message()
-        opset.integer(2, OPSET)
-        model = Message()
-        model.integer(_ModelField.IR_VERSION, IR_VERSION)
-        model.text(_ModelField.PRODUCER, producer)
-        model.message(_ModelField.GRAPH, graph)
-        model.message(_ModelField.OPSET_IMPORT, opset)
-        return model
+        """The finished model file, a ModelProto with a GraphProto (7)."""
+        graph = Message(
+            *((1, node) for node in self._nodes), (2, self._name), *((5, one) for one in self._constants.values()),
+            *((11, one) for one in self._inputs), *((12, one) for one in self._outputs),
+        )  # fmt: skip
+        return Message((1, IR_VERSION), (2, producer), (7, graph), (8, Message((2, OPSET))))
 
 
 def _node(
     operator: str, name: str, inputs: Sequence[str], outputs: Sequence[str], attributes: dict[str, Attribute]
 ) -> Message:
-    node = Message()
-    for value in inputs:
-        node.text(_NodeField.INPUT, value)
-    for value in outputs:
-        node.text(_NodeField.OUTPUT, value)
-    node.text(_NodeField.NAME, name)
-    node.text(_NodeField.OPERATOR, operator)
-    for key, value in attributes.items():
-        node.message(_NodeField.ATTRIBUTE, _attribute(key, value))
-    return node
+    """A NodeProto."""
+    return Message(
+        *((1, value) for value in inputs), *((2, value) for value in outputs), (3, name), (4, operator),
+        *((5, _attribute(key, value)) for key, value in attributes.items()),
+    )  # fmt: skip
 
 
 def _attribute(name: str, value: Attribute) -> Message:
-    attribute = Message()
-    attribute.text(_AttributeField.NAME, name)
+    """An AttributeProto: its value, and the code of the type of that."""
     if isinstance(value, float):
-        attribute.real(_AttributeField.REAL, value)
-        attribute.integer(_AttributeField.TYPE, _AttributeField.IS_REAL)
-    elif isinstance(value, int):
-        attribute.integer(_AttributeField.INTEGER, value)
-        attribute.integer(_AttributeField.TYPE, _AttributeField.IS_INTEGER)
-    else:
-        for item in value:
-            attribute.integer(_AttributeField.INTEGERS, item)
-        attribute.integer(_AttributeField.TYPE, _AttributeField.IS_INTEGERS)
-    return attribute
+        return Message((1, name), (2, value), (20, 1))
+    if isinstance(value, int):
+        return Message((1, name), (3, value), (20, 2))
+    return Message((1, name), *((8, item) for item in value), (20, 7))
 
 
 def _tensor(name: str, values: NDArray[Any]) -> Message:
-    tensor = Message()
-    for size in values.shape:
-        tensor.integer(_TensorField.DIMENSION, size)
-    tensor.integer(_TensorField.TYPE, ELEMENT_TYPES[values.dtype])
-    tensor.text(_TensorField.NAME, name)
+    """A TensorProto."""
     little_endian = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    tensor.data(_TensorField.DATA, memoryview(little_endian.reshape(-1).view(np.uint8).data))
-    return tensor
+    data = memoryview(little_endian.reshape(-1).view(np.uint8).data)
+    return Message(*((1, size) for size in values.shape), (2, ELEMENT_TYPES[values.dtype]), (8, name), (9, data))
 
 
 def _declaration(name: str, element_type: int, shape: Sequence[int | str]) -> Message:
     """A ValueInfoProto: name = 1, type = 2 { tensor = 1 { element type = 1, shape = 2 { dimension = 1 } } }."""
-    dimensions = Message()
-    for size in shape:
-        dimension = Message()
-        if isinstance(size, int):
-            dimension.integer(1, size)
-        else:
-            dimension.text(2, size)
-        dimensions.message(1, dimension)
-    tensor = Message()
-    tensor.integer(1, element_type)
-    tensor.message(2, dimensions)
-    kind = Message()
-    kind.message(1, tensor)
-    declaration = Message()
-    declaration.text(1, name)
-    declaration.message(2, kind)
-    return declaration
+    dimensions = Message(*((1, Message((1 if isinstance(size, int) else 2, size))) for size in shape))
+    return Message((1, name), (2, Message((1, Message((1, element_type), (2, dimensions))))))

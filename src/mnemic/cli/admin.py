@@ -1,0 +1,234 @@
+"""The commands for whole records: counts, users, exports, backups, ``migrate`` and ``reembed``."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+from mnemic.cli.handles import open_memory, open_runtime, record_file, require_record
+from mnemic.cli.output import Answer, counted, moment, one_line, plain, progress_bar, size, stdout, table, warn
+from mnemic.cli.parser import command, flag, option
+from mnemic.errors import InvalidInput
+from mnemic.types import Kind
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mnemic.memory import Memory
+    from mnemic.types import Stats, VerifyReport
+
+__all__ = ["backup", "export", "migrate", "reembed", "restore_backup", "stats", "users"]
+
+
+@command(
+    "count records, or plot them",
+    option("--plot", "plot tiers over time, and emotions: .svg, .png or .pdf", metavar="FILE"),
+)
+def stats(given: Namespace) -> Answer:
+    """Count the records of one user, and the size of the whole record; mnemic users lists the users. --plot also draws
+    the number of memories by tier over time, and the emotions of messages and memories. Needs: pip install
+    "mnemic[plot]"
+
+    examples:
+      mnemic stats --user ana
+      mnemic stats --plot memory.svg
+    """
+    with open_memory(given) as memory:
+        found = memory.stats()
+    _suggest_users(given, found)
+    if given.plot is not None:
+        from mnemic.cli import plot
+
+        plot.plot(given)
+    model = f"{found.embedding_model}, {found.dimension} numbers each" if found.embedding_model else "none yet"
+    rows: list[tuple[str, object]] = [
+        ("memory", f"{found.location} (schema {found.schema_version}, {size(found.bytes_on_disk)})"),
+        ("user", given.user),
+        ("messages", f"{found.messages} in {found.sessions} sessions"),
+        ("episodes", found.episodes),
+        ("memories", _counts(found.memories)),
+        ("links", found.links),
+        ("projects", found.projects),
+        ("pending", _counts(found.pending)),
+        ("vectors", model),
+    ]
+    return Answer({"user": given.user, **plain(found)}, table(rows))
+
+
+def _suggest_users(given: Namespace, stats: Stats) -> None:
+    """If the user has no records, mention the number of others: perhaps another name was meant."""
+    if stats.messages or stats.episodes or stats.memories:
+        return
+    names = _user_names(given)
+    if given.user not in names and (others := len(names)):
+        has = "user has" if others == 1 else "users have"
+        warn(f"the user {one_line(given.user)} has no records; {others} other {has} some: mnemic users.")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+
+
+@command("list the users of the record")
+def users(given: Namespace) -> Answer:
+    """List the users of the whole record, oldest first, with the number of messages and memories and the last write.
+    Exit code 1 if there are none.
+
+    examples:
+      mnemic users
+      mnemic users --json
+      mnemic --dir ~/.mnemic users
+    """
+    with open_memory(given) as memory:
+        found = [_user(memory.scoped(user=name), name) for name in _user_names(given)]
+    lines = table((one_line(user["user"]), _user_line(user)) for user in found)
+    return Answer({"users": found}, lines, [] if found else ["the record has no users."], fine=bool(found))
+
+
+def _user_names(given: Namespace) -> list[str]:
+    """The users of the record, oldest first."""
+    with closing(open_runtime(given)) as runtime:
+        transfer = runtime.store.transfer
+        return [name for name in transfer.users() if transfer.extent(name)]
+
+
+def _user(memory: Memory, name: str) -> dict[str, Any]:
+    """Counts of a user: live records, unprocessed messages, and the time of the last write."""
+    stats, last = memory.stats(), memory.log(kinds=get_args(Kind), limit=1)
+    memories = sum(count for status, count in stats.memories.items() if status != "archived")
+    counts = {"messages": stats.messages, "memories": memories, "waiting": stats.pending.get("process", 0)}
+    return {"user": name, **counts, "last_write": last[0].at if last else None}
+
+
+def _user_line(user: Mapping[str, Any]) -> str:
+    counts = counted({"message": user["messages"], "memory": user["memories"]})
+    return f"{counts}, last write {moment(user['last_write'])}"
+
+
+@command("compute all vectors again")
+def reembed(given: Namespace) -> Answer:
+    """Compute all vectors of the record again with the embedder of --embedder, for all users. Searches continue in the
+    meantime; an interrupted run is resumed by the next.
+
+    examples:
+      mnemic reembed
+      mnemic reembed --embedder openai:text-embedding-3-small
+    """
+    with open_memory(given) as memory:
+        with progress_bar("vector") as step:
+            made = memory.reembed(progress=step)
+        stats = memory.stats()
+    model, dimension = stats.embedding_model, stats.dimension
+    document = {"made": made, "embedding_model": model, "dimension": dimension}
+    return Answer(document, [f"{made} vectors computed with {model}, dimension {dimension}."])
+
+
+@command(
+    "write a user's memory to a file",
+    option("file", "the output file; - is stdout", metavar="FILE"),
+    flag("--vectors", "include the vectors: larger, but the import needs no embedder"),
+    flag("--force", "overwrite an existing file"),
+)
+def export(given: Namespace) -> Answer:
+    """Write all records of one user to a JSONL file: messages, episodes, memories with their lineage, times, statuses
+    and versions, and links. mnemic import FILE --format mnemic imports it into another folder or under another name;
+    exporting that again gives the same bytes. Vectors are computed again on import, unless --vectors includes them.
+    The file is readable by its owner only; an existing one is overwritten only with --force. With - it goes to
+    stdout.
+
+    examples:
+      mnemic export ana.jsonl --user ana
+      mnemic export - --user ana | gzip > ana.jsonl.gz
+    """
+    require_record(given.dir)
+    piped = given.file == "-"
+    if piped and given.json:
+        raise InvalidInput("stdout cannot have both the export and the output of --json. Name a file.")
+    if not piped and not given.force and os.path.isfile(Path(given.file).expanduser()):  # noqa: PTH113 - is_file may raise
+        raise InvalidInput(f"{given.file} exists. Name another file, or overwrite it with --force.")
+    content = io.StringIO()
+    with open_memory(given) as memory:
+        counts = memory.export(content if piped else given.file, vectors=given.vectors)
+    if piped:
+        stdout().flush()
+        stdout().buffer.write(content.getvalue().encode())
+    left_out = counts.pop("left_out")
+    notes = [f"{counted(counts)} written to {'stdout' if piped else given.file}."]
+    if left_out:
+        notes.append(f"{counted({'link': left_out})} between forgotten memories left out.")
+    document = {"file": given.file, "counts": counts, "left_out": left_out}
+    return Answer(document, notes=notes, fine=any(counts.values()))
+
+
+@command("copy the whole record while it is in use", option("folder", "the target: a new folder", metavar="FOLDER"))
+def backup(given: Namespace) -> Answer:
+    """Copy the whole record with all users to a new folder while it is in use, and verify the copy. Nothing is
+    overwritten. The folder is a complete memory; records erased later stay in it.
+
+    examples:
+      mnemic backup ~/backups/memory-2026-11-22
+      mnemic --dir ./notes backup ~/backups/notes
+    """
+    with open_memory(given) as memory, progress_bar("page") as step:
+        return _copied(memory.backup(given.folder, progress=step), given.folder)
+
+
+@command("create a memory from a backup", option("folder", "a folder written by mnemic backup", metavar="FOLDER"))
+def restore_backup(given: Namespace) -> Answer:
+    """Create a memory from a backup in the folder of --dir, which must not contain one: move a damaged folder away
+    first. The backup is verified and kept. (mnemic restore restores single forgotten records.)
+
+    examples:
+      mnemic --dir ./memory restore-backup ~/backups/memory-2026-11-22
+    """
+    from mnemic.transfer import backup
+
+    record_file(given.dir)  # refuses RAM
+    with progress_bar("page") as step:
+        return _copied(backup.restore_backup(given.folder, given.dir, step), given.dir)
+
+
+def _copied(report: VerifyReport, folder: str) -> Answer:
+    names = {"messages": "message", "episodes": "episode", "memories": "memory"}
+    counts = {one: report.checks[many] for many, one in names.items()}
+    document = {"folder": folder, "ok": report.ok, "checked": dict(report.checks)}
+    return Answer(document, [f"{counted(counts)} copied to {folder}, and verified."])
+
+
+@command(
+    "copy a record to another folder or to PostgreSQL",
+    option("--from", "a folder or postgresql://...", dest="source", required=True, metavar="PLACE"),
+    option("--to", "the target; created if missing", dest="target", required=True, metavar="PLACE"),
+)
+def migrate(given: Namespace) -> Answer:
+    """Copy a whole record with all users from a folder to PostgreSQL, back, or to another store of the same kind. Rows
+    are copied unchanged, with versions, events and vectors: nothing is embedded again. An interrupted run is resumed
+    by the next. At the end all rows are compared, and both stores verified. The source is not changed, and must not
+    be written to in the meantime.
+
+    examples:
+      mnemic migrate --from ./memory --to postgresql://localhost/app
+      mnemic migrate --from "postgresql://localhost/app?schema=mnemic" --to ./memory
+    """
+    from mnemic.transfer import migrate
+
+    with progress_bar("row") as step:
+        moves = migrate.migrate(given.source, given.target, step)
+    documents: list[dict[str, object]] = []
+    lines: list[str] = []
+    for moved in moves.users:
+        counts = {"user": moved.user, "records": moved.records, "events": moved.events}
+        documents.append({**counts, "hash": moved.digest, "was_there": moved.before})
+        rows = counted({"record": moved.records, "event": moved.events})
+        state = "was there" if moved.before else "moved"
+        lines.append(f"{one_line(moved.user)}: {rows}  {moved.digest}  {state}")
+    for finding in () if given.json else moves.findings:
+        warn(finding)
+    ending = "Both verify." if moves.ok else "verify has findings, above."
+    lines.append(f"{counted({'user': len(moves.users)})} in {moves.target}, rows equal ({moves.digest}). {ending}")
+    document = {"ok": moves.ok, "users": documents, "hash": moves.digest, "findings": list(moves.findings)}
+    return Answer(document, lines, fine=moves.ok)

@@ -1,0 +1,472 @@
+"""The commands ``add``, ``import``, ``remember`` and ``process``."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, cast, get_args
+
+from mnemic.cli.handles import has_record, open_memory, open_runtime
+from mnemic.cli.output import Answer, counted, plain, progress_bar, receipt_line, table, warn
+from mnemic.cli.parser import command, flag, limit, option, time_option
+from mnemic.errors import InvalidInput, MnemicError
+from mnemic.types import MemoryType, Message, ProcessReport, Receipt, Source
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mnemic.memory import Memory
+    from mnemic.runtime.runtime import Runtime
+    from mnemic.transfer.importers import memories
+    from mnemic.transfer.importers.files import Parsed
+    from mnemic.transfer.importers.found import Damage, Found
+
+__all__ = ["add", "import_file", "process", "remember", "warn_of_fallbacks"]
+
+FORMATS = ("auto", "locomo", "messages", "langchain", "llama-index", "mem0", "langgraph", "mnemic")
+
+BATCH = 64
+"""Messages per step of the progress bar; each batch is one transaction."""
+
+SHOWN = 20
+"""Maximum number of listed rejections; ``--json`` lists all."""
+
+AGAIN = "Import the file again to continue: nothing is stored twice."
+
+TEXT = option("text", "the text to store (default or -: read from stdin)", metavar="TEXT", nargs="?")
+
+
+@command(
+    "store one message",
+    TEXT,
+    option("--role", "user (default), assistant, system, tool or another role", default="user"),
+    option("--name", "the speaker"),
+    time_option("--sent-at", "when it was said (default: now)"),
+    option("--id", "an id of your choice; the same id and text is stored once"),
+)
+def add(given: Namespace) -> Answer:
+    """Store one message, verbatim. Without TEXT, or with -, it is read from stdin. When the command ends, the message
+    is on disk and can be found. Exit code 1 if it is rejected.
+
+    examples:
+      mnemic add "I moved to Lisbon." --name Ana --session s1
+      mnemic add "How do you like it?" --role assistant --session s1
+      git log -1 --format=%B | mnemic add --role tool --project atlas
+    """
+    content = _text(given.text)
+    with open_memory(given, make=True) as memory:
+        return _stored(
+            memory.add_message(content, role=given.role, name=given.name, sent_at=given.sent_at, id=given.id)
+        )
+
+
+def _text(text: str | None) -> str:
+    """The text argument, or all of stdin without the final line end.
+
+    Raises:
+        InvalidInput: there is neither, or stdin is not text.
+    """
+    if text is not None and text != "-":
+        return text
+    if text is None and sys.stdin.isatty():
+        raise InvalidInput("There is no text. Give it in quotes, pipe it in, or type it after -.")
+    try:
+        piped = sys.stdin.read().rstrip("\r\n")
+        piped.encode()  # in the C locale, invalid UTF-8 is read as surrogates
+        return piped
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:
+        raise InvalidInput(f"The piped input is not text ({error.reason}). Convert it to UTF-8 first.") from error
+
+
+def _stored(receipt: Receipt) -> Answer:
+    note = "it has no vector yet and is found by keyword until then: see mnemic doctor"
+    notes = [note] if "embed" in receipt.pending else []
+    return Answer(receipt, [receipt_line(receipt)], notes, fine=receipt.outcome != "rejected")
+
+
+# import
+
+
+@command(
+    "import a file of messages or memories",
+    option("file", "a JSON or JSONL file in UTF-8; - is stdin", metavar="FILE"),
+    option("--format", "the format of the file (default: auto)", choices=FORMATS, default="auto"),
+    option(
+        "--user-from", "for memories: the field that names their user, such as user_id or namespace.1; none: all belong "
+        "to --user", metavar="FIELD",
+    ),
+    option("--only", "with --user-from: import only this user", metavar="NAME"),
+    flag("--dry-run", "preview without changes"),
+    name="import",
+)  # fmt: skip
+def import_file(given: Namespace) -> Answer:
+    """Import a JSON or JSONL file, with its dates: messages verbatim, memories as memories.
+
+    formats (detected, unless --format names one):
+      messages     a list, or lines, of {"role", "content", "name"?, "sent_at"?, "id"?, "session"?, "metadata"?}
+      langchain    messages_to_dict(messages), or a list of dumpd(message)
+      llama-index  a list of ChatMessage.model_dump(mode="json"), or a stored SimpleChatStore
+      locomo       one LoCoMo conversation, or a list of them
+      mem0         the result of get_all() of mem0, or points of its Qdrant collection
+      langgraph    items of a LangGraph store, including LangMem: {"namespace", "key", "value", "created_at" ...}
+      mnemic       an export of mnemic, for a user without records
+
+    Importing a file twice stores nothing twice: a missing message id is derived from text, speaker, time and session.
+    Messages without a session belong to --session, else to one named after the file. Memories keep their ids with the
+    prefix "mem0:" or "langgraph:", and --user-from names the field of their user. Damaged parts are listed; exit code 1
+    then.
+
+    examples:
+      mnemic import chat.json --user ana
+      mnemic import mem0.json --user-from user_id --dry-run
+      mnemic import store.jsonl --format langgraph --user-from namespace.1 --only ana
+      mnemic --dir ./notes import export.jsonl --format messages --timezone Europe/Lisbon
+      mnemic --dir ./copy import ana.jsonl --format mnemic --user ana
+    """
+    from mnemic.transfer.importers import files
+
+    content = _content(given.file)
+    if given.format == "mnemic" or (given.format == "auto" and _is_export(content)):
+        return _import_export(given, content)
+    read = files.parse_lines(content)
+    name = files.detect(read.data) if given.format == "auto" else given.format
+    if name in files.MEMORY_FORMATS:
+        return _import_memories(given, read, name)
+    if given.user_from or given.only:
+        raise InvalidInput(f"--user-from and --only are for {', '.join(files.MEMORY_FORMATS)}; this file is {name}.")
+    return _import_messages(given, read, name)
+
+
+def _content(file: str) -> str:
+    name = "stdin" if file == "-" else file
+    try:
+        if file != "-":
+            return Path(file).read_text(encoding="utf-8-sig")
+        if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - None when it was closed
+            raise InvalidInput("stdin is closed. Name a file, or pipe one in.")
+        return sys.stdin.buffer.read().decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise InvalidInput(f"{name} cannot be read: {error.strerror or error}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name} is not UTF-8 ({error.reason} at byte {error.start}). Convert it first.") from error
+
+
+def _is_export(content: str) -> bool:
+    """Whether a text begins with the header of an export."""
+    try:
+        header = json.loads(content.split("\n", 1)[0])
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(header, dict) and {"mnemic", "counts"} <= set(cast("dict[str, object]", header))
+
+
+def _import_export(given: Namespace, content: str) -> Answer:
+    """Import an export into a user without records; a dry run into a temporary record in RAM."""
+    document = {"file": given.file, "format": "mnemic"}
+    if given.dry_run:
+        from mnemic.memory import Memory
+
+        with Memory(":memory:", embedder="hashing") as memory:
+            counts = memory.import_from(io.StringIO(content))
+        line = f"{given.file} (mnemic): {counted(counts)} would be stored for {given.user}; nothing was."
+        return Answer({**document, "counts": counts, "dry_run": True}, [line])
+    with open_memory(given, make=True) as memory, progress_bar("record") as step:
+        counts = memory.import_from(io.StringIO(content), progress=step)
+    return Answer({**document, "counts": counts}, [f"{given.file} (mnemic): {counted(counts)} stored for {given.user}"])
+
+
+def _shown(lines: Sequence[str]) -> list[str]:
+    """The first lines of a list, indented, and the number of the others."""
+    more = [f"  ... and {len(lines) - SHOWN} more; --json lists all"] if len(lines) > SHOWN else []
+    return [f"  {line}" for line in lines[:SHOWN]] + more
+
+
+def _rejections(receipts: Sequence[Receipt]) -> list[str]:
+    return _shown([f"rejected {receipt.id}: {receipt.reason}" for receipt in receipts])
+
+
+def _remarks(given: Namespace, pending: Mapping[str, int]) -> list[str]:
+    waiting = f"  {pending.get('embed')} have no vector yet and are found by keyword until then: see mnemic doctor"
+    dry_run = "  nothing was stored: this was a dry run"
+    return [*([waiting] if pending.get("embed") else []), *([dry_run] if given.dry_run else [])]
+
+
+# import: messages
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Counts of the outcomes for the messages of a file."""
+
+    file: str
+    format: str
+    messages: int
+    stored: int = 0
+    duplicate: int = 0
+    without_text: int = 0
+    rejected: list[Receipt] = field(default_factory=list[Receipt])
+
+    def count(self, messages: Sequence[Message], receipts: Sequence[Receipt]) -> None:
+        refused = [(m, r) for m, r in zip(messages, receipts, strict=True) if r.outcome not in ("stored", "duplicate")]
+        rejected = [receipt for message, receipt in refused if message.content.strip()]
+        self.stored += sum(receipt.outcome == "stored" for receipt in receipts)
+        self.duplicate += sum(receipt.outcome == "duplicate" for receipt in receipts)
+        self.without_text += len(refused) - len(rejected)
+        self.rejected += rejected
+
+    def line(self) -> str:
+        parts = f"{self.stored} stored, {self.duplicate} already stored, {len(self.rejected)} rejected"
+        empty = f", {self.without_text} without text" if self.without_text else ""
+        return f"{self.file} ({self.format}): {self.messages} messages: {parts}{empty}"
+
+
+def _import_messages(given: Namespace, read: Parsed, name: str) -> Answer:
+    from mnemic.transfer.importers import files
+
+    path = Path(given.file)
+    session = given.session or ("stdin" if given.file == "-" else path.stem)
+    messages = files.read_messages(files.undamaged(read), format=name, session=session)
+    tally = _Tally(str(path), name, len(messages))
+    pending: Mapping[str, int] = {}
+    if not messages:
+        warn(f"{path} contains no messages.")
+        return Answer(None, fine=False)
+    if given.dry_run:
+        _preview_messages(given, messages, tally)
+    else:
+        pending = _store_messages(given, messages, tally)
+    return _messages_answer(given, messages, tally, pending)
+
+
+def _preview_messages(given: Namespace, messages: Sequence[Message], tally: _Tally) -> None:
+    """Count the expected outcomes of the messages, without storing them."""
+    known: dict[str | None, str] = {}
+    if has_record(given.dir):
+        with open_memory(given) as memory:
+            known = {message.id: message.content for message in memory.messages(reach="user")}
+    for message in messages:
+        held = known.setdefault(message.id, message.content)
+        refusal = Receipt(id=str(message.id), outcome="rejected", reason="another message has this id")
+        expected = Receipt(id=str(message.id), outcome="stored" if held is message.content else "duplicate")
+        tally.count([message], [expected if held == message.content and message.content.strip() else refusal])
+
+
+def _store_messages(given: Namespace, messages: Sequence[Message], tally: _Tally) -> Mapping[str, int]:
+    """Store in batches, then embed all pending records; returns what is still pending."""
+    with open_memory(given, make=True) as memory:
+        try:
+            with progress_bar("message") as step:
+                for start in range(0, len(messages), BATCH):
+                    batch = messages[start : start + BATCH]
+                    tally.count(batch, memory.add(batch))
+                    step(start + len(batch), len(messages))
+            memory.flush(process=False)
+        except (MnemicError, KeyboardInterrupt):
+            warn(f"stopped early. {tally.line()}. {AGAIN}")
+            raise
+        return memory.stats().pending
+
+
+def _messages_answer(
+    given: Namespace, messages: Sequence[Message], tally: _Tally, pending: Mapping[str, int]
+) -> Answer:
+    from mnemic.transfer.importers.fields import LEFT_OUT
+
+    undated = sum(message.sent_at is None for message in messages)
+    partial = Counter(what for message in messages for what in message.metadata.get(LEFT_OUT, ()))
+    rejected = [{"id": receipt.id, "reason": receipt.reason} for receipt in tally.rejected]
+    extra = {"rejected": rejected, "undated": undated, "left_out": partial, "pending": pending}
+    lines = [tally.line(), *_rejections(tally.rejected)]
+    if undated:
+        lines.append(f"  {undated} have no time and are dated now")
+    if partial:
+        lines.append("  not text, left out: " + ", ".join(f"{what} ({count})" for what, count in partial.items()))
+    document = {**plain(tally), **extra, "dry_run": given.dry_run}
+    return Answer(document, [*lines, *_remarks(given, pending)], fine=not tally.rejected)
+
+
+# import: memories
+
+
+@dataclass(slots=True)
+class _Outcome:
+    """The result of importing a file of memories."""
+
+    file: str
+    format: str
+    users: dict[str, memories.Tally]
+    damaged: list[Damage]
+    others: int
+    undated: int
+
+    def total(self) -> memories.Tally:
+        from mnemic.transfer.importers import memories
+
+        whole = memories.Tally()
+        for tally in self.users.values():
+            whole.memories += tally.memories
+            whole.stored += tally.stored
+            whole.replacing += tally.replacing
+            whole.duplicate += tally.duplicate
+            whole.rejected += tally.rejected
+        return whole
+
+    def line(self) -> str:
+        total = self.total()
+        damaged = f", {len(self.damaged)} not imported" if self.damaged else ""
+        return f"{self.file} ({self.format}): {counted({'memory': total.memories})}: {total.line()}{damaged}"
+
+
+def _import_memories(given: Namespace, read: Parsed, name: str) -> Answer:
+    from mnemic.transfer.importers import files, memories
+
+    found, damaged = files.read_memories(read, name)
+    owned, nobodys, others = memories.by_user(found, user=given.user, field=given.user_from, only=given.only)
+    undated = sum(one.changed is None for mine in owned.values() for one in mine)
+    outcome = _Outcome(given.file, name, {}, [*damaged, *nobodys], others, undated)
+    if not found and not outcome.damaged:
+        warn(f"{given.file} contains no memories.")
+        return Answer(None, fine=False)
+    pending: Mapping[str, int] = {}
+    if given.dry_run:
+        with closing(open_runtime(given, place=None if has_record(given.dir) else ":memory:")) as runtime:
+            _each_user(given, runtime, owned, outcome)
+    elif owned:
+        pending = _store_memories(given, owned, outcome)
+    return _memories_answer(given, outcome, pending)
+
+
+def _store_memories(given: Namespace, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> Mapping[str, int]:
+    """Store the memories of each user; returns the pending tasks."""
+    with closing(open_runtime(given)) as runtime:
+        try:
+            _each_user(given, runtime, owned, outcome)
+        except (MnemicError, KeyboardInterrupt):
+            warn(f"stopped early. {outcome.line()}. {AGAIN}")
+            raise
+        return sum((Counter(runtime.store.stats(user).pending) for user in owned), Counter[str]())
+
+
+def _each_user(given: Namespace, runtime: Runtime, owned: Mapping[str, Sequence[Found]], outcome: _Outcome) -> None:
+    """Store the memories of each user, or count the expected outcomes of a dry run."""
+    from mnemic.runtime import factory, scopes
+    from mnemic.runtime.redaction import redact_scope
+    from mnemic.transfer.importers import memories
+
+    total, zone = sum(map(len, owned.values())), factory.time_zone(given.timezone)
+    done = itertools.count(1)
+    with progress_bar("memory") as bar:
+        for user, mine in owned.items():
+            scope = redact_scope(runtime.secrets, scopes.scope(user, given.project))
+            if given.dry_run:
+                outcome.users[user] = memories.preview(runtime, scope, mine, zone)
+                continue
+            tally = outcome.users[user] = memories.Tally()
+            memories.store(runtime, scope, mine, zone, tally=tally, step=lambda: bar(next(done), total))
+
+
+def _memories_answer(given: Namespace, outcome: _Outcome, pending: Mapping[str, int]) -> Answer:
+    from mnemic.transfer.importers import memories
+
+    total, lines = outcome.total(), [outcome.line()]
+    if len(outcome.users) > 1 or given.user_from not in (None, memories.NOBODY):
+        lines += _shown([f"{user}: {counted({'memory': tally.memories})}" for user, tally in outcome.users.items()])
+    lines += _shown([damage.reason for damage in outcome.damaged]) + _rejections(total.rejected)
+    if outcome.others:
+        lines.append(f"  {outcome.others} of other users left out, as --only says")
+    if outcome.undated:
+        lines.append(f"  {outcome.undated} have no time and are dated now")
+    document = {**plain(total), **plain(outcome), "pending": pending, "dry_run": given.dry_run}
+    fine = not outcome.damaged and not total.rejected
+    return Answer(document, [*lines, *_remarks(given, pending)], fine=fine)
+
+
+# remember, process
+
+
+@command(
+    "store one statement",
+    TEXT,
+    option("--key", "its attribute, such as meetings.time: supersedes the earlier value", metavar="NAME"),
+    option("--type", "default: semantic", choices=get_args(MemoryType), default="semantic"),
+    option("--category", "preference, architecture_decision, bug_fix ...", metavar="WORD"),
+    option("--tag", "repeatable", action="append", metavar="TAG", default=[]),
+    option("--importance", "0 to 1; pins the importance", type=float, metavar="N"),
+    option("--source-id", "a record it is derived from; repeatable", action="append", metavar="ID", default=[]),
+    time_option("--valid-at", "start of its validity (default: now)"),
+    time_option("--delete-after", "end of its lifetime (default: never)"),
+    option("--source", "its origin (default: direct_user)", choices=get_args(Source), default="direct_user"),
+    option("--id", "an id of your choice"),
+)
+def remember(given: Namespace) -> Answer:
+    """Store one statement as a memory. Without TEXT, or with -, it is read from stdin. It supersedes an earlier
+    statement with the same --key, or if it clearly gives a new value of the same attribute; the earlier one expires
+    and is kept. Exit code 1 if it is rejected.
+
+    examples:
+      mnemic remember "Prefers morning meetings" --key meetings.time --tag schedule --category preference
+      mnemic remember "The API runs on port 9000." --project atlas --importance 0.9
+      mnemic remember "Deploy with make release" --type procedural --source-id m17
+    """
+    content = _text(given.text)
+    with open_memory(given, make=True) as memory:
+        receipt = memory.remember(
+            content, key=given.key, type=given.type, category=given.category, tags=given.tag,
+            importance=given.importance, source_ids=given.source_id, valid_at=given.valid_at,
+            delete_after=given.delete_after, source=given.source, id=given.id,
+        )  # fmt: skip
+    return _stored(receipt)
+
+
+@command(
+    "extract episodes and memories from messages",
+    limit(None, "approximate number of messages, whole episodes at a time"),
+)
+def process(given: Namespace) -> Answer:
+    """Extract episodes and new memories from unprocessed messages. Safe to interrupt and to repeat. Needs no language
+    model; --llm names one for better results.
+
+    examples:
+      mnemic process
+      mnemic process --limit 200
+      mnemic process --llm anthropic:claude-haiku-4-5
+    """
+    with open_memory(given) as memory, progress_bar("message") as step:
+        memory.flush(process=False)  # embed records that are still pending
+        report = memory.process(limit=given.limit, progress=step)
+        warn_of_fallbacks(memory)
+    return Answer(report, _process_lines(report))
+
+
+def warn_of_fallbacks(memory: Memory) -> None:
+    """Warn if the language model gave no usable answer."""
+    llm = memory.stats().llm
+    count = sum(usage.fallbacks for usage in llm.stages.values()) if llm else 0
+    if llm and count:
+        why = f" {llm.error}" if llm.error else ""
+        warn(f"{llm.model} gave no usable answer {count} times; the rules were used instead.{why}")
+
+
+def _process_lines(report: ProcessReport) -> list[str]:
+    if not report.messages and not report.enriched:
+        return [f"Nothing was left to do; {report.waiting} messages wait." if report.waiting else "Nothing waits."]
+    rows: list[tuple[str, object]] = [
+        ("messages", report.messages),
+        ("episodes", report.episodes),
+        ("memories", f"{report.memories}, {report.updated} of them in the place of an earlier one"),
+        ("contradictions", report.contradictions),
+        ("known before", report.known),
+        ("enriched", report.enriched),
+        ("left to rules", report.fallbacks),
+        ("waiting", report.waiting),
+        ("seconds", f"{report.seconds:.1f}"),
+    ]
+    always = ("messages", "episodes", "memories", "seconds")
+    return table((name, value) for name, value in rows if value or name in always)

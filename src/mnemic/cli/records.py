@@ -1,0 +1,421 @@
+"""The commands ``search``, ``context``, ``list``, ``episodes``, ``show``, ``graph``, ``link`` and ``unlink``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, get_args
+
+from mnemic.cli.handles import open_memory
+from mnemic.cli.output import (
+    Answer,
+    counted,
+    enumerated,
+    event_line,
+    heading,
+    hit_lines,
+    indented,
+    moment,
+    one_line,
+    plain,
+    short,
+    table,
+)
+from mnemic.cli.parser import EXPIRED, REACH, TYPE_AND_TAG, VALID_TIMES, command, limit, option, time_range
+from mnemic.errors import InvalidInput
+from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from mnemic.memory import Memory
+
+__all__ = ["context", "episodes", "graph", "link", "list_records", "search", "show", "unlink"]
+
+Record = Message | Episode | MemoryRecord
+
+
+def _kinds(text: str) -> Sequence[str]:
+    kinds = tuple(word.strip() for word in text.split(","))
+    if unknown := [word for word in kinds if word not in get_args(Kind)]:
+        raise ArgumentTypeError(f"{unknown[0]!r} is not a kind; there are {', '.join(get_args(Kind))}")
+    return kinds
+
+
+SEARCH_OPTIONS = (
+    option(
+        "--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME",
+        default="conversation",
+    ),
+    option(
+        "--kinds", "kinds to find: message, memory, episode, comma-separated (default: message,memory)", type=_kinds,
+        metavar="KINDS", default=("message", "memory"),
+    ),
+    option(
+        "--mood", 'rank records of a similar mood first: "session", or a text that shows the mood', metavar="WORDS"
+    ),
+    *TYPE_AND_TAG,
+    *time_range("said"),
+    *VALID_TIMES,
+    REACH,
+)  # fmt: skip
+
+
+@command(
+    "find messages and memories",
+    option("query", "the query in natural language", metavar="QUERY"),
+    option("-k", "maximum number of hits (default: 10)", type=int, default=10, metavar="N"),
+    option(
+        "--min-evidence", "the minimum grade of evidence (default: none)", choices=("none", "weak", "strong"),
+        default="none",
+    ),
+    *SEARCH_OPTIONS,
+    EXPIRED,
+)  # fmt: skip
+def search(given: Namespace) -> Answer:
+    """Find messages and memories, best first. Exit code 1 if nothing is found.
+
+    examples:
+      mnemic search "what does Ana drink?"
+      mnemic search "the lease" --since 2026-03-01 --until 2026-04-01 -k 3
+      mnemic search "where does Ana live?" --kinds memory --at 2024-06-01      true at that time
+      mnemic search "which port?" --known-at 2026-01-01                        known at that time
+      mnemic search "the lease" --session s5 --json
+      mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
+    """
+    with open_memory(given) as memory:
+        result = memory.search(
+            given.query, k=given.k, min_evidence=given.min_evidence, include_expired=given.include_expired,
+            **_search_options(given, memory),
+        )  # fmt: skip
+    lines = [line for rank, hit in enumerate(result, start=1) for line in hit_lines(rank, hit)]
+    found = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
+    document = {"query": given.query, "recipe": given.recipe, **plain(result)}
+    return Answer(document, lines, [f"{found}."], fine=bool(result))
+
+
+@command(
+    "text for a prompt",
+    option("query", "the query (default: the start of a session)", metavar="QUERY", nargs="?"),
+    option("--max-tokens", "the budget (default: 2000)", type=int, default=2000, metavar="N"),
+    *SEARCH_OPTIONS,
+)
+def context(given: Namespace) -> Answer:
+    """Print memories as text for a prompt, within a token budget. Without a query: the context for a new session.
+
+    examples:
+      mnemic context "plan her birthday" --max-tokens 500
+      mnemic context > memory.txt
+    """
+    with open_memory(given) as memory:
+        found = memory.get_memory_context(given.query, max_tokens=given.max_tokens, **_search_options(given, memory))
+    document = {"query": given.query, **plain(found)}
+    if not found:
+        return Answer(document, notes=["nothing found."], fine=False)
+    rest = ", more was found than fits" if found.truncated else ""
+    note = f"{found.token_count} tokens from {len(found.hits)} records{rest}; evidence: {found.evidence}."
+    return Answer(document, [found.text], [note])
+
+
+def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
+    mood = memory.emotion(given.mood) if given.mood not in (None, "session") else given.mood
+    names = ("recipe", "kinds", "since", "until", "at", "known_at", "reach", "session")
+    return {"mood": mood, "types": given.type, "tags": given.tag, **{name: getattr(given, name) for name in names}}
+
+
+# list, episodes
+
+
+@command(
+    "list memories, in order",
+    option("--kind", "message, episode or memory (default: memory)", choices=get_args(Kind), default="memory"),
+    option("--order", "default: newest", choices=("newest", "oldest", "importance"), default="newest"),
+    limit(20, "maximum number"),
+    option("--offset", "number to skip (default: 0)", type=int, default=0, metavar="N"),
+    *TYPE_AND_TAG,
+    option("--status", "default: all but archived", action="append", choices=get_args(Status)),
+    *time_range("created"),
+    *VALID_TIMES,
+    EXPIRED,
+    REACH,
+    name="list",
+)
+def list_records(given: Namespace) -> Answer:
+    """List memories, or with --kind messages or episodes, in order, with their ids. Exit code 1 if there are none.
+
+    examples:
+      mnemic list                                    the newest
+      mnemic list --order importance --limit 10
+      mnemic list --type procedural --tag release
+      mnemic list --kind message --order oldest      messages, oldest first
+      mnemic list --include-expired                  also memories that are no longer valid or were superseded
+      mnemic list --status archived                  forgotten and merged memories
+    """
+    with open_memory(given) as memory:
+        if given.kind != "memory":
+            return _listed(memory, f"{given.kind}s", _messages_or_episodes(memory, given))
+        found = memory.list(
+            order=given.order, limit=given.limit, offset=given.offset, reach=given.reach, types=given.type,
+            tags=given.tag, status=given.status, since=given.since, until=given.until, at=given.at,
+            known_at=given.known_at, include_expired=given.include_expired,
+        )  # fmt: skip
+        return _listed(memory, "memories", found)
+
+
+def _messages_or_episodes(memory: Memory, given: Namespace) -> Sequence[Message | Episode]:
+    """Messages or episodes in chronological order.
+
+    Raises:
+        InvalidInput: an option applies to memories only.
+    """
+    wrong = [name for name in ("type", "tag", "status", "at", "known_at", "include_expired") if getattr(given, name)]
+    if wrong or given.order == "importance":
+        name = f"--{wrong[0].replace('_', '-')}" if wrong else "--order importance"
+        raise InvalidInput(f"{name} is for memories; leave --kind {given.kind} out, or leave it out.")
+    if min(given.offset, given.limit) < 0:
+        raise InvalidInput("--limit and --offset are whole numbers from 0.")
+    read = memory.messages if given.kind == "message" else memory.episodes
+    first, end, newest = given.offset, given.offset + given.limit, given.order == "newest"
+    found = read(  # a limit keeps the latest
+        session=given.session, since=given.since, until=given.until, reach=given.reach, limit=end if newest else None
+    )
+    return (found[::-1] if newest else found)[first:end]
+
+
+@command("list episodes, in order", limit(20, "maximum number of latest ones"), *time_range("started"), REACH)
+def episodes(given: Namespace) -> Answer:
+    """List the episodes of messages, by start. Exit code 1 if there are none.
+
+    examples:
+      mnemic episodes
+      mnemic episodes --since 2026-03-01 --limit 5
+    """
+    with open_memory(given) as memory:
+        found = memory.episodes(
+            session=given.session, since=given.since, until=given.until, reach=given.reach, limit=given.limit
+        )
+        return _listed(memory, "episodes", found)
+
+
+def _listed(memory: Memory, name: str, found: Sequence[Record]) -> Answer:
+    lines = [line for record in found for line in (heading(record), indented(record.content))]
+    return Answer({name: found}, lines, [] if found else [_empty_reason(memory, name)], fine=bool(found))
+
+
+def _empty_reason(memory: Memory, name: str) -> str:
+    """Why a list is empty, and what to do if messages are unprocessed."""
+    stats = memory.stats()
+    waiting = stats.pending.get("process", 0)
+    if not waiting or {"episodes": stats.episodes, "memories": sum(stats.memories.values())}.get(name, 1):
+        return "nothing found."
+    wait = "waits" if waiting == 1 else "wait"
+    said = "mnemic list --kind message"
+    return f"no {name} yet. {counted({'message': waiting})} {wait}: mnemic process. What was said: {said}."
+
+
+# show
+
+
+@command("show one record with its sources and links", option("id", "the record", metavar="ID"))
+def show(given: Namespace) -> Answer:
+    """Show one record, forgotten or not: a message, an episode or a memory, with its sources, the records derived from
+    it, its links and its history.
+
+    examples:
+      mnemic show m17
+      mnemic show mem_0f8fad5bd9cb469fa16570867728950e --json
+    """
+    with open_memory(given) as memory:
+        record = memory.get(given.id)
+        sources, made = [memory.get(source) for source in _sources(record)], _derived_from(memory, given.id)
+        links, linked = _links(memory, record)
+        history = memory.history(given.id)
+    kind = _kind(record)
+    document = {
+        "kind": kind, kind: record, "made_from": [_brief(source) for source in sources],
+        "made_into": [_brief(one) for one in made], "links": links, "history": history,
+    }  # fmt: skip
+    lines = [
+        *(heading(record), indented(record.content), "", *table(_facts(record))),
+        *_section("made from", [_short(source) for source in sources]),
+        *_section("made from it", [_short(one) for one in made]),
+        *_section("links", [_link_line(link, given.id, linked) for link in links]),
+        *_section("history", [event_line(event, named=False) for event in history]),
+    ]
+    return Answer(document, lines)
+
+
+def _links(memory: Memory, record: Record) -> tuple[list[Link], dict[str, MemoryRecord]]:
+    """The links of a record, and the linked memories by id."""
+    if not isinstance(record, MemoryRecord):
+        return [], {}
+    graph = memory.graph(record.id, depth=1)
+    links = [link for link in graph.links if record.id in (link.source, link.target)]
+    return links, {other.id: other for other in graph.memories}
+
+
+def _sources(record: Record) -> tuple[str, ...]:
+    match record:
+        case Message():
+            return ()
+        case Episode():
+            return (*record.source_ids, *record.message_ids)
+        case MemoryRecord():
+            return record.source_ids
+
+
+def _derived_from(memory: Memory, id: str) -> list[Episode | MemoryRecord]:
+    """The records derived from a record, including expired and archived ones."""
+    memories = memory.list(order="oldest", limit=None, reach="user", status=get_args(Status), include_expired=True)
+    return [record for record in [*memory.episodes(reach="user"), *memories] if id in _sources(record)]
+
+
+def _brief(record: Record) -> dict[str, object]:
+    return {"id": record.id, "kind": _kind(record), "content": record.content}
+
+
+def _kind(record: Record) -> str:
+    return {Message: "message", Episode: "episode", MemoryRecord: "memory"}[type(record)]
+
+
+def _facts(record: Record) -> list[tuple[str, object]]:
+    """The non-empty fields, except those shown elsewhere."""
+    fields = {name: _fact(getattr(record, name), value) for name, value in plain(record).items()}
+    elsewhere = ("id", "content", "title", "source_ids", "message_ids")
+    return [(name, value) for name, value in fields.items() if value and name not in elsewhere]
+
+
+def _fact(value: object, as_json: object) -> str:
+    if isinstance(value, datetime):
+        return moment(value)
+    return "" if as_json in (None, False) else enumerated(as_json)
+
+
+def _section(title: str, lines: Sequence[str]) -> list[str]:
+    return ["", f"{title}:", *(f"  {line}" for line in lines)] if lines else []
+
+
+def _short(record: Record) -> str:
+    return f"[{one_line(str(record.id))}]  {short(record.content)}"
+
+
+def _link_line(link: Link, id: str, linked: Mapping[str, MemoryRecord]) -> str:
+    out = link.source == id
+    return f"{_arrow(link, out=out)}  {_short(linked[link.target if out else link.source])}{_reason(link)}"
+
+
+def _arrow(link: Link, *, out: bool) -> str:
+    return f"-- {link.type} {link.strength:.2g} ->" if out else f"<- {link.type} {link.strength:.2g} --"
+
+
+def _reason(link: Link) -> str:
+    return f"  ({one_line(link.reason)})" if link.reason else ""
+
+
+# graph, link, unlink
+
+
+@command(
+    "show the memories linked with one",
+    option("id", "the memory to start at", metavar="ID"),
+    option("--depth", "how many links to follow, 0 to 10 (default: 2)", type=int, default=2, metavar="N"),
+    option("--type", "links of this type; repeatable", action="append", choices=get_args(LinkType)),
+)
+def graph(given: Namespace) -> Answer:
+    """Show the memories within --depth links of one as a tree. An arrow to the right is a link from the memory above,
+    an arrow to the left a link to it.
+
+    examples:
+      mnemic graph mem_0f8f
+      mnemic graph mem_0f8f --depth 1 --type contradicts --type supersedes
+      mnemic graph mem_0f8f --json
+    """
+    with open_memory(given) as memory:
+        found = memory.graph(given.id, depth=given.depth, types=given.type)
+    counts = counted({"memory": len(found.memories), "link": len(found.links)})
+    return Answer(found, _tree(found, given.id), [f"{counts}."])
+
+
+def _tree(graph: Graph, root: str) -> list[str]:
+    """The graph as lines: every memory once, on a shortest path from the root; every link once.
+
+    A link to a memory elsewhere in the tree shows only its id.
+    """
+    memories = {record.id: record for record in graph.memories}
+    touching: dict[str, list[Link]] = {id_: [] for id_ in memories}
+    for link in graph.links:
+        for end in {link.source, link.target}:
+            touching[end].append(link)
+    parents = _parents(graph, touching)
+    lines, drawn = [_short(memories[root])], set[tuple[str, str, str]]()
+
+    def branch(id_: str, depth: int) -> None:
+        for link in touching[id_]:
+            key = (link.source, link.target, link.type)
+            if key in drawn:
+                continue
+            drawn.add(key)
+            out = link.source == id_
+            other = link.target if out else link.source
+            begins = parents.get(other) == key
+            text = _short(memories[other]) if begins else f"[{one_line(other)}]  (elsewhere in this tree)"
+            lines.append(f"{'    ' * depth}{_arrow(link, out=out)}  {text}{_reason(link)}")
+            if begins:
+                branch(other, depth + 1)
+
+    branch(root, 1)
+    return lines
+
+
+def _parents(graph: Graph, touching: Mapping[str, Sequence[Link]]) -> dict[str, tuple[str, str, str]]:
+    """For each memory but the root, the link to its parent in the tree."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for record in graph.memories:
+        for link in touching[record.id]:
+            other = link.target if link.source == record.id else link.source
+            if graph.depths[other] == graph.depths[record.id] - 1:
+                found[record.id] = (link.source, link.target, link.type)
+                break
+    return found
+
+
+LINK_ENDS = (
+    option("source", "id of the source of the link", metavar="SOURCE"),
+    option("target", "id of the target of the link", metavar="TARGET"),
+)
+
+
+@command(
+    "link one memory to another",
+    *LINK_ENDS,
+    option("type", ", ".join(get_args(LinkType)), metavar="TYPE", choices=get_args(LinkType)),
+    option("--strength", "0 to 1 (default: 1)", type=float, default=1.0, metavar="N"),
+    option("--reason", "the reason", default="", metavar="TEXT"),
+)
+def link(given: Namespace) -> Answer:
+    """Link one memory to another; an existing link gets the new strength and reason. supersedes also expires TARGET.
+
+    examples:
+      mnemic link mem_0f8f mem_77aa extends
+      mnemic link mem_0f8f mem_77aa contradicts --strength 0.8 --reason "two ports for one service"
+    """
+    with open_memory(given) as memory:
+        receipt = memory.link(given.source, given.target, given.type, strength=given.strength, reason=given.reason)
+    word = "linked" if receipt.outcome == "stored" else receipt.reason
+    return Answer(receipt, [f"{word}  [{one_line(given.source)}] {given.type} -> [{one_line(given.target)}]"])
+
+
+@command("remove links", *LINK_ENDS, option("--type", "links of this type (default: all)", choices=get_args(LinkType)))
+def unlink(given: Namespace) -> Answer:
+    """Remove the links from one memory to another, of one type or of all. Exit code 1 if there were none.
+
+    examples:
+      mnemic unlink mem_0f8f mem_77aa
+      mnemic unlink mem_0f8f mem_77aa --type contradicts
+    """
+    with open_memory(given) as memory:
+        receipt = memory.unlink(given.source, given.target, given.type)
+    if receipt.outcome != "stored":
+        return Answer(receipt, notes=[f"{receipt.reason}."], fine=False)
+    return Answer(receipt, [f"unlinked  [{one_line(given.source)}] from [{one_line(given.target)}]"])
