@@ -98,7 +98,7 @@ def _user_names(given: Namespace) -> list[str]:
 
 def _user(memory: Memory, name: str) -> dict[str, Any]:
     """Counts of a user: live records, unprocessed messages, and the time of the last write."""
-    stats, last = memory.stats(), memory.log(kinds=get_args(Kind), limit=1)
+    stats, last = memory.stats(), memory.admin.log(kinds=get_args(Kind), limit=1)
     memories = sum(count for status, count in stats.memories.items() if status != "archived")
     counts = {"messages": stats.messages, "memories": memories, "waiting": stats.pending.get("process", 0)}
     return {"user": name, **counts, "last_write": last[0].at if last else None}
@@ -120,7 +120,7 @@ def reembed(given: Namespace) -> Answer:
     """
     with open_memory(given) as memory:
         with progress_bar("vector") as step:
-            made = memory.reembed(progress=step)
+            made = memory.admin.reembed(progress=step)
         stats = memory.stats()
     model, dimension = stats.embedding_model, stats.dimension
     document = {"made": made, "embedding_model": model, "dimension": dimension}
@@ -152,7 +152,7 @@ def export(given: Namespace) -> Answer:
         raise InvalidInput(f"{given.file} exists. Name another file, or overwrite it with --force.")
     content = io.StringIO()
     with open_memory(given) as memory:
-        counts = memory.export(content if piped else given.file, vectors=given.vectors)
+        counts = memory.admin.export(content if piped else given.file, vectors=given.vectors)
     if piped:
         stdout().flush()
         stdout().buffer.write(content.getvalue().encode())
@@ -174,7 +174,7 @@ def backup(given: Namespace) -> Answer:
       mnemic --dir ./notes backup ~/backups/notes
     """
     with open_memory(given) as memory, progress_bar("page") as step:
-        return _copied(memory.backup(given.folder, progress=step), given.folder)
+        return _copied(memory.admin.backup(given.folder, progress=step), given.folder)
 
 
 @command("create a memory from a backup", option("folder", "a folder written by mnemic backup", metavar="FOLDER"))

@@ -205,7 +205,7 @@ def _record(given: Namespace, embedder: Embedder | None, health: _Health) -> Non
             _fix(given, health)
         given.llm = None  # it was checked already
         with open_memory(given) as memory:
-            report, stats = memory.verify(deep=given.deep or given.fix), memory.stats()
+            report, stats = memory.admin.verify(deep=given.deep or given.fix), memory.stats()
             if stats.embedding_model == CALIBRATED_FOR and not _mostly_english(memory):
                 health.facts["language"] = (
                     f"most of the latest messages are not English, but {CALIBRATED_FOR} supports only English: they are "

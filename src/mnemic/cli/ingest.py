@@ -62,9 +62,7 @@ def add(given: Namespace) -> Answer:
     """
     content = _text(given.text)
     with open_memory(given, make=True) as memory:
-        return _stored(
-            memory.add_message(content, role=given.role, name=given.name, sent_at=given.sent_at, id=given.id)
-        )
+        return _stored(memory.add(content, role=given.role, name=given.name, sent_at=given.sent_at, id=given.id)[0])
 
 
 def _text(text: str | None) -> str:
@@ -174,11 +172,11 @@ def _import_export(given: Namespace, content: str) -> Answer:
         from mnemic.memory import Memory
 
         with Memory(":memory:", embedder="hashing") as memory:
-            counts = memory.import_from(io.StringIO(content))
+            counts = memory.admin.import_from(io.StringIO(content))
         line = f"{given.file} (mnemic): {counted(counts)} would be stored for {given.user}; nothing was."
         return Answer({**document, "counts": counts, "dry_run": True}, [line])
     with open_memory(given, make=True) as memory, progress_bar("record") as step:
-        counts = memory.import_from(io.StringIO(content), progress=step)
+        counts = memory.admin.import_from(io.StringIO(content), progress=step)
     return Answer({**document, "counts": counts}, [f"{given.file} (mnemic): {counted(counts)} stored for {given.user}"])
 
 
@@ -267,7 +265,7 @@ def _store_messages(given: Namespace, messages: Sequence[Message], tally: _Tally
                     batch = messages[start : start + BATCH]
                     tally.count(batch, memory.add(batch))
                     step(start + len(batch), len(messages))
-            memory.flush(process=False)
+            memory.admin.flush(process=False)
         except (MnemicError, KeyboardInterrupt):
             warn(f"stopped early. {tally.line()}. {AGAIN}")
             raise
@@ -439,7 +437,7 @@ def process(given: Namespace) -> Answer:
       mnemic process --llm anthropic:claude-haiku-4-5
     """
     with open_memory(given) as memory, progress_bar("message") as step:
-        memory.flush(process=False)  # embed records that are still pending
+        memory.admin.flush(process=False)  # embed records that are still pending
         report = memory.process(limit=given.limit, progress=step)
         warn_of_fallbacks(memory)
     return Answer(report, _process_lines(report))

@@ -79,7 +79,9 @@ def _erase(given: Namespace) -> Answer:
     if given.everything and not (given.hard and given.yes):
         raise InvalidInput("--everything erases all records of the user, for good: give --hard and --yes with it.")
     with open_memory(given) as memory:
-        erasure = memory.erase_user() if given.everything else memory.forget(given.description, ids=given.id, hard=True)
+        erasure = (
+            memory.admin.erase_user() if given.everything else memory.forget(given.description, ids=given.id, hard=True)
+        )
     if not erasure.clean:
         warn(f"bytes of it may still be on disk: {erasure.purge.pending}")
     lines = [
@@ -223,7 +225,7 @@ def log(given: Namespace) -> Answer:
             events = memory.history(given.id)[::-1][: given.limit]
             lines = [event_line(event, named=False) for event in events]
         else:
-            events = memory.log(kinds=kinds, limit=given.limit)
+            events = memory.admin.log(kinds=kinds, limit=given.limit)
             lines = [f"{event_line(event, named=True)}{_beginning(event.content)}" for event in events]
     return Answer({"events": events}, lines, [] if events else ["nothing found."], fine=bool(events))
 
@@ -287,7 +289,7 @@ def end_session(given: Namespace) -> Answer:
     if given.session is None:
         raise InvalidInput("Which conversation? Name it with --session.")
     with open_memory(given) as memory:
-        receipt = memory.end_session()
+        receipt = memory.sessions.end()
         text = memory.get(receipt.id).content if receipt is not None else ""
     document = {"receipt": receipt, "summary": text or None}
     if receipt is None:
@@ -319,6 +321,6 @@ def retire(given: Namespace) -> Answer:
     limits = {name: getattr(given, name) for name in ("message_days", "memory_limit", "session_summary_days")}
     policy = RetentionPolicy(**{name: value for name, value in limits.items() if value is not None})
     with open_memory(given, retention=policy) as memory:
-        count = memory.retire()
+        count = memory.admin.retire()
     line = f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due."
     return Answer({"archived": count}, [line])

@@ -250,7 +250,7 @@ def _links(memory: Memory, record: Record) -> tuple[list[Link], dict[str, Memory
     """The links of a record, and the linked memories by id."""
     if not isinstance(record, MemoryRecord):
         return [], {}
-    graph = memory.graph(record.id, depth=1)
+    graph = memory.links.graph(record.id, depth=1)
     links = [link for link in graph.links if record.id in (link.source, link.target)]
     return links, {other.id: other for other in graph.memories}
 
@@ -332,7 +332,7 @@ def graph(given: Namespace) -> Answer:
       mnemic graph mem_0f8f --json
     """
     with open_memory(given) as memory:
-        found = memory.graph(given.id, depth=given.depth, types=given.type)
+        found = memory.links.graph(given.id, depth=given.depth, types=given.type)
     counts = counted({"memory": len(found.memories), "link": len(found.links)})
     return Answer(found, _tree(found, given.id), [f"{counts}."])
 
@@ -401,7 +401,7 @@ def link(given: Namespace) -> Answer:
       mnemic link mem_0f8f mem_77aa contradicts --strength 0.8 --reason "two ports for one service"
     """
     with open_memory(given) as memory:
-        receipt = memory.link(given.source, given.target, given.type, strength=given.strength, reason=given.reason)
+        receipt = memory.links.add(given.source, given.target, given.type, strength=given.strength, reason=given.reason)
     word = "linked" if receipt.outcome == "stored" else receipt.reason
     return Answer(receipt, [f"{word}  [{one_line(given.source)}] {given.type} -> [{one_line(given.target)}]"])
 
@@ -415,7 +415,7 @@ def unlink(given: Namespace) -> Answer:
       mnemic unlink mem_0f8f mem_77aa --type contradicts
     """
     with open_memory(given) as memory:
-        receipt = memory.unlink(given.source, given.target, given.type)
+        receipt = memory.links.remove(given.source, given.target, given.type)
     if receipt.outcome != "stored":
         return Answer(receipt, notes=[f"{receipt.reason}."], fine=False)
     return Answer(receipt, [f"unlinked  [{one_line(given.source)}] from [{one_line(given.target)}]"])
