@@ -10,8 +10,8 @@ from pathlib import Path
 from langchain_classic.chains import ConversationChain
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.prompts import PromptTemplate
-from langchain_mnemic import MnemicMemory
 
+from langchain_mnemic import MnemicMemory
 from mnemic import Memory
 
 PROMPT = PromptTemplate.from_template("{history}\nHuman: {input}\nAI:")
