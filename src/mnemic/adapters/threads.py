@@ -25,7 +25,7 @@ MAX_ID = 1_000
 """Characters of an id or a name."""
 
 Clean: TypeAlias = Callable[[str], str]
-"""``Memory.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
+"""``Memory.trust.redacted``. Ids are digests of the stored text: a digest of the original would reveal a short secret."""
 
 Words: TypeAlias = tuple[str, str]
 """The role and a digest of the text without white space around it: equal for the same words of the same speaker."""
@@ -78,7 +78,7 @@ class Thread:
     Args:
         messages: oldest first.
         scope: with the project and session of the conversation.
-        clean: ``Memory.redacted``.
+        clean: ``Memory.trust.redacted``.
 
     Attributes:
         messages: as given.
