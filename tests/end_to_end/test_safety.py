@@ -664,7 +664,7 @@ class TestSecrets:
         """Of the numbers that chat services give to users, some add up as those of cards do."""
         theirs = memory.scoped(user=number, session=number)
         assert theirs.add("My card is 4111 1111 1111 1111.", id=number)[0].outcome == "stored"
-        (message,) = theirs.session.messages
+        (message,) = theirs.sessions.current().messages
         assert (message.id, message.session) == (number, number)
         assert message.content == "My card is [redacted: card-number]."
 

@@ -421,7 +421,7 @@ memory.add("through the open file", id="open")
 print(len(memory.messages()))
 memory.close()
 again = Memory(folder, user="ana", embedder="hashing")
-print(len(again.messages()), again.verify().ok)
+print(len(again.messages()), again.admin.verify().ok)
 try:
     again.forget(ids=["mine"], hard=True)
     print("erased")

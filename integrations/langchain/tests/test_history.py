@@ -88,8 +88,8 @@ def test_edited_words_under_an_old_id_are_not_lost(memory: Memory) -> None:
 def test_equal_ids_in_other_conversations_do_not_meet(memory: Memory, other: tuple[str, str]) -> None:
     first = MnemicChatMessageHistory(memory, "s1")
     second = MnemicChatMessageHistory(memory.scoped(user=other[0]), other[1])
-    first.add(HumanMessage("yes", id="1"))
-    second.add(HumanMessage("yes", id="1"))
+    first.add_message(HumanMessage("yes", id="1"))
+    second.add_message(HumanMessage("yes", id="1"))
     assert first.messages == second.messages == [HumanMessage("yes", id="1")]
 
 
@@ -183,7 +183,7 @@ def test_clearing_again_and_again(memory: Memory) -> None:
         history.clear()
         history.clear()
     assert len(memory.messages()) == 11
-    assert MnemicChatMessageHistory(memory.scoped(user="bob"), "s1").sessions.current() == "s1"
+    assert MnemicChatMessageHistory(memory.scoped(user="bob"), "s1").session == "s1"
     assert MnemicChatMessageHistory(memory, "s2").session == "s2"
 
 

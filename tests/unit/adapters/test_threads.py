@@ -155,5 +155,5 @@ def test_a_conversation_that_is_ended_begins_again(memory):
     assert len(memory.messages()) == 5
     for name in ("chat#reset1", "chat#reset0", "other"):
         assert Conversation(memory, name).messages() == []
-    assert Conversation(memory.scoped(project="p"), "chat").sessions.current() == "chat"
-    assert Conversation(memory.scoped(user="ben"), "chat").sessions.current() == "chat"
+    assert Conversation(memory.scoped(project="p"), "chat").session == "chat"
+    assert Conversation(memory.scoped(user="ben"), "chat").session == "chat"
