@@ -277,7 +277,11 @@ class Model:
         return any(self.items[user][id_].live for id_ in episode.sources)
 
     def retold(self, user: str, name: str, old: Item, new: Item) -> bool:
-        """Whether an episode became what it must when a message of it was forgotten, or came back."""
+        """Whether an episode or a memory became what it must when a message of it was forgotten, or came back."""
+        if old.kind == "memory":  # archived with any of its messages, restored with the last of them
+            forgotten = not all(self.items[user][id_].live for id_ in old.sources)
+            status = "archived" if forgotten else old.before
+            return name in old.sources and new == replace(old, status=status, before=new.before)
         if old not in self.telling(user, name):
             return False
         if not self.left(user, old):
