@@ -240,17 +240,19 @@ class Memory:
 
         return Admin(self._runtime, self._scope, self._zone)
 
-    def _filters(self, method: str, given: Filters | SearchFilters, names: Collection[str]) -> Mapping[str, Any]:
+    def _filters(
+        self, method: Callable[..., Any], given: Filters | SearchFilters, names: Collection[str]
+    ) -> Mapping[str, Any]:
         """Filters with the session as it is stored.
 
         Raises:
             UnknownArgument: a name is no filter of the method.
         """
-        check_names(getattr(type(self), method), given, names)
+        check_names(method, given, names)
         session = given.get("session")
         return {**given, "session": self._runtime.secrets.name(session)} if isinstance(session, str) else given
 
-    def _filtered(self, method: str, given: Filters, kind: Kind) -> RecordFilter:
+    def _filtered(self, method: Callable[..., Any], given: Filters, kind: Kind) -> RecordFilter:
         """The checked filters of a listing."""
         return validation.filters_of(
             self._scope, self._zone, self._filters(method, given, Filters.__annotations__), kinds=(kind,)
@@ -611,7 +613,7 @@ class Memory:
         checked = validation.query(
             query, k=k, scope=self._scope, zone=self._zone, recipe=recipe, now=now, min_evidence=min_evidence,
             expand_links=expand_links, expand_query=expand_query, recent=recent, mood=mood, emotion_weight=emotion_weight,
-            filters=self._filters("search", filters, SearchFilters.__annotations__),
+            filters=self._filters(Memory.search, filters, SearchFilters.__annotations__),
         )  # fmt: skip
         return search.search(self._runtime, self._scope, checked)
 
@@ -639,7 +641,7 @@ class Memory:
         Raises:
             InvalidInput: an argument is not valid.
         """
-        given = self._filters("get_memory_context", filters, SearchFilters.__annotations__)
+        given = self._filters(Memory.get_memory_context, filters, SearchFilters.__annotations__)
         wanted = validation.filters_of(self._scope, self._zone, given, kinds=("message", "memory"))
         budget = validation.whole("max_tokens", max_tokens, 1, validation.MAX_TOKENS)
         checked = None if query is None else validation.query(
@@ -657,7 +659,7 @@ class Memory:
         **filters: Unpack[Filters],
     ) -> builtins.list[MemoryRecord]:
         """Memories in order, not ranked; see ``Filters``."""
-        wanted = self._filtered("list", filters, "memory")
+        wanted = self._filtered(Memory.list, filters, "memory")
         if order not in ("newest", "oldest", "importance"):
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         skip = validation.whole("offset", offset, 0, 2**53)
@@ -666,12 +668,12 @@ class Memory:
 
     def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
         """The verbatim messages in order of time; ``limit`` keeps the latest. See ``Filters``."""
-        wanted, most = self._filtered("messages", filters, "message"), validation.most(limit)
+        wanted, most = self._filtered(Memory.messages, filters, "message"), validation.most(limit)
         return [*self._runtime.store.list_messages(self._scope.user, wanted, limit=most, newest=most is not None)]
 
     def episodes(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Episode]:
         """The episodes in order of their start; ``limit`` keeps the latest. See ``Filters``."""
-        wanted, most = self._filtered("episodes", filters, "episode"), validation.most(limit)
+        wanted, most = self._filtered(Memory.episodes, filters, "episode"), validation.most(limit)
         return self._runtime.store.knowledge.episodes(self._scope.user, wanted, limit=most, newest=most is not None)
 
     def get(self, id: str) -> Message | Episode | MemoryRecord:

@@ -101,7 +101,6 @@ def description(given: Mapping[str, object]) -> dict[str, Any]:
     """The checked fields of ``Description``; None empties one.
 
     Raises:
-        UnknownArgument: there is no such field.
         InvalidInput: a value is not valid.
     """
     found: dict[str, Any] = {}

@@ -89,6 +89,20 @@ def _grow_cluster(
     return members, conflicts
 
 
+def _usable(seeds: Sequence[int], eligible: Sequence[int] | NDArray[np.integer], rows: int) -> NDArray[np.bool_]:
+    """Mask of the rows that may be in a cluster.
+
+    Raises:
+        InvalidInput: an index is out of range.
+    """
+    known = np.concatenate((np.asarray(seeds, dtype=np.intp), np.asarray(eligible, dtype=np.intp)))
+    if known.size and not (known.min() >= 0 and known.max() < rows):
+        raise InvalidInput(f"seeds and eligible must be indices of the {rows} rows of vectors.")
+    usable = np.zeros(rows, dtype=bool)
+    usable[known] = True
+    return usable
+
+
 def clusters(
     seeds: Sequence[int],
     vectors: NDArray[np.float32],
@@ -126,12 +140,8 @@ def clusters(
         raise InvalidInput(f"levels must name one level for each row of vectors, {len(levels)} for {vectors.shape}.")
     if not 0 <= similarity_threshold <= 1 or min_cluster_size < 1:
         raise InvalidInput("similarity_threshold must lie between 0 and 1, min_cluster_size must be at least 1.")
-    order, others = list(dict.fromkeys(int(seed) for seed in seeds)), np.asarray(eligible, dtype=np.intp)
-    known = np.concatenate((np.asarray(order, dtype=np.intp), others))
-    if known.size and not (known.min() >= 0 and known.max() < len(vectors)):
-        raise InvalidInput(f"seeds and eligible must be indices of the {len(vectors)} rows of vectors.")
-    usable = np.zeros(len(vectors), dtype=bool)
-    usable[known] = True
+    order = list(dict.fromkeys(int(seed) for seed in seeds))
+    usable = _usable(order, eligible, len(vectors))
     free = usable.copy()
     threshold = similarity_threshold - _ROUNDING
     made, conflicts, alone = list[tuple[int, ...]](), list[tuple[int, int]](), list[int]()

@@ -215,10 +215,7 @@ def build_pool(
     own = dense[rows]
     asks = (c.padded("traits")[before] & cues.ASKS) > 0
     agent, assisted = c.agents[rows], c.assisted[c.group[rows]]
-    shared = (counts[:, HERE] > 0).sum(axis=1)
-    echo = (
-        assisted & ((c.traits[rows] & cues.QUESTION) > 0) & (shared > 0) & (c.length[rows] - shared <= ECHO_EXTRA_TERMS)
-    )
+    echo = assisted & _echoes(c, rows, (counts[:, HERE] > 0).sum(axis=1))
     dense[rows[echo]] = 0.0
     other = np.where(agent, before, at[:, HERE + 1])
     return Pool(
@@ -251,6 +248,12 @@ def build_pool(
         graph=_scatter(rows, graph, 0.0),
         mood=_scatter(rows, mood, 0.0),
     )
+
+
+def _echoes(columns: Columns, rows: Rows, shared: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Mask of the questions that say little but the words of the query; ``shared`` counts these by row."""
+    asks = (columns.traits[rows] & cues.QUESTION) > 0
+    return asks & (shared > 0) & (columns.length[rows] - shared <= ECHO_EXTRA_TERMS)
 
 
 def _scatter(rows: Rows, values: Mapping[int, float] | None, default: float) -> Floats:

@@ -1,4 +1,4 @@
-"""Settings of a memory from a TOML file, for the command line and the MCP server."""
+"""Settings of a memory from a TOML file, as the MCP server reads them."""
 
 from __future__ import annotations
 
