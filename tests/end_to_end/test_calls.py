@@ -92,7 +92,14 @@ def test_a_missing_argument_is_pythons_own_error(memory, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"), [("get_all", "list()"), ("delete", "forget(ids=[...])"), ("serch", "search")]
+    ("name", "meant"),
+    [
+        ("get_all", "list()"),
+        ("delete", "forget(ids=[...])"),
+        ("serch", "search"),
+        ("export", "admin.export()"),
+        ("graph", "links.graph()"),
+    ],
 )
 def test_an_unknown_method_names_the_nearest(memory, name, meant):
     for face in (memory, AsyncMemory.over(memory)):

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar, cast
 
 from mnemic.aio import AsyncMemory
+from mnemic.errors import ConfigurationError
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
 from mnemic.types import Receipts
@@ -40,6 +41,9 @@ def blocking(memory: Memory, work: Callable[[AsyncMemory], Coroutine[Any, Any, T
         memory: the handle.
         work: awaits nothing but methods of what it is given.
 
+    Raises:
+        ConfigurationError: it awaited something else.
+
     Example:
         >>> memory = Memory(":memory:", embedder="hashing")
         >>> blocking(memory, lambda memory: memory.messages())
@@ -51,7 +55,7 @@ def blocking(memory: Memory, work: Callable[[AsyncMemory], Coroutine[Any, Any, T
     except StopIteration as done:
         return done.value
     coroutine.close()
-    raise RuntimeError("The work awaited something else than the memory.")
+    raise ConfigurationError("blocking() runs work that awaits the memory alone; this one awaited something else.")
 
 
 def log_rejected(receipts: Receipts) -> None:

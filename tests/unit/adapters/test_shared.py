@@ -74,7 +74,7 @@ def test_failures_of_recall_are_logged_and_others_raised(caplog, error):
 
 
 def test_blocking_work_awaits_the_memory_alone(memory):
-    with pytest.raises(RuntimeError, match="something else"):
+    with pytest.raises(ConfigurationError, match="something else"):
         blocking(memory, lambda memory: asyncio.sleep(0))
 
 
