@@ -344,6 +344,8 @@ class Walk(RuleBasedStateMachine):
         stood = {item.id for item in items.values() if item.absorbed}
         # what one of them stood for, and was restored since, has its own links again
         stood_for = {s for id_ in gone if items[id_].kind == "memory" for s in items[id_].sources}
+        # a link that a memory has of one it absorbed goes with that one
+        heirs = {id_ for id_, one in items.items() if one.kind == "memory" and gone & one.sources}
         self.model.unsure |= {user} if stood else set()
         self.adopt(
             user,
@@ -351,7 +353,7 @@ class Walk(RuleBasedStateMachine):
                 (old.content, old.version, old.project, old.session) == (new.content, new.version, new.project, new.session)
                 and new.sources <= old.sources and (old.status == new.status or old.id in stood)
             ),
-            linked=lambda edge: bool(stood) or bool((gone | stood_for) & set(edge[:2])),
+            linked=lambda edge: bool(stood) or bool((gone | stood_for | heirs) & set(edge[:2])),
             gone=gone,
         )  # fmt: skip
         assert not any(gone & item.sources for item in self.model.items[user].values())
