@@ -5,6 +5,7 @@ virtual file system stands between SQLite and the disk. A trial counts only when
 """
 
 import asyncio
+import faulthandler
 import os
 import signal
 from contextlib import contextmanager
@@ -17,6 +18,8 @@ from mnemic.stores.sqlite.database import Database
 
 MODES = ("crash", "exception", "cancel")
 CRASHED = 9
+HUNG = 240
+"""Seconds after which a child is taken to hang."""
 
 
 class Cancelled(asyncio.CancelledError):
@@ -151,11 +154,16 @@ def files(at=0, mode="exception"):
 
 
 def forked(work):
-    """A forked process that works with what it inherited, by its id; it ends with 0 if all went well."""
+    """A forked process that works with what it inherited, by its id; it ends with 0 if all went well.
+
+    One that hangs says where, and is ended by a signal.
+    """
     child = os.fork()
     if child == 0:
         code = 1
         try:
+            faulthandler.register(signal.SIGALRM, chain=True)
+            signal.alarm(HUNG)
             work()
             code = 0
         finally:

@@ -8,6 +8,7 @@ import pytest
 from tests.internals import database_of
 
 from mnemic import Memory, StoreUnavailable
+from mnemic.knowledge import episodes
 from mnemic.stores.sqlite.database import Database
 
 from .failpoints import code_of, forked
@@ -48,7 +49,9 @@ def test_what_a_child_wrote_stays_when_the_parent_closes_first(folder, tmp_path)
         memory.close()
 
     child = forked(work)
+    deadline = time.monotonic() + 60
     while len(memory.messages()) < 2:
+        assert time.monotonic() < deadline
         time.sleep(0.01)
     memory.close()
     closed.touch()
@@ -95,6 +98,36 @@ def test_children_of_a_parent_that_is_writing_and_searching(folder):
     assert not errors
     assert codes == [0] * 8
     assert ids(folder) == {"first", *said, *(f"c{n}-{i}" for n in range(8) for i in range(5))}
+
+
+def test_a_fork_in_the_middle_of_processing_does_not_stop_the_child(folder, monkeypatch):
+    """Between two writes, wherever that is: a value that is being computed must hold no lock that the child inherits."""
+    memory = opened(folder)
+    memory.add_exchange("I live in Lisbon.", "Good.")
+    inside, leave, real = threading.Event(), threading.Event(), episodes.background
+
+    def slow(*given):
+        inside.set()
+        assert leave.wait(60)
+        return real(*given)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(episodes, "background", slow)
+        thread = threading.Thread(target=memory.process)
+        thread.start()
+        assert inside.wait(60)
+
+        def work():
+            patch.undo()
+            memory.process()
+            assert memory.episodes()
+
+        child = forked(work)
+        code = code_of(child)
+        leave.set()
+        thread.join()
+    assert code == 0
+    memory.close()
 
 
 def test_a_fork_in_the_middle_of_a_write_is_refused_in_the_child(folder):

@@ -11,11 +11,14 @@ import signal
 import time
 from collections import Counter
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from tests.battery import count, note
 
 from mnemic import Conflict, Consolidator, Memory, Message, NotFound
+
+from .failpoints import code_of, forked
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system"),
@@ -90,17 +93,6 @@ def read(folder, side, _name):
             side.write_text("read")
 
 
-def start(work, *arguments):
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            work(*arguments)
-        finally:
-            os._exit(code)
-    return child
-
-
 def acknowledged(side):
     """Whole lines only: a line cut by the kill was not acknowledged."""
     return [json.loads(line) for line in side.read_text().split("\n")[:-1]] if side.exists() else []
@@ -129,8 +121,8 @@ def trial(folder, sides, number, chance):
     names = [f"t{number}w{n}" for n in range(WRITERS)]
     written = [sides / name for name in names]
     beside = [sides / f"{number}-tidy", sides / f"{number}-read"]
-    children = [start(write, folder, side, name) for side, name in zip(written, names, strict=True)]
-    children += [start(work, folder, side, "") for work, side in zip((tidy, read), beside, strict=True)]
+    children = [forked(partial(write, folder, side, name)) for side, name in zip(written, names, strict=True)]
+    children += [forked(partial(work, folder, side, "")) for work, side in zip((tidy, read), beside, strict=True)]
     deadline = time.monotonic() + 120
     enough = ACKS + chance.randrange(60)
     try:
@@ -143,7 +135,7 @@ def trial(folder, sides, number, chance):
         chance.shuffle(children)
         for child in children:
             os.kill(child, signal.SIGKILL)
-        ends = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+        ends = [code_of(child) for child in children]
     assert ends == [-signal.SIGKILL] * len(children)
     held = [promised(side, name) for side, name in zip(written, names, strict=True)]
     return promises(written), {id_: texts for each in held for id_, texts in each.items()}

@@ -19,6 +19,8 @@ from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
 from mnemic.transfer.migrate import migrate
 
+from .failpoints import in_child
+
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 SETTINGS = Consolidator(min_age_hours=0, buffer_threshold=1, similarity_threshold=0.5, importance_threshold=0.05)
 BIKES = (
@@ -104,24 +106,20 @@ def assert_same(left, right, user="ana"):
 
 def killed(source, target, at):
     """A process that moves until it is killed before its n-th write; how it ended."""
-    child = os.fork()
-    if child == 0:
-        code = 1
-        try:
-            writes, real = [0], transfer.Transfer.put
 
-            def put(self, *arguments):
-                writes[0] += 1
-                if writes[0] == at:
-                    os.kill(os.getpid(), signal.SIGKILL)
-                real(self, *arguments)
+    def work():
+        writes, real = [0], transfer.Transfer.put
 
-            transfer.Transfer.put = put
-            migrate(source, target)
-            code = 0
-        finally:
-            os._exit(code)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        def put(self, *arguments):
+            writes[0] += 1
+            if writes[0] == at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            real(self, *arguments)
+
+        transfer.Transfer.put = put
+        migrate(source, target)
+
+    return in_child(work)
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from tests.battery import count
 
 from mnemic import Memory, NotFound
 
+from .failpoints import in_child
+
 WRITER = Path(__file__).with_name("writer.py")
 KILLS = count(8, 100)
 WRITERS = 4
@@ -63,7 +65,7 @@ def test_kill_minus_nine_at_random_moments(tmp_path):
             assert writer.poll() is None
             time.sleep(moments.random() / 200)
         writer.send_signal(signal.SIGKILL)
-        assert writer.wait() == -signal.SIGKILL
+        assert writer.wait(timeout=60) == -signal.SIGKILL
         found = acknowledged(side)
         assert len(found) >= 100
         ids += found
@@ -76,15 +78,12 @@ def test_kill_minus_nine_at_random_moments(tmp_path):
 def test_a_forked_child_has_connections_of_its_own(tmp_path):
     with Memory(tmp_path / "memory", user="ana", embedder="hashing") as memory:
         memory.add("before the fork", id="before")
-        child = os.fork()
-        if child == 0:
-            code = 1
-            try:
-                memory.add("in the child", id="child")
-                code = 0 if memory.get("before").content == "before the fork" else 2
-            finally:
-                os._exit(code)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+        def work():
+            memory.add("in the child", id="child")
+            assert memory.get("before").content == "before the fork"
+
+        assert in_child(work) == 0
         memory.add("after the fork", id="after")
         assert [m.id for m in memory.messages()] == ["before", "child", "after"]
         assert memory.admin.verify().ok

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections.abc import Callable, Coroutine, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, TypeVar, cast
@@ -12,6 +11,7 @@ from mnemic.aio import AsyncMemory
 from mnemic.errors import ConfigurationError
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
+from mnemic.services.processes import process_lock
 from mnemic.types import Receipts
 
 __all__ = ["OpenRuns", "blocking", "log_rejected", "run_of"]
@@ -74,7 +74,7 @@ class OpenRuns:
 
     def __init__(self) -> None:
         self._open: dict[Hashable, IdleTrigger] = {}
-        self._lock = threading.Lock()
+        self._lock = process_lock()
 
     @property
     def keys(self) -> list[Any]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import threading
 import uuid
 from collections.abc import Mapping
 from contextlib import suppress
@@ -19,6 +18,7 @@ from weakref import WeakValueDictionary
 from mnemic.adapters.binding import checked_location, names_of
 from mnemic.errors import ConfigurationError, StoreClosed
 from mnemic.memory import Memory
+from mnemic.services.processes import process_lock
 from mnemic.types import Scope
 
 __all__ = ["Binding", "bind", "location_of"]
@@ -29,7 +29,7 @@ FOLDER = "./memory"
 
 _HANDLES: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 """Open handles by name: a digest of location and options (which may hold a password), or a random one."""
-_LOCK = threading.Lock()
+_LOCK = process_lock()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import tzinfo
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +20,7 @@ from mnemic.knowledge.snapshot import Snapshot
 from mnemic.recall.mood import emotions_of
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
+from mnemic.services.processes import cached_property
 from mnemic.types import (
     AddEpisode,
     Archive,

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 from mnemic import errors
+from mnemic.services.processes import cached_property
 
 __all__ = [
     "EPISODES", "LIVE", "MEMORIES", "MESSAGES", "OLDEST", "OUTCOMES", "RECORDS", "TABLES", "VECTORS_NEXT", "VIEWS", "Column",

@@ -6,7 +6,6 @@ import hashlib
 import itertools
 import os
 import random
-import threading
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from psycopg import pq
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout, TooManyRequests
 
 from mnemic import errors
+from mnemic.services.processes import process_lock
 from mnemic.stores import schema
 from mnemic.stores.postgres.address import Address, address_of, scrubbed
 from mnemic.stores.postgres.connection import Driver, PostgresConnection, run
@@ -275,7 +275,7 @@ class SessionLock:
         self._db, self._what = database, what
         self._driver: _Driver | None = None
         self._pid = 0
-        self._guard = threading.Lock()
+        self._guard = process_lock()
 
     @property
     def held(self) -> bool:
