@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +15,12 @@ from mnemic.errors import EmbedderUnavailable
 from mnemic.indexes.vector.exact import Cosines
 from mnemic.recall import Pool, hit_from
 from mnemic.recall.candidates import AnalysedQuery, analyse_query, build_pool, candidates
+from mnemic.recall.context import Frame, render_hits
 from mnemic.recall.graph import proximities
 from mnemic.recall.mood import mood_and_weight, mood_proximities
 from mnemic.recall.provenance import Provenance, Visibility, current_first, visibility
 from mnemic.recall.recency import by_recency
+from mnemic.recall.validation import MAX_TOKENS
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.views import View
@@ -89,7 +92,8 @@ def search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     pools.
     """
     with runtime.gate.search():
-        return _search(runtime, scope, query)
+        found = _search(runtime, scope, query)
+    return replace(found, render=partial(render_hits, Frame(MAX_TOKENS, runtime.count_tokens, runtime.fence)))
 
 
 def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING
 
 from mnemic import paths
 from mnemic.errors import ConfigurationError
 from mnemic.protocols import TokenCounter
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
 
 __all__ = ["approximate_tokens", "token_counter"]
 
@@ -45,7 +49,11 @@ def _tiktoken(name: str) -> Callable[[str], int] | None:
 
     with _LOCK, paths.environment_set("TIKTOKEN_CACHE_DIR", str(folder)):  # its only way to set the folder
         encoding = tiktoken.get_encoding(name)
-    return lambda text: len(encoding.encode(text, disallowed_special=()))
+    return partial(_count, encoding)
+
+
+def _count(encoding: Encoding, text: str) -> int:
+    return len(encoding.encode(text, disallowed_special=()))
 
 
 def token_counter(tokenizer: str | TokenCounter | None) -> TokenCounter:

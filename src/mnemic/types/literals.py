@@ -17,6 +17,7 @@ __all__ = [
     "Reach",
     "Source",
     "Status",
+    "Style",
     "Unset",
 ]
 
@@ -37,6 +38,9 @@ Outcome = Literal["stored", "duplicate", "superseded", "rejected", "forgotten", 
 
 
 Evidence = Literal["strong", "weak", "none"]
+
+Style = Literal["markdown", "xml", "json"]
+"""How a prompt is written; by default as plain lines by day."""
 
 
 LinkType = Literal["extends", "contradicts", "implements", "references", "supersedes"]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from textwrap import shorten
 from typing import Any, overload
 
-from mnemic.types.literals import Evidence, Kind, Outcome, Source
+from mnemic.types.literals import Evidence, Kind, Outcome, Source, Style
 
 __all__ = ["Hit", "MemoryContext", "MemorySummary", "Receipt", "Receipts", "SearchResult"]
 
@@ -104,6 +104,10 @@ class Hit:
         return f"<{self.score:.2f} {day}{self.speaker or self.type or self.kind}: {text}{ended} [{self.id}]>"
 
 
+def _empty(*_: object) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class SearchResult(Sequence[Hit]):
     """An immutable sequence of hits, best first.
@@ -115,6 +119,20 @@ class SearchResult(Sequence[Hit]):
     hits: tuple[Hit, ...] = ()
     evidence: Evidence = "none"
     probability: float = 0.0
+    render: Callable[[Sequence[Hit], Evidence, Style | None], str] = field(default=_empty, repr=False, compare=False)
+
+    def to_prompt(self, style: Style | None = None) -> str:
+        """All hits as text for a prompt, by day, dated and fenced as data; empty without hits.
+
+        ``get_memory_context`` keeps a budget; this does not.
+
+        Args:
+            style: ``None`` for plain lines, or ``"markdown"``, ``"xml"`` or ``"json"`` inside the fence.
+
+        Raises:
+            InvalidInput: there is no such style.
+        """
+        return self.render(self.hits, self.evidence, style)
 
     @overload
     def __getitem__(self, index: int) -> Hit: ...
@@ -158,10 +176,20 @@ class MemoryContext:
     token_count: int = 0
     truncated: bool = False
     evidence: Evidence = "none"
+    render: Callable[[Style], str] = field(default=_empty, repr=False, compare=False)
 
-    def to_prompt(self) -> str:
-        """The text for a prompt: the evidence with its annotations; empty if nothing was found."""
-        return self.prompt or self.text
+    def to_prompt(self, style: Style | None = None) -> str:
+        """The text for a prompt: the evidence with its annotations; empty if nothing was found.
+
+        Args:
+            style: ``None`` for plain lines by day; ``"markdown"``, ``"xml"`` or ``"json"`` for the same evidence in that
+                form, facts under their episodes, inside the same fence and within the same budget. These forms take more
+                tokens: the last hits may be left out.
+
+        Raises:
+            InvalidInput: there is no such style.
+        """
+        return (self.prompt or self.text) if style is None else self.render(style)
 
     def __bool__(self) -> bool:
         return bool(self.text)

@@ -29,7 +29,7 @@ def rendered(title: str, texts: Sequence[str], speaker: str, *, trust: float = 1
         for n, text in enumerate(texts)
     ]
     shown = [f"{packing.heading_of(title, FENCE)}:", *(packing.line_of(hit, FENCE) for hit in hits)]
-    context = packing.fenced(shown, FENCE)
+    context = packing.Frame(1_000_000, len, FENCE).render(shown)
     assert context.count(FENCE) == 2
     assert not _HIDDEN.search(context)
     items = parsed(context, FENCE)

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.recall.context import Background, annotate, pack
+from mnemic.recall.context import Background, Frame, annotate, pack
 from mnemic.testing import memory_record
 from mnemic.text.tokens import approximate_tokens
 from mnemic.types import Episode, Hit
@@ -69,9 +69,9 @@ def cases(draw):
 
 def told(hits, background=None, *, budget=4_000, count=len, evidence=None):
     """The evidence alone, and with what stands beside it."""
-    same = {"max_tokens": budget, "count": count, "fence": FENCE, "evidence": evidence}
-    packed = pack(hits, **same)
-    return packed.context.text, annotate(packed.lines, background or Background(), **same)
+    frame = Frame(budget, count, FENCE, evidence)
+    packed = pack(hits, frame)
+    return packed.context.text, annotate(packed.lines, background or Background(), frame)
 
 
 @RUN

@@ -37,7 +37,7 @@ MOMENTS = st.one_of(
 
 
 def pack(found, **options):
-    return context.pack(found, **options).context
+    return context.pack(found, context.Frame(**options)).context
 
 
 def hits(texts):

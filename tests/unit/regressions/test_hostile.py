@@ -29,13 +29,13 @@ TEXTS = {
     "dates": "'in may ' * {n}",
 }
 ANALYSED = """
-from mnemic.recall.context import pack
+from mnemic.recall.context import Frame, pack
 from mnemic.text import cues, dates, terms, tokens
 from mnemic.types import Hit
 def work(text):
     cues.traits(text), cues.expected_traits(text), dates.mentioned_periods(text, 738_000), dates.named_periods(text, 738_000, [2024])
     terms.analyse(text), terms.query_terms(text), tokens.approximate_tokens(text)
-    pack([Hit(id="1", kind="message", text=text, score=1.0)], max_tokens=9_000_000, count=len, fence="a1b2c3d4")
+    pack([Hit(id="1", kind="message", text=text, score=1.0)], Frame(9_000_000, len, "a1b2c3d4"))
 """
 
 

@@ -12,6 +12,7 @@ from mnemic import InvalidInput, Memory, Message
 from mnemic.errors import StoreUnavailable
 from mnemic.indexes.keyword import Corpus, RankBM25Index, corpus_of
 from mnemic.recall import Recipe
+from mnemic.recall.context import Frame
 from mnemic.recall.context import pack as packed_lines
 from mnemic.types import Hit
 
@@ -258,7 +259,7 @@ def test_one_long_text_without_spaces_is_cut_to_the_budget(memory):
 
 
 def pack(hits, **options):
-    return packed_lines(hits, **options).context
+    return packed_lines(hits, Frame(**options)).context
 
 
 INVISIBLE = "\u00ad\u061c\u180e\u200b\u200d\u200f\u202e\u2060\u206f\ufeff\U000e0001\U000e0041\U000e007f"

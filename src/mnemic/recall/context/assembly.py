@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mnemic.recall import context, hit_from
-from mnemic.recall.context import Background
+from mnemic.recall.context import Background, Frame, StyledPrompt
+from mnemic.recall.context.packing import cannot_fit, preference_text, summary_of
 from mnemic.recall.search import search
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
@@ -32,6 +33,8 @@ MIN_HITS, MAX_HITS = 20, 400
 """Fewest and most hits requested for a context."""
 USUAL_TOKENS, SHORT_TOKENS = 16, 8
 """Tokens of a usual hit and of a short one; if the first estimate does not fill the budget, the second is used."""
+PREFERENCE_SHARE = 0.1
+"""Share of the budget that preferences may take."""
 RECENT = 10
 """Newest memories at the start of a session, session summaries among them."""
 
@@ -47,36 +50,40 @@ def build_context(
     """Search results packed into a budget; without a query, the start of a session.
 
     A query about the user in general ("what do you know about me?") gets a profile; one that names the key of a
-    preference gets its value first.
+    preference gets its value first. All other preferences stand before the evidence, within a share of the budget.
     """
+    standing: list[Hit] = []
     trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
+    frame = Frame(max_tokens, runtime.count_tokens, runtime.fence)
     if query is None:
         result = SearchResult(_session_start(runtime, scope, trusted, max_tokens), "strong", 1.0)
     elif _PROFILE_QUERY.search(query.text):
         result = SearchResult(_profile(runtime, scope, trusted, max_tokens), "strong", 1.0)
     else:
-        result = _with_preferences(runtime, scope, query, search(runtime, scope, query))
+        result, standing = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
+        frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in standing))
+    if query is not None and result.hits:  # a grade of nothing would only take room
+        frame = replace(frame, evidence=result.evidence)
     hits = result.hits if query is None else context.with_excerpts(result.hits, query.text, max_tokens)
-    grade = None if query is None else result.evidence  # no query, no grade
-    packed = context.pack(hits, max_tokens=max_tokens, count=runtime.count_tokens, fence=runtime.fence, evidence=grade)
+    packed = context.pack(hits, frame)
     found = packed.context
     more = hits_for(max_tokens, SHORT_TOKENS)
-    if query is not None and not found.truncated and query.k <= len(result.hits) and query.k < more:
+    if query is not None and not found.truncated and query.k <= len(result.hits) + len(standing) and query.k < more:
         return build_context(runtime, scope, replace(query, k=more), filters=filters, max_tokens=max_tokens)
-    runtime.delivered.note(scope, [hit.id for hit in found.hits])
-    if not found.hits:
-        return found
-    prompt = context.annotate(
-        packed.lines, _background(runtime, scope, found.hits), max_tokens=max_tokens, count=runtime.count_tokens,
-        fence=runtime.fence, evidence=grade,
-    )  # fmt: skip
     original = {hit.id: hit for hit in result.hits}
-    return replace(found, hits=tuple(original[hit.id] for hit in found.hits), evidence=result.evidence, prompt=prompt)
+    shown = (*(original[hit.id] for hit in found.hits), *standing)
+    runtime.delivered.note(scope, [hit.id for hit in shown])
+    background = _background(runtime, scope, found.hits)
+    return replace(
+        found, hits=shown, memories=(*found.memories, *map(summary_of, standing)), evidence=result.evidence,
+        prompt=context.annotate(packed.lines, background, frame) if found.hits else "",
+        render=StyledPrompt(packed.lines, background, frame),
+    )  # fmt: skip
 
 
 _PROFILE_QUERY = re.compile(
     r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
-    r"my profile)\b|about me|my profile|profile|who am i)\W*$",
+    r"my (?:profile|settings|preferences))\b|about me|(?:my )?(?:profile|settings|preferences)|who am i)\W*$",
     re.IGNORECASE,
 )
 
@@ -95,19 +102,52 @@ def _preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[
     )
 
 
-def _with_preferences(runtime: Runtime, scope: Scope, query: Query, result: SearchResult) -> SearchResult:
-    """Put preferences whose key the query names first."""
+def _with_preferences(
+    runtime: Runtime, scope: Scope, query: Query, result: SearchResult, frame: Frame
+) -> tuple[SearchResult, list[Hit]]:
+    """The result with preferences that the query names first, and the preferences that stand before the evidence."""
+    preferences = _preferences(runtime, scope, query.filters)
+    if not preferences:
+        return result, []
+    current = _current(preferences, scope.project)
+    named, others = _preferences_for(query, current)
+    standing = _memory_hits(_standing(others, frame))
+    overridden = {record.id for record in preferences if record.project is None and record not in current}
+    apart = overridden | {hit.id for hit in standing}
+    found = _distinct((*_memory_hits(named), *result.hits), query.filters)
+    return replace(result, hits=tuple(hit for hit in found if hit.id not in apart)), standing
+
+
+def _preferences_for(
+    query: Query, preferences: Iterable[MemoryRecord]
+) -> tuple[list[MemoryRecord], list[MemoryRecord]]:
+    """The preferences whose key the query names, and the others."""
     query_words = set(content_terms(query.text))
-    named = [
-        record
-        for record in _preferences(runtime, scope, query.filters) if query_words
-        and (terms := set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " "))))
-        and terms <= query_words
-    ]  # fmt: skip
-    if not named:
-        return result
-    first = {hit.id: hit for hit in _memory_hits(named)}
-    return replace(result, hits=(*first.values(), *(hit for hit in result.hits if hit.id not in first)))
+    parts: tuple[list[MemoryRecord], list[MemoryRecord]] = [], []
+    for record in preferences:
+        terms = set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " ")))
+        parts[0 if terms and terms <= query_words else 1].append(record)
+    return parts
+
+
+def _current(preferences: Iterable[MemoryRecord], project: str | None) -> list[MemoryRecord]:
+    """The preferences in force, the newest first: a project's replace the user's; those of other projects are left out."""
+    own = [record for record in preferences if record.project in (project, None)]
+    by_key: dict[str, MemoryRecord] = {}
+    for record in sorted(own, key=lambda record: (record.project is None, -record.created_at.timestamp())):
+        by_key.setdefault(record.metadata[KEY], record)
+    return [*by_key.values()]
+
+
+def _standing(preferences: Iterable[MemoryRecord], frame: Frame) -> list[MemoryRecord]:
+    """The preferences that fit their share of the budget."""
+    fitting, room = list[MemoryRecord](), frame.max_tokens * PREFERENCE_SHARE
+    for record in preferences:
+        cost = room + 1 if cannot_fit(record.content, frame) else frame.count(f"- {preference_text(record, frame)}\n")
+        if cost <= room:
+            fitting.append(record)
+            room -= cost
+    return fitting
 
 
 def _profile(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:

@@ -1,0 +1,166 @@
+"""Prompts in other forms: Markdown, XML and JSON, with facts under their episodes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast, get_args
+from xml.sax.saxutils import escape, quoteattr
+
+from mnemic.errors import InvalidInput
+from mnemic.recall.context.packing import (
+    Background,
+    Frame,
+    Line,
+    date_of,
+    day_of,
+    heading_of,
+    in_order,
+    pack,
+    single_line,
+    with_trust_mark,
+)  # fmt: skip
+from mnemic.text.display import shown
+from mnemic.types import Evidence, Hit
+from mnemic.types.literals import Style
+
+__all__ = ["StyledPrompt", "render_hits"]
+
+Outline = dict[str, Any]
+"""A prompt as JSON: ``preferences``, ``episodes`` (each with messages and facts), ``messages`` and ``facts``."""
+
+SINGULAR = {
+    "preferences": "preference", "episodes": "episode", "messages": "message", "facts": "fact",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class StyledPrompt:
+    """The lines of a context, to be rendered in a style within its budget."""
+
+    lines: tuple[Line, ...]
+    background: Background
+    frame: Frame
+
+    def __call__(self, style: Style) -> str:
+        """The prompt; as many lines as fit, best first.
+
+        Raises:
+            InvalidInput: there is no such style.
+        """
+        if style not in get_args(Style):
+            raise InvalidInput(f"style must be one of {list(get_args(Style))} or None, not {shown(style)}.")
+        least = 0 if self.frame.preferences else 1
+        low, high = least - 1, len(self.lines)
+        while low < high:
+            middle = (low + high + 1) // 2
+            low, high = (middle, high) if self.frame.fits(self._text(style, middle)) else (low, middle - 1)
+        return self._text(style, low) if low >= least else ""
+
+    def _text(self, style: Style, most: int) -> str:
+        outline = _outline(self.lines[:most], self.background, self.frame)
+        render = {"markdown": _markdown, "xml": _xml, "json": _json}[style]
+        return replace(self.frame, preferences=()).render(render(outline))
+
+
+def render_hits(frame: Frame, hits: Sequence[Hit], evidence: Evidence, style: Style | None) -> str:
+    """Hits of a search as a prompt; empty without hits."""
+    packed = pack(hits, replace(frame, evidence=evidence))
+    if style is None:
+        return packed.context.text
+    return StyledPrompt(packed.lines, Background(), replace(frame, evidence=evidence))(style)
+
+
+def _outline(lines: Sequence[Line], background: Background, frame: Frame) -> Outline:
+    """Lines in order of time, under their episode or their day; facts of episodes that are not shown stand apart."""
+    said = [line for line in in_order(lines) if line.hit.kind != "memory"]
+    facts = [line for line in in_order(lines) if line.hit.kind == "memory"]
+    keys = dict.fromkeys(_key(line.hit, background) for line in said)
+    sections = [
+        _section(key, [line for line in said if _key(line.hit, background) == key],
+                 [line for line in facts if key[1] and line.hit.episode == key[1]], background, frame)
+        for key in keys
+    ]  # fmt: skip
+    episodes = {key[1] for key in keys if key[1]}
+    apart = [_entry(line, frame) for line in facts if line.hit.episode not in episodes]
+    outline = {"preferences": list(frame.preferences), "episodes": sections, "facts": apart}
+    return {name: value for name, value in outline.items() if value}
+
+
+def _key(hit: Hit, background: Background) -> tuple[str, str]:
+    """Where a line stands: the day, and the episode if it is known."""
+    episode = (hit.id if hit.kind == "episode" else hit.episode) or ""
+    return day_of(hit.sent_at), episode if episode in background.episodes else ""
+
+
+def _section(
+    key: tuple[str, str], said: Sequence[Line], facts: Sequence[Line], background: Background, frame: Frame
+) -> Outline:
+    day, id_ = key
+    title = heading_of(background.episodes[id_].title, frame.fence) if id_ else ""
+    section = {
+        "title": title, "day": day, "messages": [_entry(line, frame, dated=False) for line in said],
+        "facts": [_entry(line, frame) for line in facts],
+    }  # fmt: skip
+    return {name: value for name, value in section.items() if value}
+
+
+def _entry(line: Line, frame: Frame, *, dated: bool = True) -> Outline:
+    hit = line.hit
+    entry: Outline = {}
+    if speaker := single_line(hit.speaker or "", frame.fence):
+        entry["speaker"] = speaker
+    if dated and hit.sent_at:
+        entry["date"] = date_of(hit.sent_at)
+    if hit.superseded_by:
+        entry["current"] = False
+    return entry | {"text": with_trust_mark(line.shown, hit, frame.fence)}
+
+
+def _json(outline: Outline) -> list[str]:
+    return [json.dumps(outline, ensure_ascii=False)]
+
+
+def _xml(outline: Outline) -> list[str]:
+    return [*_element("context", outline)]
+
+
+def _element(name: str, value: Mapping[str, Any] | str, indent: str = "") -> Iterator[str]:
+    """An element: scalars are attributes, ``text`` is the body, lists are children."""
+    if isinstance(value, str):
+        yield f"{indent}<{name}>{escape(value)}</{name}>"
+        return
+    attributes = "".join(
+        f" {key}={quoteattr(str(one).lower() if isinstance(one, bool) else one)}"
+        for key, one in value.items()
+        if key != "text" and not isinstance(one, list)
+    )
+    children = [
+        (child, one) for key, child in SINGULAR.items() for one in cast("list[Outline | str]", value.get(key, []))
+    ]
+    if not children:
+        yield f"{indent}<{name}{attributes}>{escape(value.get('text', ''))}</{name}>"
+        return
+    yield f"{indent}<{name}{attributes}>"
+    for child, one in children:
+        yield from _element(child, one, f"{indent}  ")
+    yield f"{indent}</{name}>"
+
+
+def _markdown(outline: Outline) -> list[str]:
+    parts = ["## Preferences", *(f"- {text}" for text in outline["preferences"])] if "preferences" in outline else []
+    for section in outline.get("episodes", ()):
+        title = section.get("title")
+        parts.append(f"## {title} ({section['day']})" if title else f"## {section['day']}")
+        parts += [_item(entry) for entry in section["messages"]]
+        if "facts" in section:
+            parts += ["", "**Key facts**", *(_item(entry) for entry in section["facts"])]
+    if "facts" in outline:
+        parts += ["## Additional facts", *(_item(entry) for entry in outline["facts"])]
+    return parts
+
+
+def _item(entry: Outline) -> str:
+    speaker = f"{entry['speaker']}: " if "speaker" in entry else ""
+    return f"- {speaker}{entry['text']}{'' if entry.get('current', True) else ' [no longer current]'}"
