@@ -119,7 +119,7 @@ def jsonable(value: object) -> object:
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
-        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: jsonable(getattr(value, field.name)) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
         return {str(key): jsonable(item) for key, item in cast("Mapping[object, object]", value).items()}
     if isinstance(value, (list, tuple)):

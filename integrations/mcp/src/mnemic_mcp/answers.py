@@ -72,7 +72,7 @@ def _json(value: object, text: Callable[[str, str], str], name: str = "") -> Any
     if isinstance(value, (list, tuple, set, frozenset)):
         return [_json(item, text, name) for item in cast("Sequence[object]", value)]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _json({f.name: getattr(value, f.name) for f in dataclasses.fields(value)}, text, name)
+        return _json({f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.repr}, text, name)
     return text(str(value), name)
 
 
