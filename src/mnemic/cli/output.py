@@ -19,6 +19,7 @@ __all__ = [
     "counted",
     "enumerated",
     "event_line",
+    "explained",
     "heading",
     "hit_lines",
     "indented",
@@ -172,6 +173,13 @@ def hit_lines(rank: int, hit: Hit) -> list[str]:
     ended = f"    replaced by {', '.join(map(one_line, hit.superseded_by))}"
     head = f"{rank:>2}. {moment(hit.sent_at)}  {who}{_place(hit.session)}  [{one_line(hit.id)}]  {hit.score:.3f}"
     return [head, indented(hit.text), *([ended] if hit.superseded_by else [])]
+
+
+def explained(hit: Hit) -> list[str]:
+    """What each signal adds to a hit's rank, largest first, with bars of up to twenty marks."""
+    parts = sorted(hit.contributions.items(), key=lambda part: -abs(part[1]))
+    longest = max((abs(value) for _, value in parts), default=0.0)
+    return [f"    {name:<16}{value:+8.3f}  {'#' * max(1, round(20 * abs(value) / longest))}" for name, value in parts]
 
 
 def _place(session: str | None) -> str:

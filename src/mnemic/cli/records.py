@@ -13,6 +13,7 @@ from mnemic.cli.output import (
     counted,
     enumerated,
     event_line,
+    explained,
     heading,
     hit_lines,
     indented,
@@ -22,7 +23,7 @@ from mnemic.cli.output import (
     short,
     table,
 )
-from mnemic.cli.parser import EXPIRED, REACH, TYPE_AND_TAG, VALID_TIMES, command, limit, option, time_range
+from mnemic.cli.parser import EXPIRED, REACH, TYPE_AND_TAG, VALID_TIMES, command, flag, limit, option, time_range
 from mnemic.errors import InvalidInput
 from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
 
@@ -70,6 +71,7 @@ SEARCH_OPTIONS = (
         "--min-evidence", "the minimum grade of evidence (default: none)", choices=("none", "weak", "strong"),
         default="none",
     ),
+    flag("--explain", "show what each signal adds to the rank of a hit"),
     *SEARCH_OPTIONS,
     EXPIRED,
 )  # fmt: skip
@@ -82,6 +84,7 @@ def search(given: Namespace) -> Answer:
       mnemic search "where does Ana live?" --kinds memory --at 2024-06-01      true at that time
       mnemic search "which port?" --known-at 2026-01-01                        known at that time
       mnemic search "the lease" --session s5 --json
+      mnemic search "the lease" --explain                                      what each signal adds
       mnemic search "her shoe size" --min-evidence weak || echo "I do not know"
     """
     with open_memory(given) as memory:
@@ -89,7 +92,9 @@ def search(given: Namespace) -> Answer:
             given.query, k=given.k, min_evidence=given.min_evidence, include_expired=given.include_expired,
             **_search_options(given, memory),
         )  # fmt: skip
-    lines = [line for rank, hit in enumerate(result, start=1) for line in hit_lines(rank, hit)]
+    lines: list[str] = []
+    for rank, hit in enumerate(result, start=1):
+        lines += [*hit_lines(rank, hit), *(explained(hit) if given.explain else ())]
     found = f"evidence: {result.evidence}, probability {result.probability:.2f}" if result else "nothing found"
     document = {"query": given.query, "recipe": given.recipe, **plain(result)}
     return Answer(document, lines, [f"{found}."], fine=bool(result))

@@ -20,23 +20,35 @@ __all__ = [
     "RECIPES",
     "Recipe",
     "Values",
-    "normalised_sum",
+    "normalised",
     "plain_sum",
     "rank_fusion",
     "recipe_named",
     "score",
     "spread",
+    "total",
+    "weighted",
 ]
 
 Floats = NDArray[np.float32]
 
 
+def weighted(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:
+    """What each signal adds to a weighted sum."""
+    return {name: np.float32(weight) * values[name] for name, weight in weights.items()}
+
+
+def total(parts: Mapping[str, Floats]) -> Floats:
+    """The sum of what each signal adds."""
+    found = np.zeros(len(next(iter(parts.values()))), np.float32)
+    for part in parts.values():
+        found += part
+    return found
+
+
 def plain_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
     """Weighted sum of the values as they are."""
-    total = np.zeros(len(next(iter(values.values()))), np.float32)
-    for name, weight in weights.items():
-        total += np.float32(weight) * values[name]
-    return total
+    return total(weighted(values, weights))
 
 
 def _min_max(values: Floats) -> Floats:
@@ -45,24 +57,24 @@ def _min_max(values: Floats) -> Floats:
     return (values - low) / (high - low) if high > low else np.zeros_like(values)
 
 
-def normalised_sum(values: Mapping[str, Floats], weights: Mapping[str, float]) -> Floats:
-    """Weighted sum of signals, each scaled to 0..1 within the pool."""
-    return plain_sum({name: _min_max(values[name]) for name in weights}, weights)
+def normalised(values: Mapping[str, Floats], weights: Mapping[str, float]) -> dict[str, Floats]:
+    """What each signal adds to a weighted sum of signals scaled to 0..1 within the pool."""
+    return weighted({name: _min_max(values[name]) for name in weights}, weights)
 
 
-def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: float) -> Floats:
-    """Reciprocal rank fusion: sum of weight / (k + rank).
+def rank_fusion(values: Mapping[str, Floats], weights: Mapping[str, float], k: float) -> dict[str, Floats]:
+    """What each signal adds in reciprocal rank fusion: weight / (k + rank).
 
     Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank learning methods"
     (2009). A candidate that a signal gives no score above zero is not in that signal's list.
     """
-    total = np.zeros(len(next(iter(values.values()))), np.float32)
+    parts: dict[str, Floats] = {}
     for name, weight in weights.items():
         scores = values[name]
         ranks = np.empty(len(scores), np.float32)
         ranks[np.argsort(-scores, kind="stable")] = np.arange(1, len(scores) + 1)
-        total += np.where(scores > 0, weight / (k + ranks), 0.0)
-    return total
+        parts[name] = np.where(scores > 0, weight / (k + ranks), 0.0).astype(np.float32)
+    return parts
 
 
 def spread(scores: Floats, groups: NDArray[np.int32], weight: float) -> Floats:
@@ -186,8 +198,8 @@ def recipe_named(recipe: str | Recipe) -> Recipe:
     return RECIPES[recipe]
 
 
-def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats, Values]:
-    """The score of every candidate, and the signal values it is made of.
+def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats, Values, Values]:
+    """The score of every candidate, the signal values it is made of, and what each signal adds.
 
     Args:
         pool: the candidates.
@@ -200,15 +212,24 @@ def score(pool: Pool, recipe: Recipe, groups: NDArray[np.int32]) -> tuple[Floats
     values = {name: SIGNALS[name](pool) for name in named}
     match recipe.fusion:
         case "rrf":
-            scores = rank_fusion(values, recipe.weights, recipe.rrf_k)
+            parts = rank_fusion(values, recipe.weights, recipe.rrf_k)
         case "normalised":
-            scores = normalised_sum(values, recipe.weights)
+            parts = normalised(values, recipe.weights)
         case "sum":
-            scores = plain_sum(values, recipe.weights)
+            parts = weighted(values, recipe.weights)
+    scores = total(parts)
     if assisted:
-        scores = np.where(pool.assisted, plain_sum(values, assisted), scores)
+        others = weighted(values, assisted)
+        scores = np.where(pool.assisted, total(others), scores)
+        none = np.zeros(len(scores), np.float32)
+        parts = {
+            name: np.where(pool.assisted, others.get(name, none), parts.get(name, none))
+            for name in dict.fromkeys((*parts, *others))
+        }
     if boost:
-        scores = scores + plain_sum(values, boost)
+        added = weighted(values, boost)
+        scores = scores + total(added)
+        parts |= {name: parts[name] + part if name in parts else part for name, part in added.items()}
     if recipe.spread:
         scores = spread(scores, np.where(pool.assisted, 0, groups) if assisted else groups, recipe.spread)
-    return scores, values
+    return scores, values, parts

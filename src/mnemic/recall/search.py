@@ -61,6 +61,7 @@ class _Ranked:
     order: Rows
     scores: Floats
     signals: Mapping[str, Floats]
+    parts: Mapping[str, Floats]
 
     def __len__(self) -> int:
         return len(self.order)
@@ -71,9 +72,11 @@ class _Ranked:
     def vector(self, place: int) -> Floats:
         return self.vectors[self.order[place]]
 
-    def values(self, place: int) -> tuple[float, dict[str, float]]:
+    def hit(self, place: int, stored: Stored) -> Hit:
         i = self.order[place]
-        return float(self.scores[i]), {name: float(value[i]) for name, value in self.signals.items()}
+        signals = {name: float(value[i]) for name, value in self.signals.items()}
+        parts = {name: float(value[i]) for name, value in self.parts.items() if value[i]}
+        return replace(hit_from(stored, float(self.scores[i]), signals), contributions=parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,12 +298,12 @@ def _rank_pool(view: View, question: AnalysedQuery, pool: Pool) -> _Ranked:
         recipe = replace(recipe, weights={**recipe.weights, "graph": GRAPH_WEIGHT})
     if query.emotion_weight and pool.mood.any():
         recipe = replace(recipe, quality={**recipe.quality, "emotion": query.emotion_weight})
-    scores, signals = recall.score(pool, recipe, view.columns.group[rows])
+    scores, signals, parts = recall.score(pool, recipe, view.columns.group[rows])
     order = np.lexsort((rows, -scores))
     vectors, centre = view.vectors.of(rows), view.vectors.centre
     if centre is not None:
         vectors = centre.apart(vectors)
-    return _Ranked(view.columns.doc[rows], vectors, order, scores, signals)
+    return _Ranked(view.columns.doc[rows], vectors, order, scores, signals, parts)
 
 
 def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool_], taken: Rows) -> Iterator[_Ranked]:
@@ -393,7 +396,7 @@ def _hits(
             stored = runtime.store.fetch(view.user, [page.doc(p) for p in places])
             for p in places:
                 if len(hits) < k and (found := stored.get(page.doc(p))):  # erased since the snapshot
-                    hit = hit_from(found, *page.values(p))
+                    hit = page.hit(p, found)
                     source = None if is_trusted(hit.trust) else _source(runtime, user, found.value)
                     collector.add(source, found, hit, page.vector(p), page.doc(p))
             place = places.stop

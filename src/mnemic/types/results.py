@@ -61,6 +61,8 @@ class Hit:
         text: the verbatim content.
         score: 0 to 1, descending: the result's ``probability`` times the hit's share of the best sum of signals.
         scores: the value of every signal by name (``dense`` is a cosine, ``bm25`` is unbounded).
+        contributions: what each signal adds to the sum that ranks the hit, zeros left out; later stages (spread over
+            conversations, recency, a reranker) may move it.
         message_ids: the messages whose text this hit contains.
         speaker: the name of the speaker, else the role; for a memory the name only.
         similar: ids of restatements folded into this hit.
@@ -76,6 +78,7 @@ class Hit:
     text: str
     score: float
     scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    contributions: Mapping[str, float] = field(default_factory=dict[str, float])
     message_ids: tuple[str, ...] = ()
     session: str | None = None
     project: str | None = None

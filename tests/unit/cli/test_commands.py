@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -155,6 +156,8 @@ class TestSearch:
         assert run.err.startswith("mnemic: evidence: ")
 
     def test_json(self, filled):
+        explained = filled("search", "Lisbon", "-k", "1", "--explain").out
+        assert re.search(r"^    dense +\+\d\.\d{3}  #+$", explained, re.MULTILINE)
         answer = filled("search", "Lisbon", "--json", "--recipe", "rrf").json
         assert (answer["query"], answer["recipe"]) == ("Lisbon", "rrf")
         best = answer["hits"][0]

@@ -97,19 +97,19 @@ class TestFusion:
             "a": np.array([0.9, 0.1, 0.5, 0.0], np.float32),  # ranks 1, 3, 2; the last is not in the list
             "b": np.array([0.0, 2.0, 1.0, -1.0], np.float32),  # ranks -, 1, 2, -
         }
-        found = recipes.rank_fusion(values, {"a": 0.5, "b": 0.25}, 60.0)
+        found = recipes.total(recipes.rank_fusion(values, {"a": 0.5, "b": 0.25}, 60.0))
         by_hand = [0.5 / 61, 0.5 / 63 + 0.25 / 61, 0.5 / 62 + 0.25 / 62, 0.0]
         np.testing.assert_allclose(found, by_hand, rtol=1e-6)
 
     def test_rank_fusion_gives_the_lower_row_the_better_rank(self):
-        found = recipes.rank_fusion({"a": np.array([1.0, 1.0], np.float32)}, {"a": 1.0}, 0.0)
+        found = recipes.total(recipes.rank_fusion({"a": np.array([1.0, 1.0], np.float32)}, {"a": 1.0}, 0.0))
         assert found.tolist() == [1.0, 0.5]
 
     def test_sums_by_hand(self):
         values = {"a": np.array([1.0, 3.0, 2.0], np.float32), "same": np.full(3, 7.0, np.float32)}
         weights = {"a": 2.0, "same": 1.0}
         assert recipes.plain_sum(values, weights).tolist() == [9.0, 13.0, 11.0]
-        assert recipes.normalised_sum(values, weights).tolist() == [0.0, 2.0, 1.0]
+        assert recipes.total(recipes.normalised(values, weights)).tolist() == [0.0, 2.0, 1.0]
 
     def test_spread_by_hand(self):
         scores = np.array([5.0, 4.0, 3.0, 2.0, 1.0], np.float32)
@@ -233,11 +233,13 @@ class TestRecipes:
     def test_scores_are_finite_and_explained(self, name, seed):
         pool, recipe = make_pool(seed), RECIPES[name]
         groups = np.random.default_rng(seed).integers(0, 4, len(pool)).astype(np.int32)
-        scores, values = score(pool, recipe, groups)
+        scores, values, _ = score(pool, recipe, groups)
         assert np.isfinite(scores).all()
+        bare, _, parts = score(pool, dataclasses.replace(recipe, spread=0.0), groups)
+        np.testing.assert_allclose(sum(parts.values()), bare, rtol=1e-4, atol=1e-4)
         assisted = recipe.assisted if pool.assisted.any() else {}
         assert set(values) == {"dense", "bm25", *recipe.weights, *assisted, *recipe.quality}
-        plain, fewer = score(pool, dataclasses.replace(recipe, quality={}), groups)
+        plain, fewer, _ = score(pool, dataclasses.replace(recipe, quality={}), groups)
         assert set(fewer) == {"dense", "bm25", *recipe.weights, *assisted}
         if recipe.fusion == "sum" and not recipe.spread:
             by_hand = sum(weight * values[signal] for signal, weight in recipe.weights.items())
@@ -253,8 +255,8 @@ class TestRecipes:
         if not len(some):
             return
         groups = np.zeros(len(pool), np.int32)
-        whole, _ = score(pool, recipe, groups)
-        fewer, _ = score(part(pool, some), recipe, groups[some])
+        whole, _, _ = score(pool, recipe, groups)
+        fewer, _, _ = score(part(pool, some), recipe, groups[some])
         np.testing.assert_allclose(fewer, whole[some], rtol=1e-5, atol=1e-5)
 
     @RUN
@@ -263,10 +265,10 @@ class TestRecipes:
         """With spread too: what ranks lower in the pool takes nothing from what ranks higher."""
         pool, recipe = make_pool(seed), RECIPES["conversation"]
         groups = np.random.default_rng(seed).integers(0, 3, len(pool)).astype(np.int32)
-        bare, _ = score(pool, dataclasses.replace(recipe, spread=0.0), groups)
+        bare, _, _ = score(pool, dataclasses.replace(recipe, spread=0.0), groups)
         best = np.sort(np.argsort(-bare, kind="stable")[: max(1, len(pool) // 2)])
-        whole, _ = score(pool, recipe, groups)
-        fewer, _ = score(part(pool, best), recipe, groups[best])
+        whole, _, _ = score(pool, recipe, groups)
+        fewer, _, _ = score(part(pool, best), recipe, groups[best])
         np.testing.assert_allclose(fewer, whole[best], rtol=1e-4, atol=1e-4)
 
 
