@@ -7,6 +7,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import IO
 
+from mnemic.ingest import fields
 from mnemic.knowledge import pipeline
 from mnemic.lifecycle import erasure, maintenance, retention
 from mnemic.protocols import Embedder
@@ -18,6 +19,9 @@ from mnemic.transfer import backup, export
 from mnemic.types import Erasure, Event, Kind, Scope, VerifyReport
 
 __all__ = ["Admin"]
+
+
+MAX_SEQUENCE = 2**53
 
 
 @redact_errors
@@ -36,18 +40,33 @@ class Admin:
         """
         return maintenance.verify(self._runtime, deep=deep)
 
-    def log(self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100) -> list[Event]:
+    def log(
+        self,
+        *,
+        kinds: Sequence[Kind] = ("message", "episode", "memory"),
+        operations: Sequence[str] | None = None,
+        before: int | None = None,
+        limit: int | None = 100,
+    ) -> list[Event]:
         """The events of all of the user's records of some kinds, at every level, newest first.
+
+        An erasure leaves an event without id and content.
 
         Args:
             kinds: of ``message``, ``episode`` and ``memory``.
+            operations: only events of these, such as ``remember``, ``supersede``, ``promote`` or ``erase``.
+            before: only events with a lower ``sequence``: the next page after the last event of one.
             limit: most events; None for all.
 
         Raises:
             InvalidInput: an argument is not valid.
         """
         found = self._runtime.store.lifecycle.log(
-            self._scope.user, kinds=validation.kinds(kinds), limit=validation.most(limit)
+            self._scope.user,
+            kinds=validation.kinds(kinds),
+            operations=None if operations is None else fields.words("operations", operations),
+            before=MAX_SEQUENCE if before is None else validation.whole("before", before, 0, MAX_SEQUENCE),
+            limit=validation.most(limit),
         )
         return [*found]
 

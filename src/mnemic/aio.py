@@ -163,10 +163,15 @@ class AsyncAdmin(_Part):
         return await self._call(self._part.flush, process=process)
 
     async def log(
-        self, *, kinds: Sequence[Kind] = ("message", "episode", "memory"), limit: int | None = 100
+        self,
+        *,
+        kinds: Sequence[Kind] = ("message", "episode", "memory"),
+        operations: Sequence[str] | None = None,
+        before: int | None = None,
+        limit: int | None = 100,
     ) -> builtins.list[Event]:
         """See ``Admin.log``."""
-        return await self._call(self._part.log, kinds=kinds, limit=limit)
+        return await self._call(self._part.log, kinds=kinds, operations=operations, before=before, limit=limit)
 
     async def reembed(
         self, embedder: str | Embedder | None = None, *, progress: Callable[[int, int], None] | None = None

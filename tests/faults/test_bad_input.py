@@ -215,7 +215,7 @@ ARGUMENTS = {
     "episodes": ["session", "since", "reach", "limit"],
     "history": ["id"],
     "links.graph": ["id", "depth", "types"],
-    "admin.log": ["kinds", "limit"],
+    "admin.log": ["kinds", "operations", "before", "limit"],
     "undo": ["consolidation_id"],
     "trust.release": ["ids"],
     "links.remove": ["source", "target", "type"],

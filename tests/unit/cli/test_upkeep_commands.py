@@ -95,6 +95,8 @@ class TestLog:
             newest, before = memory.admin.log(kinds=["memory"], limit=2)
             assert (newest.operation, newest.content) == ("update", "The lease ends in June")
             assert (before.operation, before.content, before.id) == ("remember", "The lease ends in May", id_)
+            assert memory.admin.log(kinds=["memory"], before=newest.sequence, limit=1) == [before]
+            assert {event.operation for event in memory.admin.log(operations=["add"], limit=None)} <= {"add"}
             assert memory.scoped(user="bob").admin.log() == []
             with pytest.raises(ValueError, match="kinds"):
                 memory.admin.log(kinds=["nothing"])

@@ -149,12 +149,18 @@ class Lifecycle(Reader[Database]):
             sql = "SELECT status, count(*) FROM memories WHERE user_id = ? AND expired_at IS NULL GROUP BY status"
             return rows.counts_by_status(db.execute(sql, (number,)).fetchall())
 
-    def log(self, user: str, *, kinds: Sequence[Kind], limit: int | None) -> tuple[Event, ...]:
-        """The audit trail of all records of some kinds, newest first."""
-        where = f"""EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG})
+    def log(
+        self, user: str, *, kinds: Sequence[Kind], operations: Sequence[str] | None, before: int, limit: int | None
+    ) -> tuple[Event, ...]:
+        """Events before a sequence number, newest first; an erasure has no kind and counts as one of each."""
+        among = "" if operations is None else f" AND operation IN {AMONG}"
+        where = f"""sequence < ? AND (operation = 'erase' OR
+            EXISTS (SELECT 1 FROM records r WHERE r.doc = events.doc AND r.kind IN {AMONG})){among}
             ORDER BY sequence DESC LIMIT ?"""
         with self._snapshot(user) as (db, number):
-            return events(db, number, where, (db.dialect.bind_list(kinds), ALL if limit is None else limit))
+            named = () if operations is None else (db.dialect.bind_list(operations),)
+            values = (before, db.dialect.bind_list(kinds), *named, ALL if limit is None else limit)
+            return events(db, number, where, values)
 
     def overdue(self, user: str, now: int) -> list[str]:
         """Ids of the memories whose lifetime has ended (``now`` in microseconds since 1970) and that no live memory cites."""

@@ -466,7 +466,7 @@ def events(db: Connection, user: int, where: str, values: Sequence[object]) -> t
         content[doc, version] = json.loads(row)["content"]
     return tuple(
         Event(
-            sequence=sequence, at=from_micros(at), operation=operation, id=id_, version=version,
+            sequence=sequence, at=from_micros(at), operation=operation, id=id_ or "", version=version,
             content=content.get((doc, version)), detail=json.loads(detail),
         )
         for sequence, at, operation, id_, version, detail, doc in found
