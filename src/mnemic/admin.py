@@ -21,9 +21,6 @@ from mnemic.types import Erasure, Event, Kind, Scope, VerifyReport
 __all__ = ["Admin"]
 
 
-MAX_SEQUENCE = 2**53
-
-
 @redact_errors
 class Admin:
     """Administration of a handle's user and record: ``memory.admin``."""
@@ -65,7 +62,7 @@ class Admin:
             self._scope.user,
             kinds=validation.kinds(kinds),
             operations=None if operations is None else fields.words("operations", operations),
-            before=MAX_SEQUENCE if before is None else validation.whole("before", before, 0, MAX_SEQUENCE),
+            before=2**53 if before is None else validation.whole("before", before, 0, 2**53),
             limit=validation.most(limit),
         )
         return [*found]

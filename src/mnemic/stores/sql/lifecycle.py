@@ -150,7 +150,13 @@ class Lifecycle(Reader[Database]):
             return rows.counts_by_status(db.execute(sql, (number,)).fetchall())
 
     def log(
-        self, user: str, *, kinds: Sequence[Kind], operations: Sequence[str] | None, before: int, limit: int | None
+        self,
+        user: str,
+        *,
+        kinds: Sequence[Kind],
+        operations: Sequence[str] | None = None,
+        before: int = ALL,
+        limit: int | None,
     ) -> tuple[Event, ...]:
         """Events before a sequence number, newest first; an erasure has no kind and counts as one of each."""
         among = "" if operations is None else f" AND operation IN {AMONG}"
