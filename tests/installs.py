@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 # mnemic.testing needs pytest; the classic memory, language models and engines need extras of their own
-EXTRAS = ("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma")
+EXTRAS = ("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma", "mnemic.web")
 def failed(name):
     if not name.startswith(EXTRAS):
         raise

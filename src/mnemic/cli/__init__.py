@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-for _module in ("ingest", "records", "lifecycle", "admin", "doctor", "hooks", "keys"):  # in the order of the help
+for _module in (
+    "ingest",
+    "records",
+    "lifecycle",
+    "admin",
+    "doctor",
+    "hooks",
+    "keys",
+    "web",
+):  # in the order of the help
     import_module(f"mnemic.cli.{_module}")
 
 FINE, NOT_FINE, FAILED, INTERRUPTED, NO_READER = 0, 1, 2, 130, 141

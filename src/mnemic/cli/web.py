@@ -1,0 +1,95 @@
+"""The commands that show a memory: ``ui`` and ``report``."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mnemic.cli.handles import open_memory
+from mnemic.cli.output import Answer, warn
+from mnemic.cli.parser import command, flag, option
+from mnemic.errors import ConfigurationError, InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+__all__ = ["report", "ui"]
+
+
+@command(
+    "show the memory in a browser",
+    option("--port", "the port on this machine (default: a free one)", type=int, default=0, metavar="N"),
+    flag("--read-only", "without the pages that change something"),
+    flag("--no-browser", "print the link, and do not open a browser"),
+)
+def ui(given: Namespace) -> Answer:
+    """Serve the explorer of one user on this machine until Ctrl-C: what is known, when it held, and why it is recalled.
+
+    The link works once; the browser that opened it stays allowed in. Other machines and other sites are refused.
+
+    examples:
+      mnemic ui
+      mnemic ui --user ana --read-only --port 8765 --no-browser
+    """
+    try:
+        import uvicorn
+
+        from mnemic.web.access import Access
+        from mnemic.web.app import app
+    except ImportError as error:
+        raise MissingExtra("The explorer", "web") from error
+    token = secrets.token_urlsafe(24)
+    with open_memory(given) as memory, _listening(given.port) as listener:
+        application = app(memory, read_only=given.read_only, access=Access(token=token))
+        link = f"http://127.0.0.1:{listener.getsockname()[1]}/?token={token}"
+        warn(f"the explorer is at {link} until Ctrl-C")
+        if not given.no_browser:
+            webbrowser.open(link)
+        server = uvicorn.Server(uvicorn.Config(application, log_level="warning", access_log=False, lifespan="off"))
+        server.run(sockets=[listener])
+    return Answer({"link": link})
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket on this machine.
+
+    Raises:
+        ConfigurationError: the port is taken, or there is none of that number.
+    """
+    listener = socket.socket()
+    try:
+        listener.bind(("127.0.0.1", port))
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise ConfigurationError(
+            f"Port {port} cannot be used: {error}. Leave out --port to take a free one."
+        ) from error
+    return listener
+
+
+@command(
+    "write the memory as one HTML file",
+    option("-o", "the file (default: memory.html)", dest="file", default="memory.html", metavar="FILE"),
+)
+def report(given: Namespace) -> Answer:
+    """Write the views of the explorer as one file that opens without a server and without a network.
+
+    It holds what was said in plain text: keep it as private as the memory itself.
+
+    examples:
+      mnemic report -o memory.html
+    """
+    try:
+        from mnemic.web.report import report as rendered
+    except ImportError as error:
+        raise MissingExtra("The explorer", "web") from error
+    with open_memory(given) as memory:
+        page = rendered(memory)
+    try:
+        Path(given.file).expanduser().write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(f"{given.file} cannot be written: {error.strerror or error}. Name another file.") from error
+    return Answer({"file": given.file, "bytes": len(page.encode())}, [given.file])

@@ -1,0 +1,9 @@
+"""The explorer: a memory in a browser, as a server on this machine, in another application, or as one file.
+
+Needs ``mnemic[web]``.
+"""
+
+from mnemic.web.app import app
+from mnemic.web.report import report
+
+__all__ = ["app", "report"]

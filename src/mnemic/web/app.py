@@ -1,0 +1,53 @@
+"""The explorer as an ASGI application."""
+
+from __future__ import annotations
+
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from mnemic.memory import Memory
+from mnemic.web.access import Access, Guard
+from mnemic.web.explorer import Explorer
+from mnemic.web.pages import audit, consolidations, emotions, now, recall, records, timeline
+
+__all__ = ["app"]
+
+
+def app(memory: Memory, *, read_only: bool = False, access: Access | None = None) -> Starlette:
+    """The explorer of one handle, to be served or mounted in a Starlette or FastAPI application.
+
+    Args:
+        memory: whose records are shown: those of its user.
+        read_only: without the routes that write.
+        access: who may come in. By default everybody who reaches the application: mount it behind your own login.
+
+    Example:
+        >>> from starlette.applications import Starlette
+        >>> from starlette.routing import Mount
+        >>> site = Starlette(routes=[Mount("/memory", app(Memory(":memory:", user="ana")))])
+    """
+    ui = Explorer(memory, access or Access(hosts=None), read_only)
+    routes = [
+        Route("/", ui.page(now.page)),
+        Route("/timeline", ui.page(timeline.page)),
+        Route("/recall", ui.page(recall.page)),
+        Route("/records", ui.page(records.page)),
+        Route("/record", ui.page(records.one)),
+        Route("/consolidations", ui.page(consolidations.page)),
+        Route("/emotions", ui.page(emotions.page)),
+        Route("/audit", ui.page(audit.page)),
+        Route("/job", ui.page(now.job)),
+        Route("/check", ui.action(now.check), methods=["POST"]),
+        Mount("/static", StaticFiles(packages=[("mnemic.web", "static")])),
+    ]
+    if not read_only:
+        writes = {
+            "/process": now.process, "/consolidate": consolidations.run, "/undo": consolidations.undo,
+            "/edit": records.edit, "/pin": records.pin, "/forget": records.forget, "/erase": records.erase,
+            "/restore": records.restore, "/quarantine": records.quarantine, "/release": records.release,
+        }  # fmt: skip
+        routes += [Route(path, ui.action(act), methods=["POST"]) for path, act in writes.items()]
+        routes.append(Route("/forgetting", ui.page(records.forgetting)))
+    return Starlette(routes=routes, middleware=[Middleware(Guard, ui.access)])

@@ -1,0 +1,205 @@
+"""Drawings as SVG, without script and inline style: colours come from the style sheet by class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from markupsafe import Markup, escape
+
+from mnemic.types import Emotion, Graph
+
+__all__ = ["Bar", "Tick", "neighbourhood", "plane", "shares", "timeline"]
+
+WIDTH = 1000
+ROW = 20
+LABEL = 60
+"""Most characters of a label in a drawing."""
+NEIGHBOURS = 12
+"""Most memories around one in a drawing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A moment on the timeline: a message."""
+
+    at: datetime
+    label: str
+    href: str
+    kind: str = "message"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A period on the timeline: an episode or a memory; ``end`` is None while it lasts."""
+
+    start: datetime
+    end: datetime | None
+    label: str
+    href: str
+    kind: str
+
+
+def _svg(width: float, height: float, title: str, parts: Iterable[str], name: str) -> Markup:
+    body = "".join(parts)
+    role = "group" if "<a " in body else "img"
+    return Markup(  # noqa: S704 - every text in the parts is escaped
+        f'<svg class="{name}" viewBox="0 0 {width:.0f} {height:.0f}" role="{role}" aria-label="{escape(title)}">{body}</svg>'
+    )
+
+
+def _titled(href: str, title: str, shape: str) -> str:
+    """A shape (``<name .../>``) with a title, linked to a page if there is one."""
+    name = shape[1 : shape.index(" ")]
+    titled = f"{shape[:-2]}><title>{escape(title)}</title></{name}>"
+    return f'<a href="{escape(href)}" aria-label="{escape(title)}">{titled}</a>' if href else titled
+
+
+def _short(text: str, most: int = LABEL) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[: most - 1]}…"
+
+
+def timeline(
+    begin: datetime, end: datetime, ticks: Sequence[Tick], bars: Sequence[Bar], at: datetime | None = None
+) -> Markup:
+    """Messages as ticks, episodes and memories as bars over one axis, with a line at a day.
+
+    Args:
+        begin: the left end.
+        end: the right end, after ``begin``.
+        ticks: messages.
+        bars: episodes, then memories, each in a row of its own where it would touch another.
+        at: where the line stands.
+    """
+    span = max((end - begin).total_seconds(), 1.0)
+
+    def x(moment: datetime) -> float:
+        return min(max((moment - begin).total_seconds() / span, 0.0), 1.0) * WIDTH
+
+    parts = list(_axis(begin, end))
+    top = 26
+    for tick in ticks:
+        shape = f'<rect class="tick {tick.kind}" x="{x(tick.at):.1f}" y="{top}" width="3" height="14" rx="1"/>'
+        parts.append(_titled(tick.href, _short(tick.label, 200), shape))
+    top += 24
+    free: list[float] = []
+    for bar in bars:
+        left, right = x(bar.start), WIDTH if bar.end is None else x(bar.end)
+        width = max(right - left, 4.0)
+        needed = left + max(width, 6.4 * len(_short(bar.label)))
+        row = next((n for n, taken in enumerate(free) if taken <= left), len(free))
+        free[row : row + 1] = [needed + 8]
+        y = top + row * ROW
+        open_ = " open" if bar.end is None else ""
+        shape = f'<rect class="bar {bar.kind}{open_}" x="{left:.1f}" y="{y}" width="{width:.1f}" height="14" rx="3"/>'
+        parts.append(_titled(bar.href, _short(bar.label, 200), shape))
+        anchor, place = ("end", WIDTH - 4) if left > WIDTH * 0.6 else ("start", left + 5)
+        parts.append(
+            f'<text class="label" x="{place:.1f}" y="{y + 11}" text-anchor="{anchor}">{escape(_short(bar.label))}</text>'
+        )
+    height = top + max(len(free), 1) * ROW + 6
+    if at is not None:
+        parts.append(f'<line class="now" x1="{x(at):.1f}" x2="{x(at):.1f}" y1="16" y2="{height:.0f}"/>')
+    return _svg(WIDTH, height, "Messages, episodes and memories over time", parts, "timeline")
+
+
+def _axis(begin: datetime, end: datetime) -> Iterable[str]:
+    steps = 6
+    form = "%b %Y" if end - begin > timedelta(days=3) else "%b %H:%M"
+    for step in range(steps + 1):
+        moment = begin + (end - begin) * step / steps
+        place = WIDTH * step / steps
+        anchor = "start" if step == 0 else "end" if step == steps else "middle"
+        yield f'<line class="grid" x1="{place:.0f}" x2="{place:.0f}" y1="16" y2="2000"/>'
+        yield f'<text class="axis" x="{place:.0f}" y="11" text-anchor="{anchor}">{moment.day} {moment:{form}}</text>'
+
+
+def shares(contributions: Mapping[str, float], best: float) -> Markup:
+    """One stacked bar of what each signal adds; what takes away stands to its right.
+
+    Args:
+        contributions: by signal.
+        best: the sum of the longest bar of the list, which takes the whole width.
+    """
+    parts: list[str] = []
+    left, scale = 0.0, 400 / best if best > 0 else 0.0
+    for name, value in sorted(contributions.items(), key=lambda part: -part[1]):
+        width = abs(value) * scale
+        kind = "taken" if value < 0 else f"signal {name}"
+        parts.append(
+            f'<rect class="{escape(kind)}" x="{left:.1f}" y="0" width="{max(width, 0.5):.1f}" height="10">'
+            f"<title>{escape(name)} {value:+.3f}</title></rect>"
+        )
+        left += width
+    said = ", ".join(f"{name} {value:+.2f}" for name, value in contributions.items())
+    return _svg(480, 10, f"Signals: {said}", parts, "shares")
+
+
+def plane(points: Iterable[tuple[Emotion, str, str]], mood: Emotion | None = None) -> Markup:
+    """The plane of valence (left to right) and arousal (bottom to top), a point for each (emotion, label, link)."""
+    size, half = 420, 190
+
+    def place(emotion: Emotion) -> tuple[float, float]:
+        return size / 2 + emotion.valence * half, size / 2 - emotion.arousal * half
+
+    parts = [
+        f'<rect class="field" x="20" y="20" width="{2 * half}" height="{2 * half}" rx="6"/>',
+        f'<line class="grid" x1="20" x2="{size - 20}" y1="{size / 2}" y2="{size / 2}"/>',
+        f'<line class="grid" x1="{size / 2}" x2="{size / 2}" y1="20" y2="{size - 20}"/>',
+        *(
+            f'<text class="axis" x="{x}" y="{y}" text-anchor="{anchor}">{name}</text>'
+            for name, x, y, anchor in (
+                ("distressed", 28, 36, "start"), ("excited", size - 28, 36, "end"), ("low", 28, size - 28, "start"),
+                ("content", size - 28, size - 28, "end"),
+            )
+        ),
+    ]  # fmt: skip
+    for emotion, label, href in points:
+        x, y = place(emotion)
+        circle = (
+            f'<circle class="point {emotion.quadrant}" cx="{x:.1f}" cy="{y:.1f}" r="{4 + 3 * emotion.confidence:.1f}"/>'
+        )
+        parts.append(_titled(href, _short(label), circle))
+    if mood is not None:
+        x, y = place(mood)
+        parts.append(f'<circle class="mood" cx="{x:.1f}" cy="{y:.1f}" r="10"/>')
+    return _svg(size, size, "Valence and arousal of memories", parts, "plane")
+
+
+def neighbourhood(graph: Graph, centre: str, href: Mapping[str, str]) -> Markup:
+    """A memory and its nearest neighbours by links, at most twelve.
+
+    Args:
+        graph: the memories and links.
+        centre: the id of the memory in the middle.
+        href: the page of each memory.
+    """
+    around = [record for record in graph.memories if record.id != centre][:NEIGHBOURS]
+    places = {centre: (300.0, 170.0)}
+    for n, record in enumerate(around):
+        angle = 2 * math.pi * n / len(around) - math.pi / 2
+        places[record.id] = (300 + 210 * math.cos(angle), 170 + 125 * math.sin(angle))
+    parts: list[str] = []
+    for link in graph.links:
+        if link.source in places and link.target in places:
+            (x1, y1), (x2, y2) = places[link.source], places[link.target]
+            title = f"{link.type} {link.strength:.2f} {_short(link.reason, 200)}"
+            parts.append(
+                f'<line class="link {link.type}" x1="{x1:.0f}" y1="{y1:.0f}" x2="{x2:.0f}" y2="{y2:.0f}">'
+                f"<title>{escape(title)}</title></line>"
+                f'<text class="axis" x="{(x1 + x2) / 2:.0f}" y="{(y1 + y2) / 2 - 4:.0f}" text-anchor="middle">'
+                f"{escape(link.type)}</text>"
+            )
+    texts = {record.id: record.content for record in graph.memories}
+    for id_, (x, y) in places.items():
+        kind = "centre" if id_ == centre else "node"
+        label = escape(_short(texts.get(id_, id_), 28))
+        parts.append(
+            f'<a href="{escape(href[id_])}" aria-label="{label}"><circle class="{kind}" cx="{x:.0f}" cy="{y:.0f}" r="9">'
+            f"<title>{escape(_short(texts.get(id_, id_), 200))}</title></circle>"
+            f'<text class="label" x="{x:.0f}" y="{y + 24:.0f}" text-anchor="middle">{label}</text></a>'
+        )
+    return _svg(600, 340, "Linked memories", parts, "neighbourhood")

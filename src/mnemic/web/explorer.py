@@ -1,0 +1,128 @@
+"""What every page of the explorer needs: the memory, the templates, the work under way, and who may come in."""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeAlias
+from urllib.parse import urlencode
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
+
+from mnemic.errors import InvalidInput, MnemicError, NotFound
+from mnemic.memory import Memory
+from mnemic.web.access import Access
+from mnemic.web.jobs import Jobs
+
+__all__ = ["Action", "Explorer", "Form", "Page", "environment"]
+
+
+def environment() -> Environment:
+    """The templates; every value is escaped."""
+    found = Environment(
+        loader=PackageLoader("mnemic.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.filters |= {
+        "moment": _moment,
+        "day": _day,
+        "short": _short,
+        "bytes": _bytes,
+        "number": _number,
+        "where": _where,
+    }
+    return found
+
+
+def _moment(at: datetime | None) -> str:
+    return f"{at.day} {at:%b %Y, %H:%M}" if at else "-"
+
+
+def _day(at: datetime | None) -> str:
+    return f"{at.day} {at:%B %Y}" if at else "-"
+
+
+def _short(text: str | None, most: int = 300) -> str:
+    return text if text and len(text) <= most else f"{text[: most - 1]}…" if text else ""
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:.2f}"
+
+
+def _bytes(size: int) -> str:
+    for unit, least in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= least:
+            return f"{size / least:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def _where(values: Mapping[str, Any]) -> str:
+    """A query string of the values that are given."""
+    return urlencode({name: value for name, value in values.items() if value not in (None, "", [])}, doseq=True)
+
+
+Form: TypeAlias = Mapping[str, str]
+Page: TypeAlias = Callable[["Explorer", Request], Response]
+Action: TypeAlias = Callable[["Explorer", Request, Form], str]
+"""A write; returns the page to go to."""
+
+
+@dataclass(slots=True)
+class Explorer:
+    """What every page needs."""
+
+    memory: Memory
+    access: Access
+    read_only: bool
+    jobs: Jobs = field(default_factory=Jobs)
+    templates: Environment = field(default_factory=environment)
+
+    def render(self, request: Request, name: str, status: int = 200, **values: Any) -> Response:
+        """A page from a template."""
+        session = request.state.session
+        base = request.scope.get("root_path", "")
+        page = self.templates.get_template(name).render(
+            base=base, path=request.url.path.removeprefix(base) or "/", csrf=self.access.csrf(session), memory=self.memory,
+            read_only=self.read_only, static=False, query=request.query_params, **values,
+        )  # fmt: skip
+        return HTMLResponse(page, status)
+
+    def page(self, view: Page) -> Callable[[Request], Awaitable[Response]]:
+        """A route that reads."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                return await run_in_threadpool(view, self, request)
+            except MnemicError as error:
+                return self.refused(request, error)
+
+        return endpoint
+
+    def action(self, act: Action) -> Callable[[Request], Awaitable[Response]]:
+        """A route that writes, with the word of the session in its form."""
+
+        async def endpoint(request: Request) -> Response:
+            form = {name: value for name, value in (await request.form()).items() if isinstance(value, str)}
+            if not hmac.compare_digest(form.get("csrf", "").encode(), self.access.csrf(request.state.session).encode()):
+                return PlainTextResponse("This form is not from this page. Reload the page and send it again.", 403)
+            try:
+                target = await run_in_threadpool(act, self, request, form)
+            except MnemicError as error:
+                return self.refused(request, error)
+            return RedirectResponse(f"{request.scope.get('root_path', '')}{target}", 303)
+
+        return endpoint
+
+    def refused(self, request: Request, error: MnemicError) -> Response:
+        """The page of an error."""
+        status = 404 if isinstance(error, NotFound) else 400 if isinstance(error, InvalidInput) else 409
+        return self.render(request, "error.html", status, title="Not done", error=str(error))

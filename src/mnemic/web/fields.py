@@ -1,0 +1,47 @@
+"""Values of query strings and forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+from mnemic.errors import InvalidInput
+
+__all__ = ["day_of", "href", "number", "whole"]
+
+
+def day_of(text: str | None) -> datetime | None:
+    """The beginning of a day, in UTC; None if none is given.
+
+    Raises:
+        InvalidInput: it is no date.
+    """
+    if not text:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidInput(f"{text[:40]!r} is no date. Write it like 2026-03-09.") from None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def whole(given: Mapping[str, str], name: str, default: int, least: int, most: int) -> int:
+    """A whole number between two bounds; outside of them the nearer bound."""
+    try:
+        return min(max(int(given.get(name) or default), least), most)
+    except ValueError:
+        raise InvalidInput(f"{name} must be a whole number.") from None
+
+
+def number(given: Mapping[str, str], name: str) -> float | None:
+    """A number; None if none is given."""
+    try:
+        return float(given[name]) if given.get(name) else None
+    except ValueError:
+        raise InvalidInput(f"{name} must be a number.") from None
+
+
+def href(base: str | None, id_: str | None) -> str:
+    """The page of a record; empty without a server."""
+    return "" if base is None else f"{base}/record?id={quote(id_ or '', safe='')}"

@@ -1,0 +1,1 @@
+"""The pages of the explorer, one module a page."""

@@ -1,0 +1,32 @@
+"""Feeling: memories on the plane of valence and arousal."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mnemic.memory import Memory
+from mnemic.types import Emotion, MemoryRecord
+from mnemic.web.drawings import plane
+from mnemic.web.explorer import Explorer
+from mnemic.web.fields import href, number
+
+__all__ = ["felt", "page"]
+
+POINTS = 300
+
+
+def page(ui: Explorer, request: Request) -> Response:
+    """The plane, and a mood that asks recall."""
+    given = request.query_params
+    valence, arousal = number(given, "valence") or 0.0, number(given, "arousal") or 0.0
+    mood = Emotion(valence=max(-1.0, min(valence, 1.0)), arousal=max(-1.0, min(arousal, 1.0)))
+    found = felt(ui.memory)
+    base = request.scope.get("root_path", "")
+    points = [(record.emotion, record.spoken, href(base, record.id)) for record in found if record.emotion]
+    return ui.render(request, "emotions.html", title="Feeling", drawing=plane(points, mood), found=found, mood=mood)
+
+
+def felt(memory: Memory) -> list[MemoryRecord]:
+    """The newest memories with an emotion."""
+    return [record for record in memory.list(order="newest", limit=POINTS) if record.emotion]

@@ -1,0 +1,53 @@
+"""Recall replay: what a question finds, why, and what of it fits into a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mnemic.memory import Memory
+from mnemic.recall.recipes import RECIPES
+from mnemic.types import Emotion
+from mnemic.types.literals import Style
+from mnemic.web.drawings import shares
+from mnemic.web.explorer import Explorer
+from mnemic.web.fields import number, whole
+
+__all__ = ["page"]
+
+BUDGETS = (50, 4_000)
+
+
+def page(ui: Explorer, request: Request) -> Response:
+    """A question with one recipe, or with two side by side."""
+    given = request.query_params
+    question = given.get("q", "").strip()
+    settings: dict[str, Any] = {
+        "k": whole(given, "k", 10, 1, 50), "budget": whole(given, "budget", 600, *BUDGETS),
+        "recipe": given.get("recipe") or "conversation", "other": given.get("other") or "",
+        "style": given.get("style") or "", "valence": number(given, "valence"), "arousal": number(given, "arousal"),
+    }  # fmt: skip
+    names = [settings["recipe"], *([settings["other"]] if settings["other"] else [])]
+    found = [_found(ui.memory, question, name, settings) for name in names] if question else []
+    return ui.render(
+        request, "recall.html", title="Recall", question=question, settings=settings, found=found,
+        recipes=sorted(RECIPES), styles=get_args(Style),
+    )  # fmt: skip
+
+
+def _found(memory: Memory, question: str, recipe: str, settings: Mapping[str, Any]) -> Mapping[str, Any]:
+    mood = None
+    if settings["valence"] is not None or settings["arousal"] is not None:
+        mood = Emotion(valence=settings["valence"] or 0.0, arousal=settings["arousal"] or 0.0)
+    result = memory.search(question, k=settings["k"], recipe=recipe, mood=mood)
+    context = memory.get_memory_context(question, max_tokens=settings["budget"], recipe=recipe, mood=mood)
+    best = max((sum(map(abs, hit.contributions.values())) for hit in result), default=0.0)
+    shown = {id_ for hit in context.hits for id_ in (hit.id, *hit.similar, *hit.via)}
+    return {
+        "recipe": recipe, "result": result, "context": context, "prompt": context.to_prompt(settings["style"] or None),
+        "hits": [(hit, shares(hit.contributions, best), hit.id in shown) for hit in result],
+        "left_out": sum(hit.id not in shown for hit in result),
+    }  # fmt: skip

@@ -1,0 +1,205 @@
+"""Memories, messages and episodes: lists with filters, one record with its history, and what can be done to it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, get_args
+from urllib.parse import quote
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mnemic.errors import InvalidInput, NotFound
+from mnemic.memory import Memory
+from mnemic.types import Episode, MemoryRecord, MemoryType, Message, Status
+from mnemic.web.drawings import neighbourhood
+from mnemic.web.explorer import Explorer, Form
+from mnemic.web.fields import day_of, href, number, whole
+
+__all__ = ["edit", "erase", "forget", "forgetting", "one", "page", "pin", "quarantine", "release", "restore"]
+
+PAGE = 50
+"""Records on a page."""
+KINDS = ("memory", "message", "episode")
+
+
+def page(ui: Explorer, request: Request) -> Response:
+    """A page of records; with words, the best hits instead."""
+    given = request.query_params
+    kind = given.get("kind") or "memory"
+    if kind not in KINDS:
+        raise InvalidInput(f"kind must be one of {list(KINDS)}.")
+    filters = _filters(given, kind)
+    words = given.get("q", "").strip()
+    if words:
+        found: Sequence[Any] = ui.memory.search(words, k=PAGE, kinds=[kind], **filters)
+        following = None
+    else:
+        found, following = _listed(ui.memory, kind, given, filters)
+    return ui.render(
+        request, "records.html", title="Records", kind=kind, kinds=KINDS, found=found, following=following, words=words,
+        types=get_args(MemoryType), statuses=get_args(Status),
+    )  # fmt: skip
+
+
+def _filters(given: Mapping[str, str], kind: str) -> dict[str, Any]:
+    until = day_of(given.get("until"))
+    found = {
+        "since": day_of(given.get("since")), "until": until + timedelta(days=1) if until else None,
+        "session": given.get("session") or None, "speaker": given.get("speaker") or None,
+    }  # fmt: skip
+    if kind == "memory":
+        found |= {
+            "types": [given["type"]] if given.get("type") else None, "category": given.get("category") or None,
+            "tags": [given["tag"]] if given.get("tag") else None, "min_importance": number(given, "min_importance"),
+            "status": [given["status"]] if given.get("status") else None,
+        }  # fmt: skip
+        if given.get("ended"):
+            found["include_expired"] = True
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _listed(
+    memory: Memory, kind: str, given: Mapping[str, str], filters: dict[str, Any]
+) -> tuple[Sequence[Any], Mapping[str, Any] | None]:
+    """A page of records, and what the link to the next one adds to the query."""
+    if kind == "memory":
+        offset = whole(given, "offset", 0, 0, 10**9)
+        order = given.get("order") or "newest"
+        found = memory.list(order=order, limit=PAGE + 1, offset=offset, **filters)  # pyright: ignore[reportArgumentType] - checked there
+        return found[:PAGE], {"offset": offset + PAGE} if len(found) > PAGE else None
+    before = day_of(given.get("before"))
+    if before is not None:
+        filters["until"] = before + timedelta(microseconds=1)
+        filters["exclude"] = given.get("except", "").split(" ")
+    if kind == "message":
+        messages = memory.messages(limit=PAGE + 1, **filters)
+        found = messages[-PAGE:][::-1]
+        more, last = len(messages) > PAGE, found[-1].sent_at if found else None
+        ids = [str(message.id) for message in found if message.sent_at == last]
+    else:
+        episodes = memory.episodes(limit=PAGE + 1, **filters)
+        found = episodes[-PAGE:][::-1]
+        more, last = len(episodes) > PAGE, found[-1].started_at if found else None
+        ids = [episode.id for episode in found if episode.started_at == last]
+    return found, {"before": last.isoformat(), "except": " ".join(ids)} if more and last else None
+
+
+def one(ui: Explorer, request: Request) -> Response:
+    """One record with its history, its sources and its links."""
+    record = ui.memory.get(request.query_params.get("id", ""))
+    base = request.scope.get("root_path", "")
+    return ui.render(request, "record.html", title="Record", **details(ui.memory, record, base))
+
+
+def details(memory: Memory, record: Message | Episode | MemoryRecord, base: str) -> Mapping[str, Any]:
+    """What the page of a record shows."""
+    id_ = str(record.id)
+    drawing = None
+    if isinstance(record, MemoryRecord):
+        graph = memory.links.graph(id_, depth=1)
+        if graph.links:
+            drawing = neighbourhood(graph, id_, {m.id: href(base, m.id) for m in graph.memories})
+    events = memory.history(id_)
+    sources = (
+        record.message_ids
+        if isinstance(record, Episode)
+        else record.source_ids
+        if isinstance(record, MemoryRecord)
+        else ()
+    )
+    last = next(
+        (event for event in reversed(events) if event.operation in ("archive", "absorb", "restore", "undo")), None
+    )
+    gone = last is not None and last.operation in ("archive", "absorb")
+    quarantined = last is not None and gone and bool(last.detail.get("quarantine"))
+    return {
+        "record": record, "kind": _kind(record), "events": events[::-1], "drawing": drawing,
+        "sources": [found for source in sources[:PAGE] if (found := _known(memory, source))],
+        "forgotten": gone and not quarantined, "quarantined": quarantined,
+    }  # fmt: skip
+
+
+def _kind(record: object) -> str:
+    return "message" if isinstance(record, Message) else "episode" if isinstance(record, Episode) else "memory"
+
+
+def _known(memory: Memory, id_: str) -> Message | Episode | MemoryRecord | None:
+    try:
+        return memory.get(id_)
+    except NotFound:
+        return None
+
+
+def _back(id_: str) -> str:
+    return f"/record?id={quote(id_, safe='')}"
+
+
+def edit(ui: Explorer, _: Request, form: Form) -> str:
+    """Write the next version of a memory."""
+    record = ui.memory.get(form.get("id", ""))
+    if not isinstance(record, MemoryRecord):
+        raise InvalidInput("Only memories can be edited: evidence is never rewritten.")
+    changes: dict[str, Any] = {}
+    if form.get("content", "").strip() != record.content:
+        changes["content"] = form.get("content", "").strip()
+    if (category := form.get("category", "").strip() or None) != record.category:
+        changes["category"] = category
+    tags = [tag for tag in form.get("tags", "").replace(",", " ").split() if tag]
+    if tags != [*record.tags]:
+        changes["tags"] = tags
+    if (importance := number(form, "importance")) is not None and abs(importance - record.importance) > 0.005:
+        changes["importance"] = importance
+    if changes:
+        ui.memory.update(record.id, **changes)
+    return _back(record.id)
+
+
+def pin(ui: Explorer, _: Request, form: Form) -> str:
+    """Pin a memory at the importance that it has, or let its importance change again."""
+    record = ui.memory.get(form.get("id", ""))
+    if isinstance(record, MemoryRecord):
+        ui.memory.update(record.id, importance=None if record.pinned else record.importance)
+    return _back(str(record.id))
+
+
+def forgetting(ui: Explorer, request: Request) -> Response:
+    """What forgetting a record means, before it is done."""
+    record = ui.memory.get(request.query_params.get("id", ""))
+    base = request.scope.get("root_path", "")
+    word = str(record.id)[-6:]
+    return ui.render(request, "forget.html", title="Forget", word=word, **details(ui.memory, record, base))
+
+
+def forget(ui: Explorer, _: Request, form: Form) -> str:
+    """Forget a record; it can be restored."""
+    ui.memory.forget(ids=[form.get("id", "")], reason=form.get("reason", ""))
+    return _back(form.get("id", ""))
+
+
+def erase(ui: Explorer, _: Request, form: Form) -> str:
+    """Erase a record and what was derived from it, for good, once the end of its id was typed."""
+    id_ = form.get("id", "")
+    if not id_ or form.get("word", "").strip() != id_[-6:]:
+        raise InvalidInput("Type the last six characters of the id to erase it for good. Nothing was erased.")
+    ui.memory.forget(ids=[id_], hard=True)
+    return "/audit?operation=erase"
+
+
+def restore(ui: Explorer, _: Request, form: Form) -> str:
+    """Restore a forgotten record."""
+    ui.memory.restore(form.get("id", ""))
+    return _back(form.get("id", ""))
+
+
+def quarantine(ui: Explorer, _: Request, form: Form) -> str:
+    """Exclude a record, and what was derived from it, from searches."""
+    ui.memory.trust.quarantine([form.get("id", "")], reason=form.get("reason", ""))
+    return _back(form.get("id", ""))
+
+
+def release(ui: Explorer, _: Request, form: Form) -> str:
+    """Release a record from quarantine."""
+    ui.memory.trust.release([form.get("id", "")])
+    return _back(form.get("id", ""))

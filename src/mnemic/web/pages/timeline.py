@@ -1,0 +1,120 @@
+"""Timeline: what was said when, and what was true and known on a day."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mnemic.errors import NotFound
+from mnemic.memory import Memory
+from mnemic.types import MemoryRecord
+from mnemic.web.drawings import Bar, Tick, timeline
+from mnemic.web.explorer import Explorer
+from mnemic.web.fields import day_of, href
+
+__all__ = ["history", "page"]
+
+TICKS, BARS, LISTED, CHAINS = 400, 24, 30, 20
+"""Most messages and periods drawn, memories listed, and replacements told."""
+DAY = timedelta(days=1)
+
+
+def page(ui: Explorer, request: Request) -> Response:
+    """The timeline with its two clocks."""
+    given = request.query_params
+    base = request.scope.get("root_path", "")
+    values = history(
+        ui.memory, base, since=day_of(given.get("since")), until=day_of(given.get("until")),
+        at=given.get("at"), known=given.get("known"),
+    )  # fmt: skip
+    return ui.render(request, "timeline.html", title="Timeline", **values)
+
+
+def history(
+    memory: Memory,
+    base: str | None,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    at: str | None = None,
+    known: str | None = None,
+) -> Mapping[str, Any]:
+    """What the page shows.
+
+    Args:
+        memory: whose.
+        base: where the application is mounted; None without a server.
+        since: the left end; by default the first of what is drawn.
+        until: the right end, by default now.
+        at: a day, or the number of days after the left end, on which things were true.
+        known: the same for what was known.
+    """
+    window: dict[str, Any] = {"since": since, "until": until + DAY if until else None}
+    messages = memory.messages(limit=TICKS, **window)
+    episodes = memory.episodes(limit=BARS, **window)
+    memories = memory.list(order="importance", limit=BARS, include_expired=True, **window)
+    moments = [
+        *(m.sent_at for m in messages if m.sent_at), *(e.started_at for e in episodes),
+        *(began for record in memories if (began := _begin(record))),
+    ]  # fmt: skip
+    if not moments:
+        return {"drawing": None, "then": [], "chains": [], "days": 0, "since": since, "until": until}
+    begin = (since or min(moments)).replace(hour=0, minute=0, second=0, microsecond=0)
+    end = (until or max(moments)) + DAY
+    days = max((end - begin).days, 1)
+    day = _day(at, begin, days, end - DAY)
+    day_known = None if known == str(days) else _day(known, begin, days, None)  # the right end: whenever
+    then = memory.list(order="importance", limit=LISTED, at=day + DAY, known_at=day_known + DAY if day_known else None)
+    ticks = [
+        Tick(m.sent_at, f"{m.name or m.role}: {m.content}", href(base, m.id), "person" if m.role == "user" else "other")
+        for m in messages
+        if m.sent_at
+    ]
+    bars = [Bar(e.started_at, e.ended_at, e.title, href(base, e.id), "episode") for e in episodes]
+    bars += [
+        Bar(_begin(m), m.invalid_at or m.expired_at, m.spoken, href(base, m.id), "memory") for m in reversed(memories)
+    ]
+    return {
+        "drawing": timeline(begin, end, ticks, bars, day), "then": then, "chains": _chains(memory, memories),
+        "days": days, "begin": begin, "day": day, "known": day_known, "offset": (day - begin).days,
+        "known_offset": (day_known - begin).days if day_known else days, "since": since, "until": until,
+        "cut": len(messages) == TICKS or len(memories) == BARS,
+    }  # fmt: skip
+
+
+def _begin(record: MemoryRecord) -> datetime:
+    return record.valid_at or record.said_at or record.created_at
+
+
+def _day(text: str | None, begin: datetime, days: int, default: datetime | None) -> Any:
+    """A day by its date or its number."""
+    if text and text.isdecimal():
+        return begin + min(int(text), days) * DAY
+    found = day_of(text)
+    return found.astimezone(begin.tzinfo or UTC) if found else default
+
+
+def _chains(memory: Memory, shown: list[MemoryRecord]) -> list[Mapping[str, Any]]:
+    """What replaced what, newest first: the old statement, the new one if there is one, when and why."""
+    found: list[Mapping[str, Any]] = []
+    ended = [record for record in shown if record.invalid_at or record.expired_at]
+    for record in sorted(ended, key=lambda record: record.updated_at, reverse=True)[:CHAINS]:
+        events = [event for event in memory.history(record.id) if event.operation == "supersede"]
+        detail: Mapping[str, Any] = events[-1].detail if events else {}
+        try:
+            successor = memory.get(str(detail["by"])) if detail.get("by") else None
+        except NotFound:
+            successor = None
+        found.append(
+            {
+                "old": record,
+                "new": successor,
+                "at": record.invalid_at or record.expired_at,
+                "reason": detail.get("reason", ""),
+            }
+        )
+    return found

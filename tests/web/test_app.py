@@ -1,0 +1,325 @@
+"""The explorer over HTTP: every page and every write, and who is refused."""
+
+import re
+import time
+import xml.etree.ElementTree as ET
+from datetime import timedelta
+
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
+from starlette.testclient import TestClient
+
+from mnemic import Memory, NotFound
+from mnemic.cli import main
+from mnemic.web import app, report
+from mnemic.web.access import HEADERS, Access
+
+from .conftest import DAY, HOSTILE, SAID
+
+HOST = "http://127.0.0.1:8000"
+
+
+def browser(memory, **options):
+    return TestClient(app(memory, **options), base_url=HOST)
+
+
+def pages(memory):
+    ids = [memory.list(include_expired=True, status=["archived", "short_term", "long_term"])[0].id]
+    ids += [str(one.id) for one in (*memory.messages(limit=1), *memory.episodes(limit=1), *memory.list(limit=2))]
+    return [
+        "/", "/timeline", "/timeline?at=3&known=9", "/timeline?since=2026-05-09&until=2026-05-20", "/recall",
+        "/recall?q=where+does+Ana+live&other=rrf&budget=100&valence=0.5&arousal=0.5&style=xml", "/records",
+        "/records?kind=message", "/records?kind=episode", "/records?q=Lisbon&kind=message",
+        "/records?status=archived&ended=1&order=importance&min_importance=0", "/consolidations", "/consolidations?preview=1",
+        "/emotions?valence=1&arousal=-1", "/audit", "/audit?operation=promote", *(f"/record?id={id_}" for id_ in ids),
+        f"/forgetting?id={ids[0]}",
+    ]  # fmt: skip
+
+
+def post(client, path, page="/", **form):
+    """Send a form as the page does, with its word."""
+    text = client.get(page).text
+    csrf = re.search(r'name="csrf" value="(\w+)"', text)[1]
+    return client.post(path, data={"csrf": csrf, **form}, headers={"origin": HOST}, follow_redirects=False)
+
+
+class TestPages:
+    def test_each_answers(self, memory):
+        client = browser(memory)
+        for path in pages(memory):
+            answer = client.get(path)
+            assert answer.status_code == 200, path
+            assert len(answer.content) < 200_000
+            assert '<main id="main">' in answer.text
+            for drawing in re.findall(r"<svg.*?</svg>", answer.text, re.DOTALL):
+                ET.fromstring(drawing)
+            assert not re.search(r"\sstyle=|\son\w+=|(?:src|href)=[\"'](?:https?:)?//", answer.text), path
+
+    def test_each_answers_when_nothing_is_remembered(self):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            client = browser(memory)
+            for path in (
+                "/",
+                "/timeline",
+                "/recall?q=x",
+                "/records",
+                "/consolidations?preview=1",
+                "/emotions",
+                "/audit",
+            ):
+                assert client.get(path).status_code == 200
+            assert "Nothing is remembered yet" in client.get("/").text
+
+    def test_the_two_clocks(self, memory):
+        client = browser(memory)
+        late = client.get("/timeline?at=400").text
+        assert "Ana lives in Porto" in re.search(r"<h2>True on.*?<h2>", late, re.DOTALL)[0]
+        early = re.search(r"<h2>True on.*?<h2>", client.get("/timeline?at=1").text, re.DOTALL)[0]
+        assert "Ana lives in Porto" not in early
+        chain = re.search(r'<ol class="chains">.*?</ol>', late, re.DOTALL)[0]
+        assert (
+            chain.index("Ana lives in Lisbon") < chain.index("Ana lives in Porto") < chain.index("the same key, home")
+        )
+
+    def test_a_replay_shows_signals_and_the_prompt(self, memory):
+        text = browser(memory).get("/recall?q=Where+does+Eva+live%3F&budget=60&k=20").text
+        assert "My sister Eva lives in Porto." in text
+        assert 'aria-label="Signals: ' in text
+        assert "fell out" in text
+        assert "not in the prompt" in text
+        assert re.search(r"The prompt: \d+ of 60 tokens", text)
+
+    def test_lists_page_through_everything(self, memory):
+        memory.add(
+            [
+                {"role": "user", "content": f"turn {n}", "sent_at": DAY + timedelta(days=60 + n // 60)}
+                for n in range(130)
+            ]
+        )
+        client, seen, path = browser(memory), [], "/records?kind=message"
+        while path:
+            text = client.get(path).text
+            seen += re.findall(r'<a class="text" href="/record\?id=([^"]+)"', text)
+            found = re.search(r'<a rel="next" href="([^"]+)"', text)
+            path = found and found[1].replace("&amp;", "&")
+        assert len(seen) == len(set(seen)) == 130 + 2 * len(SAID)
+
+    @pytest.mark.parametrize(
+        ("path", "status"),
+        [("/record?id=no", 404), ("/record", 404), ("/records?kind=dreams", 400), ("/timeline?since=soon", 400),
+         ("/recall?q=x&recipe=none", 400), ("/recall?q=x&k=many", 400), ("/recall?q=x&style=yaml", 400), ("/job?id=no", 404),
+         ("/records?since=2026-13-01", 400), ("/nothing", 404)],
+    )  # fmt: skip
+    def test_a_wrong_address_says_so(self, memory, path, status):
+        assert browser(memory).get(path).status_code == status
+
+    def test_mounted_in_another_application(self, memory):
+        client = TestClient(Starlette(routes=[Mount("/memory", app(memory))]), base_url="http://example.org")
+        text = client.get("/memory/").text
+        assert 'href="/memory/timeline"' in text
+        assert 'href="/memory/static/style.css"' in text
+        assert client.get("/memory/static/style.css").status_code == 200
+        csrf = re.search(r'name="csrf" value="(\w+)"', text)[1]
+        origin = {"origin": "http://example.org"}
+        answer = client.post("/memory/check", data={"csrf": csrf}, headers=origin, follow_redirects=False)
+        assert answer.headers["location"].startswith("/memory/job?id=")
+
+
+class TestWrites:
+    def test_edit_and_pin(self, memory):
+        client, record = browser(memory), memory.list(order="importance")[2]
+        page = f"/record?id={record.id}"
+        form = {"content": "Ana moved to Faro.", "category": "home", "tags": "sea, south", "importance": "0.9"}
+        assert post(client, "/edit", page, id=record.id, **form).status_code == 303
+        edited = memory.get(record.id)
+        assert (edited.content, edited.category, edited.tags) == ("Ana moved to Faro.", "home", ("sea", "south"))
+        assert edited.importance == pytest.approx(0.9)
+        assert edited.pinned
+        post(client, "/pin", page, id=record.id)
+        assert not memory.get(record.id).pinned
+        assert post(client, "/edit", page, id=memory.messages(limit=1)[0].id, content="x").status_code == 400
+
+    def test_forget_and_restore(self, memory):
+        client, record = browser(memory), memory.list()[0]
+        page = f"/record?id={record.id}"
+        post(client, "/forget", f"/forgetting?id={record.id}", id=record.id, reason="a slip")
+        assert memory.get(record.id).status == "archived"
+        assert "This record is forgotten" in client.get(page).text
+        post(client, "/restore", page, id=record.id)
+        assert memory.get(record.id).status != "archived"
+
+    def test_erase_asks_for_the_end_of_the_id(self, memory):
+        client, message = browser(memory), memory.messages()[0]
+        page = f"/forgetting?id={message.id}"
+        assert post(client, "/erase", page, id=message.id, word="wrong").status_code == 400
+        assert memory.get(message.id)
+        assert post(client, "/erase", page, id=message.id, word=message.id[-6:]).status_code == 303
+        with pytest.raises(NotFound):
+            memory.get(message.id)
+        assert "erased: nothing of it is left" in client.get("/audit?operation=erase").text
+
+    def test_quarantine_and_release(self, memory):
+        client, record = browser(memory), memory.list()[0]
+        page = f"/record?id={record.id}"
+        post(client, "/quarantine", page, id=record.id)
+        assert record.id in [one.id for one in memory.list(status=["quarantined"])]
+        assert "This record is in quarantine" in client.get(page).text
+        post(client, "/release", page, id=record.id)
+        assert not memory.list(status=["quarantined"])
+
+    def test_long_work_has_a_page(self, memory):
+        memory.add("I bought a bicycle in Faro.")
+        client = browser(memory)
+        for action in ("/process", "/check", "/consolidate"):
+            where = post(client, action).headers["location"]
+            deadline = time.monotonic() + 30
+            while 'hx-trigger="every' in (text := client.get(where).text):
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            assert 'class="done"' in text, action
+        assert not memory.stats().pending.get("process")
+
+    def test_undo(self, memory):
+        client = browser(memory)
+        (id_,) = re.findall(r'name="id" value="(con_\w+)"', client.get("/consolidations").text)
+        post(client, "/undo", "/consolidations", id=id_)
+        assert not memory.list(status=["long_term"])
+        assert "undone" in client.get("/consolidations").text
+
+
+class TestAccess:
+    def test_the_token_opens_once(self, memory):
+        access = Access(token="let-me-in")
+        client = TestClient(app(memory, access=access), base_url=HOST)
+        assert client.get("/").status_code == 403
+        assert client.get("/?token=wrong").status_code == 403
+        answer = client.get("/timeline?token=let-me-in&at=3", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (303, "/timeline?at=3")
+        cookie = answer.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=Strict" in cookie
+        assert "let-me-in" not in cookie
+        assert client.get("/").status_code == 200
+        stranger = TestClient(app(memory, access=access), base_url=HOST)
+        for token in ("let-me-in", ""):
+            assert stranger.get("/", params={"token": token}).status_code == 403
+        assert stranger.get("/static/style.css").status_code == 403
+        stranger.cookies.set(access.cookie, "made.up")
+        assert stranger.get("/").status_code == 403
+
+    def test_a_redirect_stays_here(self, memory):
+        client = TestClient(app(memory, access=Access(token="t")), base_url=HOST)
+        answer = client.get(f"{HOST}//elsewhere.test/?token=t", follow_redirects=False)
+        assert answer.headers["location"] == "/elsewhere.test/"
+
+    @pytest.mark.parametrize("host", ["elsewhere.test", "127.0.0.1.elsewhere.test:80", "192.168.0.7:8000", ""])
+    def test_another_host_is_refused(self, memory, host):
+        client = TestClient(app(memory, access=Access(token="t")), base_url=HOST)
+        assert client.get("/?token=t", headers={"host": host}).status_code == 421
+
+    @pytest.mark.parametrize("origin", ["http://elsewhere.test", "null", "", "http://127.0.0.1:9999", None])
+    def test_another_origin_is_refused(self, memory, origin):
+        client = browser(memory)
+        csrf = re.search(r'name="csrf" value="(\w+)"', client.get("/").text)[1]
+        headers = {} if origin is None else {"origin": origin}
+        assert client.post("/check", data={"csrf": csrf}, headers=headers).status_code == 403
+
+    def test_a_forged_form_is_refused(self, memory):
+        client, other = browser(memory), browser(memory)
+        theirs = re.search(r'name="csrf" value="(\w+)"', other.get("/").text)[1]
+        client.get("/")
+        record = memory.list()[0]
+        for form in ({}, {"csrf": ""}, {"csrf": "0" * 64}, {"csrf": theirs}):
+            answer = client.post("/forget", data={"id": record.id, **form}, headers={"origin": HOST})
+            assert answer.status_code == 403
+        assert memory.get(record.id).status != "archived"
+
+    def test_nothing_is_written_by_a_link(self, memory):
+        client = browser(memory)
+        for path in (
+            "/process",
+            "/consolidate",
+            "/undo",
+            "/edit",
+            "/pin",
+            "/forget",
+            "/erase",
+            "/restore",
+            "/quarantine",
+            "/release",
+        ):
+            assert client.get(path).status_code == 405
+
+    def test_read_only_has_no_route_that_writes(self, memory):
+        client = browser(memory, read_only=True)
+        for path in (
+            "/process",
+            "/consolidate",
+            "/undo",
+            "/edit",
+            "/pin",
+            "/forget",
+            "/erase",
+            "/restore",
+            "/quarantine",
+            "/release",
+        ):
+            assert post(client, path).status_code == 404
+        assert client.get(f"/forgetting?id={memory.list()[0].id}").status_code == 404
+        for path in pages(memory)[:-1]:
+            text = client.get(path).text
+            assert set(re.findall(r'method="post" action="([^"]+)"', text)) <= {"/check"}
+
+    def test_every_answer_is_confined(self, memory):
+        client = browser(memory)
+        for path in ("/", "/static/style.css", "/nothing", "/record?id=no"):
+            headers = client.get(path).headers
+            assert {name: headers[name] for name in HEADERS} == HEADERS
+
+
+class TestHostile:
+    def test_no_text_becomes_markup(self, hostile):
+        client = browser(hostile)
+        records = [*hostile.list(), *hostile.messages(), *hostile.episodes()]
+        paths = [
+            *pages(hostile),
+            *(f"/record?id={one.id}" for one in records),
+            *(f"/recall?q={text}" for text in HOSTILE[:3]),
+        ]
+        for path in paths:
+            text = client.get(path).text
+            assert text.count("<script") == 2
+            assert not re.search(r"<(?:iframe|img|style|i>|meta http-equiv)", text), path
+            assert "hx-get='" not in text
+            assert not re.search(r"<[^>]*\son\w+\s*=", re.sub(r'"[^"]*"', '""', text)), path
+            assert not re.search(r'href="(?:javascript|https?|//)', text), path
+
+    def test_nor_in_a_report(self, hostile):
+        text = report(hostile)
+        assert "<script" not in text
+        assert not re.search(r"<(?:iframe|img|i>)", text)
+        assert text.count("<style>") == 1
+
+
+class TestReport:
+    def test_one_file_without_network(self, memory):
+        text = report(memory)
+        assert len(text.encode()) < 1_000_000
+        for said in (*SAID[:3], "Ana lives in Porto", "answer_style", "the same key, home"):
+            assert said in text
+        assert "<script" not in text
+        assert "<form" not in text
+        assert "default-src &#39;none&#39;" in text or "default-src 'none'" in text
+        assert not re.search(r"(?:src|href)=[\"'](?!#)", text)
+
+    def test_the_command_writes_it(self, tmp_path, capsys):
+        from .conftest import lived
+
+        lived(tmp_path / "memory").close()
+        file = tmp_path / "memory.html"
+        place = ["--dir", str(tmp_path / "memory"), "--user", "ana", "--embedder", "hashing"]
+        assert main(["report", "-o", str(file), *place]) == 0
+        assert "Ana lives in Porto" in file.read_text("utf-8")
+        assert main(["report", "-o", str(tmp_path / "no" / "file.html"), *place]) == 2
+        assert "cannot be written" in capsys.readouterr().err

@@ -1,0 +1,257 @@
+"""The explorer in a real browser: every view and write, the keyboard alone, a narrow screen, and whatever text is shown."""
+
+import os
+import re
+import shutil
+import socket
+import threading
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from mnemic.web import app, report
+from mnemic.web.access import Access
+
+from .conftest import HOSTILE
+from .test_app import pages
+
+playwright = pytest.importorskip("playwright.sync_api", reason="make test-web installs it")
+expect = playwright.expect
+pytestmark = [pytest.mark.web, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
+AXE = Path(__file__).with_name("axe.min.js")
+PICTURES = os.environ.get("MNEMIC_PICTURES")
+"""A folder for screenshots of every view."""
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    path = (
+        os.environ.get("CHROMIUM")
+        or shutil.which("chromium")
+        or shutil.which("chromium-browser")
+        or shutil.which("google-chrome")
+    )
+    assert path, "No Chromium: run apt-get install chromium, or name one with CHROMIUM=/path/of/chromium make test-web."
+    with playwright.sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-gpu"])
+        yield browser
+        browser.close()
+
+
+class Site:
+    """A served explorer, and a page of the browser that notes what should not happen."""
+
+    def __init__(self, chromium, memory, **settings):
+        import uvicorn
+
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        self.address = f"http://127.0.0.1:{listener.getsockname()[1]}"
+        application = app(memory, access=Access(token="t"))
+        self._server = uvicorn.Server(uvicorn.Config(application, log_level="error", lifespan="off", access_log=False))
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [listener]}, daemon=True)
+        self._thread.start()
+        self._context = chromium.new_context(
+            **{"viewport": {"width": 1200, "height": 800}, "bypass_csp": False, **settings}
+        )
+        self.page = self._context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.complaints, self.requests = [], []
+        self.page.on(
+            "console", lambda message: message.type in ("error", "warning") and self.complaints.append(message.text)
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("dialog", lambda dialog: (self.complaints.append("a dialog"), dialog.dismiss()))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(f"{self.address}/?token=t")
+
+    def open(self, path):
+        self.page.goto(self.address + path)
+        return self.page
+
+    def violations(self):
+        """Serious findings of axe on the current page, run in a world of its own because of the page's policy."""
+        session = self._context.new_cdp_session(self.page)
+        session.send("Page.setBypassCSP", {"enabled": True})
+        self.page.reload()
+        self.page.evaluate(AXE.read_text("utf-8"))
+        found = self.page.evaluate("axe.run()")["violations"]
+        session.send("Page.setBypassCSP", {"enabled": False})
+        return [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in ("serious", "critical")]
+
+    def close(self):
+        self._context.close()
+        self._server.should_exit = True
+        self._thread.join(10)
+        assert all(url.startswith((self.address, "data:", "blob:")) for url in self.requests), self.requests
+        assert self.complaints == []
+
+
+@pytest.fixture
+def site(chromium, memory):
+    site = Site(chromium, memory)
+    yield site
+    site.close()
+
+
+def picture(page, name):
+    if PICTURES:
+        page.screenshot(path=f"{PICTURES}/{name}.png", full_page=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_is_accessible(chromium, memory, scheme):
+    site = Site(chromium, memory, color_scheme=scheme)
+    for path in pages(memory):
+        page = site.open(path)
+        name = path.strip("/").split("?")[0] or "now"
+        picture(page, f"{name}-{scheme}")
+        assert site.violations() == [], path
+    site.close()
+
+
+def test_narrow_screens_need_no_sideways_scrolling(chromium, memory):
+    site = Site(chromium, memory, viewport={"width": 320, "height": 640})
+    for path in pages(memory):
+        page = site.open(path)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320, path
+    site.close()
+
+
+def test_the_scrubber_shows_what_was_true_and_known(site, memory):
+    page = site.open("/timeline")
+    then = page.locator("#then")
+    assert "Ana lives in Porto" in then.inner_text()
+    page.locator("#at").fill("1")
+    expect(page.locator("#then ul.items")).not_to_contain_text("Ana lives in Porto")
+    assert "at=1" in page.url
+    assert "9 May 2026" in page.locator("label[for=at]").inner_text()
+    page.locator("#known").fill("2")
+    page.wait_for_url(re.compile("known=2$"))
+    assert "10 May 2026" in page.locator("label[for=known]").inner_text()
+    page.reload()
+    assert "10 May 2026" in page.locator("label[for=known]").inner_text()
+
+
+def test_a_replay_follows_the_budget_and_can_be_shared(site):
+    page = site.open("/recall?q=Where+does+Eva+live%3F")
+    whole = page.locator("pre.prompt").inner_text()
+    page.locator("#budget").fill("50")
+    expect(page.locator("#found")).to_contain_text("of 50 tokens")
+    assert len(page.locator("pre.prompt").inner_text()) < len(whole)
+    assert "budget=50" in page.url
+    assert page.locator("text=not in the prompt").count() > 0
+    page.locator("select[name=other]").select_option("rrf")
+    expect(page.locator("#found > section")).to_have_count(2)
+    shared = page.url
+    found = page.locator("#found").inner_text()
+    assert site.open(shared.removeprefix(site.address)).locator("#found").inner_text() == found
+    page.locator(".hits summary").first.click()
+    assert page.locator(".hits details[open] dt").count() > 2
+
+
+def test_the_keyboard_alone(site, memory):
+    page = site.open("/")
+    page.keyboard.press("/")
+    page.keyboard.type("Where does Eva live?")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/recall?q=**")
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    second = page.locator(".items .item a.text").nth(1)
+    assert second.evaluate("one => one === document.activeElement")
+    page.keyboard.press("k")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/record?id=**")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+
+
+def test_a_memory_is_edited_pinned_forgotten_restored_and_erased(site, memory):
+    record = memory.list(order="importance")[1]
+    page = site.open(f"/record?id={record.id}")
+    page.locator("textarea[name=content]").fill("Ana takes tram 12.")
+    page.get_by_role("button", name="Save as version").click()
+    expect(page.locator(".content")).to_have_text("Ana takes tram 12.")
+    assert memory.get(record.id).content == "Ana takes tram 12."
+    page.get_by_role("button", name="Pin", exact=True).click()
+    page.get_by_role("button", name="Unpin").wait_for()
+    page.get_by_role("button", name="Quarantine").click()
+    page.get_by_role("button", name="Release from quarantine").click()
+    page.get_by_role("link", name="Forget...").click()
+    page.get_by_role("button", name="Forget", exact=True).click()
+    page.get_by_text("This record is forgotten").wait_for()
+    page.get_by_role("button", name="Restore").click()
+    page.get_by_role("link", name="Forget...").click()
+    page.locator("input[name=word]").fill(record.id[-6:])
+    page.get_by_role("button", name="Erase for good").click()
+    page.wait_for_url("**/audit?operation=erase")
+    assert "erased" in page.locator("table").inner_text()
+
+
+def test_work_shows_its_end_and_consolidations_are_undone(site, memory):
+    memory.add("I bought a bicycle in Faro.")
+    page = site.open("/")
+    page.get_by_role("button", name="Process now").click()
+    page.locator(".done").wait_for()
+    page = site.open("/")
+    page.get_by_role("button", name="Check now").click()
+    page.locator(".done").wait_for()
+    assert "no findings" in page.locator(".done").inner_text()
+    page = site.open("/consolidations")
+    page.get_by_role("button", name="Undo").click()
+    page.locator(".tag", has_text="undone").wait_for()
+
+
+def test_a_mood_is_picked_on_the_plane(site):
+    page = site.open("/emotions")
+    box = page.locator("svg.plane").bounding_box()
+    page.mouse.click(box["x"] + box["width"] * 0.95 * 0.98, box["y"] + box["height"] * 0.9)
+    assert float(page.locator("#valence").input_value()) > 0.8
+    assert float(page.locator("#arousal").input_value()) < -0.7
+    page.locator("main input[name=q]").fill("the flat")
+    page.get_by_role("button", name="Ask").click()
+    page.wait_for_url("**/recall?q=the+flat&valence=**")
+
+
+def test_hostile_text_does_nothing(chromium, hostile):
+    site = Site(chromium, hostile)
+    records = [*hostile.list(), *hostile.messages(), *hostile.episodes()]
+    for path in [*pages(hostile), *(f"/record?id={one.id}" for one in records), f"/recall?q={HOSTILE[0]}"]:
+        page = site.open(path)
+        assert page.evaluate("window.hacked") is None
+        assert page.url == site.address + path or "?" in path
+        assert page.locator("main").is_visible()
+    site.close()
+
+
+def test_nothing_works_without_the_cookie(site, chromium, memory):
+    context = chromium.new_context()
+    stranger = context.new_page()
+    for path in ("/", "/records", "/?token=t", "/static/explorer.js"):
+        assert stranger.goto(site.address + path).status == 403
+    context.close()
+
+
+def test_the_report_opens_from_disk(chromium, hostile, memory, tmp_path):
+    context = chromium.new_context()
+    page, requests, complaints = context.new_page(), [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    for name, one in (("lived", memory), ("hostile", hostile)):
+        file = tmp_path / f"{name}.html"
+        file.write_text(report(one), "utf-8")
+        page.goto(file.as_uri())
+        assert page.locator("h1").count() == 6
+        assert page.evaluate("getComputedStyle(document.querySelector('nav')).display") == "flex"
+    picture(page, "report")
+    assert {url.split(":")[0] for url in requests} == {"file"}
+    assert complaints == []
+    context.close()
+
+
+def test_what_is_vendored_names_its_licence():
+    static = files("mnemic.web").joinpath("static")
+    assert "Zero-Clause BSD" in static.joinpath("htmx.LICENSE").read_text("utf-8")
+    assert AXE.with_name("axe.LICENSE").exists()
