@@ -17,6 +17,7 @@ from mnemic import (
 )
 from mnemic.llm import LanguageModel
 from mnemic.testing.language_models import ScriptedModel
+from mnemic.text.clock import now
 
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 BIKE = "The bicycle stands in the cellar of the house."
@@ -586,6 +587,35 @@ class TestSessions:
     def test_two_short_sessions_of_one_day_have_one_each(self, memory):
         first, second = (talk(memory, session).sessions.end() for session in "st")
         assert (second.outcome, first.id != second.id) == ("stored", True)
+
+    @pytest.mark.parametrize(("age", "count"), [(timedelta(0), 0), (timedelta(hours=1), 1), (timedelta(days=30), 0)])
+    def test_processing_summarises_what_fell_quiet_lately(self, memory, age, count):
+        here = memory.scoped(session="s")
+        here.add_exchange("We plan the garden.", "Good.", sent_at=now() - age)
+        for _ in range(2):
+            memory.process()
+            assert [summary.version for summary in memory.list(category="session_summary")] == [1] * count
+        here.add_exchange("And the balcony.", "Good.", sent_at=now() - age / 2)
+        memory.process()
+        assert [s.metadata["message_count"] for s in memory.list(category="session_summary")] == [4] * count
+
+    def test_a_summary_without_processing_has_topics_and_a_better_one_follows(self, memory):
+        here = talk(memory)
+        first = memory.get(here.sessions.summarise().id)
+        assert "Topics: We plan the garden" in first.content
+        assert memory.stats().pending["process"] == 2
+        assert here.sessions.summarise().outcome == "duplicate"
+        here.sessions.end()
+        assert memory.get(first.id).metadata["message_count"] == 2
+        assert len(memory.list(category="session_summary")) == 1
+
+    def test_a_session_of_the_same_name_in_another_project_is_another(self, memory):
+        for project in (None, "garden", "house"):
+            memory.scoped(project=project, session="s").add(f"We plan {project or 'nothing'}.")
+        house = memory.scoped(project="house", session="s")
+        assert [m.content for m in house.sessions.current().messages] == ["We plan house."]
+        summary = house.get(house.sessions.summarise().id)
+        assert "garden" not in summary.content
 
     def test_after_a_week_it_is_gone_and_comes_back_when_the_talk_goes_on(self, opened, monkeypatch):
         memory = opened(user="ana", retention=RetentionPolicy(session_summary_days=1e-9))

@@ -17,7 +17,18 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
 from mnemic.text.clock import now, to_micros
-from mnemic.types import AddMemory, Kind, MemoryRecord, Message, Receipt, RecordFilter, Restore, Revise, Scope, SessionView
+from mnemic.types import (
+    AddMemory,
+    Kind,
+    MemoryRecord,
+    Message,
+    Receipt,
+    RecordFilter,
+    Restore,
+    Revise,
+    Scope,
+    SessionView,
+)
 from mnemic.types.literals import SESSION_SUMMARY
 
 __all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
