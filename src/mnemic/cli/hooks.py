@@ -218,7 +218,7 @@ def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:
     stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
     if refused:
         warn(f"{refused} messages of this session cannot be stored and were skipped.")
-    document = {"session": session, "stored": stored, "known": len(said) - len(new)}
+    document: dict[str, Any] = {"session": session, "stored": stored, "known": len(said) - len(new)}
     if ended:
         document["summary"] = summary and summary.id
     return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])

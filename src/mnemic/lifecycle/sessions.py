@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
 from itertools import pairwise
+from typing import cast
 
 from mnemic.errors import NotFound
 from mnemic.knowledge import episodes, pipeline, segmentation
@@ -29,7 +30,7 @@ from mnemic.types import (
     Scope,
     SessionView,
 )
-from mnemic.types.literals import SESSION_SUMMARY
+from mnemic.types.literals import SESSION_SUMMARY, TOOLS_USED
 
 __all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
 
@@ -89,8 +90,18 @@ def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
 
 
 def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
-    """Counts of tool messages by tool name."""
-    return dict(Counter(m.name or "tool" for m in messages if m.role in TOOL_ROLES).most_common())
+    """How often each tool was used: its messages, and what answers note."""
+    names = [m.name or "tool" for m in messages if m.role in TOOL_ROLES]
+    return dict(Counter(names + [name for m in messages for name in _noted(m)]).most_common())
+
+
+def _noted(message: Message) -> Iterator[str]:
+    """The names of the tools that an answer notes; anyone may have written its metadata."""
+    notes = message.metadata.get(TOOLS_USED)
+    for note in cast("list[object]", notes) if isinstance(notes, list) else ():
+        name = cast("Mapping[str, object]", note).get("name") if isinstance(note, Mapping) else None
+        if isinstance(name, str):
+            yield name
 
 
 def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:

@@ -326,8 +326,9 @@ class MnemicChatMemory(BaseMemory):
 
     def _store(self, messages: Sequence[ChatMessage]) -> None:
         """Store new messages. A pair of turns that was said before gets a new id: it was said again."""
-        thread = thread_of(messages, self._handle)
-        last = thread_of(self._messages[-LAST_TURN:], self._handle).words[-1:]
+        before = self._messages[-LAST_TURN:]
+        thread = thread_of(messages, self._handle, before)
+        last = thread_of(before, self._handle).words[-1:]
         repeated = len([*takewhile(lambda pair: pair[0] == pair[1], zip(thread.words, self._removed, strict=False))])
         self._removed = self._removed[repeated:] if repeated == len(thread.words) else []
         if records := thread.records_after(last, range(len(thread.messages)))[repeated:]:
