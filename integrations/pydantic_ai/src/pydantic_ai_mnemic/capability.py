@@ -184,8 +184,10 @@ class MnemicCapability(AbstractCapability[Any]):
             return result
         handle = self._here(ctx)
         messages = self._messages.get(ctx.run_id or "") or result.new_messages()  # a realtime session has no nodes
-        last = [m for m in result.new_messages() if m is result.response]  # when streamed, no node follows it
-        found = self._thread(handle, [*unanswered(ctx.messages), *messages, *last]).records()
+        streamed = [
+            m for m in result.new_messages() if m is result.response and m not in messages
+        ]  # no node follows it
+        found = self._thread(handle, [*unanswered(ctx.messages), *messages, *streamed]).records()
         if new := {message.id: message for message in found}:
             log_rejected(await handle.add([*new.values()]))
         return result
