@@ -836,6 +836,42 @@ class TestProfile:
         assert texts.index("Preference theme: dark") == 0
         assert texts.index("Ana lives in Lisbon.") < texts.index("A detail that nobody needs.")
 
+    def test_preferences_and_statements_about_the_user_come_before_what_is_important(self, memory):
+        memory.add("I moved to Oslo in May.", name="Bo")
+        memory.process()
+        memory.remember("The API runs on port 8080.", importance=1.0)
+        memory.remember("Ana lives in Lisbon.", importance=0.3)
+        memory.remember("J'habite au bord de la mer, mes enfants aussi.", importance=0.2)
+        memory.remember("Window seats, always.", category="preference", importance=0.1)
+        memory.preferences["theme"] = "dark"
+        context = memory.get_memory_context("What do you know about me?")
+        assert [hit.text.split()[0] for hit in context.hits] == ["Preference", "Window", "Ana", "J'habite", "The", "I"]
+        assert context.evidence == "strong"
+
+    def test_a_statement_about_the_user_is_not_lost_among_what_is_more_important(self, memory):
+        for number in range(120):
+            memory.remember(f"The server {number} runs on port {8000 + number}.", importance=0.9)
+        memory.remember("I am allergic to nuts.", importance=0.1)
+        context = memory.get_memory_context("Who am I?", max_tokens=100)
+        assert context.hits[0].text == "I am allergic to nuts."
+
+    def test_a_profile_is_graded_by_what_it_says_of_the_user(self, memory):
+        asked = "What do you know about me?"
+        assert memory.get_memory_context(asked).evidence == "none"
+        memory.add("The weather is fine.", role="assistant")
+        assert memory.get_memory_context(asked).evidence == "weak"
+        memory.remember("The API runs on port 8080.", importance=1.0)
+        assert memory.get_memory_context(asked).evidence == "weak"
+        assert not memory.get_memory_context(asked, min_evidence="strong")
+        memory.remember("The user is a nurse.")
+        assert memory.get_memory_context(asked, min_evidence="strong").hits[0].text == "The user is a nurse."
+
+    def test_a_summary_of_a_session_says_least_of_the_user(self, memory):
+        talk(memory).sessions.end()
+        memory.remember("The API runs on port 8080.", importance=0.1)
+        texts = [hit.text for hit in memory.get_memory_context("about me").hits if hit.kind == "memory"]
+        assert texts[-1].startswith("Session on")
+
     @pytest.mark.parametrize("asked", ["What did Bo say about me and the garden gate?", "about the garden gate"])
     def test_a_specific_one_is_searched(self, memory, asked):
         memory.remember("Ana lives in Lisbon.", importance=0.9)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mnemic.recall import context, hit_from
 from mnemic.recall.context import Background
-from mnemic.recall.search import search
+from mnemic.recall.profile import asks_for_profile, memory_hits, preferences, profile
+from mnemic.recall.search import GRADES, search
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import (
     Episode,
+    Evidence,
     Hit,
     MemoryContext,
     MemoryRecord,
@@ -52,8 +53,8 @@ def build_context(
     trusted = filters if filters.min_trust is not None else replace(filters, min_trust=UNTRUSTED)
     if query is None:
         result = SearchResult(_session_start(runtime, scope, trusted, max_tokens), "strong", 1.0)
-    elif _PROFILE_QUERY.search(query.text):
-        result = SearchResult(_profile(runtime, scope, trusted, max_tokens), "strong", 1.0)
+    elif asks_for_profile(query.text):
+        result = _profile(runtime, scope, trusted, max_tokens, query.min_evidence)
     else:
         result = _with_preferences(runtime, scope, query, search(runtime, scope, query))
     hits = result.hits if query is None else context.with_excerpts(result.hits, query.text, max_tokens)
@@ -74,48 +75,29 @@ def build_context(
     return replace(found, hits=tuple(original[hit.id] for hit in found.hits), evidence=result.evidence, prompt=prompt)
 
 
-_PROFILE_QUERY = re.compile(
-    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
-    r"my profile)\b|about me|my profile|profile|who am i)\W*$",
-    re.IGNORECASE,
-)
-
-
-def _memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
-    return [
-        hit_from(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in records
-    ]
-
-
-def _preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[MemoryRecord]:
-    if "memory" not in filters.kinds:
-        return []
-    return runtime.store.relations.with_key(
-        scope.user, KEY, replace(filters, kinds=("memory",), min_trust=max(filters.min_trust or 0.0, UNTRUSTED))
-    )
-
-
 def _with_preferences(runtime: Runtime, scope: Scope, query: Query, result: SearchResult) -> SearchResult:
     """Put preferences whose key the query names first."""
     query_words = set(content_terms(query.text))
     named = [
         record
-        for record in _preferences(runtime, scope, query.filters) if query_words
+        for record in preferences(runtime, scope, query.filters) if query_words
         and (terms := set(content_terms(str(record.metadata[KEY]).replace("_", " ").replace(".", " "))))
         and terms <= query_words
     ]  # fmt: skip
     if not named:
         return result
-    first = {hit.id: hit for hit in _memory_hits(named)}
+    first = {hit.id: hit for hit in memory_hits(named)}
     return replace(result, hits=(*first.values(), *(hit for hit in result.hits if hit.id not in first)))
 
 
-def _profile(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:
-    """The profile of the user: preferences, then memories by importance."""
-    found = _memory_hits(_preferences(runtime, scope, filters))
-    most = max(10, max_tokens // 20)
-    found += _memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
-    return _distinct(found, filters) or _session_start(runtime, scope, filters, max_tokens)
+def _profile(
+    runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int, min_evidence: Evidence
+) -> SearchResult:
+    """The profile; without memories the start of a session, which is weak evidence at most."""
+    found = profile(runtime, scope, filters, max(10, max_tokens // 20))
+    if not found.hits and (hits := _session_start(runtime, scope, filters, max_tokens)):
+        found = SearchResult(hits, "weak", 0.5)
+    return found if GRADES.index(found.evidence) >= GRADES.index(min_evidence) else replace(found, hits=())
 
 
 def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
@@ -142,12 +124,10 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
     most = max(10, max_tokens // 20)
     found: list[Hit] = []
     if "memory" in filters.kinds:
-        found += _memory_hits(_preferences(runtime, scope, filters))
-        found += _memory_hits(
-            runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)
-        )
+        found += memory_hits(preferences(runtime, scope, filters))
+        found += memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
-        found += _memory_hits(recent)
+        found += memory_hits(recent)
     if "message" in filters.kinds:
         messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
         found += [
