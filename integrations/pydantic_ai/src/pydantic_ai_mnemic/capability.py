@@ -91,7 +91,9 @@ class MnemicCapability(AbstractCapability[Any]):
         self.id = id
         self._face = as_async(memory)
         self._scope, self._inject = scope, inject
-        self._toolset = mnemic_toolset(self._face, scope=scope) if tools else None
+        self._toolset = None
+        if tools:
+            self._toolset = mnemic_toolset(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight)
         self._store, self._idle = store, idle
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}
