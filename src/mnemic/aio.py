@@ -117,6 +117,10 @@ class AsyncSessions(_Part):
         """See ``Sessions.end``."""
         return await self._call(self._part.end)
 
+    async def summarise(self) -> Receipt | None:
+        """See ``Sessions.summarise``."""
+        return await self._call(self._part.summarise)
+
 
 @with_call_hints
 class AsyncTrust(_Part):

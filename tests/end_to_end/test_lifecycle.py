@@ -17,6 +17,7 @@ from mnemic import (
 )
 from mnemic.llm import LanguageModel
 from mnemic.testing.language_models import ScriptedModel
+from mnemic.text.clock import now
 
 DAY = datetime(2024, 5, 6, 9, tzinfo=UTC)
 BIKE = "The bicycle stands in the cellar of the house."
@@ -587,6 +588,35 @@ class TestSessions:
         first, second = (talk(memory, session).sessions.end() for session in "st")
         assert (second.outcome, first.id != second.id) == ("stored", True)
 
+    @pytest.mark.parametrize(("age", "count"), [(timedelta(0), 0), (timedelta(hours=1), 1), (timedelta(days=30), 0)])
+    def test_processing_summarises_what_fell_quiet_lately(self, memory, age, count):
+        here = memory.scoped(session="s")
+        here.add_exchange("We plan the garden.", "Good.", sent_at=now() - age)
+        for _ in range(2):
+            memory.process()
+            assert [summary.version for summary in memory.list(category="session_summary")] == [1] * count
+        here.add_exchange("And the balcony.", "Good.", sent_at=now() - age / 2)
+        memory.process()
+        assert [s.metadata["message_count"] for s in memory.list(category="session_summary")] == [4] * count
+
+    def test_a_summary_without_processing_has_topics_and_a_better_one_follows(self, memory):
+        here = talk(memory)
+        first = memory.get(here.sessions.summarise().id)
+        assert "Topics: We plan the garden" in first.content
+        assert memory.stats().pending["process"] == 2
+        assert here.sessions.summarise().outcome == "duplicate"
+        here.sessions.end()
+        assert memory.get(first.id).metadata["message_count"] == 2
+        assert len(memory.list(category="session_summary")) == 1
+
+    def test_a_session_of_the_same_name_in_another_project_is_another(self, memory):
+        for project in (None, "garden", "house"):
+            memory.scoped(project=project, session="s").add(f"We plan {project or 'nothing'}.")
+        house = memory.scoped(project="house", session="s")
+        assert [m.content for m in house.sessions.current().messages] == ["We plan house."]
+        summary = house.get(house.sessions.summarise().id)
+        assert "garden" not in summary.content
+
     def test_after_a_week_it_is_gone_and_comes_back_when_the_talk_goes_on(self, opened, monkeypatch):
         memory = opened(user="ana", retention=RetentionPolicy(session_summary_days=1e-9))
         here = talk(memory)
@@ -805,6 +835,42 @@ class TestProfile:
         texts = [hit.text for hit in memory.get_memory_context(asked).hits]
         assert texts.index("Preference theme: dark") == 0
         assert texts.index("Ana lives in Lisbon.") < texts.index("A detail that nobody needs.")
+
+    def test_preferences_and_statements_about_the_user_come_before_what_is_important(self, memory):
+        memory.add("I moved to Oslo in May.", name="Bo")
+        memory.process()
+        memory.remember("The API runs on port 8080.", importance=1.0)
+        memory.remember("Ana lives in Lisbon.", importance=0.3)
+        memory.remember("J'habite au bord de la mer, mes enfants aussi.", importance=0.2)
+        memory.remember("Window seats, always.", category="preference", importance=0.1)
+        memory.preferences["theme"] = "dark"
+        context = memory.get_memory_context("What do you know about me?")
+        assert [hit.text.split()[0] for hit in context.hits] == ["Preference", "Window", "Ana", "J'habite", "The", "I"]
+        assert context.evidence == "strong"
+
+    def test_a_statement_about_the_user_is_not_lost_among_what_is_more_important(self, memory):
+        for number in range(120):
+            memory.remember(f"The server {number} runs on port {8000 + number}.", importance=0.9)
+        memory.remember("I am allergic to nuts.", importance=0.1)
+        context = memory.get_memory_context("Who am I?", max_tokens=100)
+        assert context.hits[0].text == "I am allergic to nuts."
+
+    def test_a_profile_is_graded_by_what_it_says_of_the_user(self, memory):
+        asked = "What do you know about me?"
+        assert memory.get_memory_context(asked).evidence == "none"
+        memory.add("The weather is fine.", role="assistant")
+        assert memory.get_memory_context(asked).evidence == "weak"
+        memory.remember("The API runs on port 8080.", importance=1.0)
+        assert memory.get_memory_context(asked).evidence == "weak"
+        assert not memory.get_memory_context(asked, min_evidence="strong")
+        memory.remember("The user is a nurse.")
+        assert memory.get_memory_context(asked, min_evidence="strong").hits[0].text == "The user is a nurse."
+
+    def test_a_summary_of_a_session_says_least_of_the_user(self, memory):
+        talk(memory).sessions.end()
+        memory.remember("The API runs on port 8080.", importance=0.1)
+        texts = [hit.text for hit in memory.get_memory_context("about me").hits if hit.kind == "memory"]
+        assert texts[-1].startswith("Session on")
 
     @pytest.mark.parametrize("asked", ["What did Bo say about me and the garden gate?", "about the garden gate"])
     def test_a_specific_one_is_searched(self, memory, asked):

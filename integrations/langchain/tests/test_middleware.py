@@ -169,6 +169,32 @@ def test_results_of_tools_on_request(memory: Memory, scripted: Any) -> None:
 
 
 @both_ways
+async def test_the_tools_used_are_noted_without_what_they_answered(
+    memory: Memory, scripted: Any, asynchronous: bool
+) -> None:
+    agent = agent_of(
+        scripted(WEATHER, "Sunny.", "Bye."), MnemicMiddleware(memory), tools=[weather], checkpointer=InMemorySaver()
+    )
+    await run(agent, asynchronous, HumanMessage("Weather?"), config=thread("t1"))
+    await run(agent, asynchronous, HumanMessage("Thanks."), config=thread("t1"))
+    session = memory.scoped(session="t1").sessions.current()
+    assert session.tools == {"weather": 1}
+    noted = [message.metadata.get("tools_used") for message in session.messages]
+    assert noted == [None, [{"name": "weather", "outcome": "ok"}], None, None]
+    assert not any("Sunny in Lisbon" in str(message) for message in session.messages)
+
+
+def test_a_tool_that_failed_is_noted_as_such(memory: Memory, scripted: Any) -> None:
+    called = AIMessage("", tool_calls=[*WEATHER.tool_calls, {"name": "map", "args": {}, "id": "c2"}])
+    results = [ToolMessage("Rain", tool_call_id="c1"), ToolMessage("No map.", tool_call_id="c2", status="error")]
+    agent = agent_of(scripted("Rain."), MnemicMiddleware(memory))
+    agent.invoke({"messages": [HumanMessage("Weather?"), called, *results]}, thread("t1"))
+    assert memory.messages()[-1].metadata["tools_used"] == [
+        {"name": "weather", "outcome": "ok"}, {"name": "map", "outcome": "error"},
+    ]  # fmt: skip
+
+
+@both_ways
 @pytest.mark.parametrize("mode", ["messages", "values", "updates"])
 async def test_streaming(memory: Memory, scripted: Any, asynchronous: bool, mode: str) -> None:
     memory.add("I moved to Lisbon.")

@@ -39,6 +39,14 @@ def shape(messages):
     return [(m.role.value, "recall" if (m.content or "").startswith("<memory ") else m.content) for m in messages]
 
 
+def tools(memory, session="now"):
+    """What the messages of a session note of tools; the session counts the same."""
+    view = memory.scoped(session=session).sessions.current()
+    noted = [message.metadata.get("tools_used") for message in view.messages]
+    assert sum(view.tools.values()) == sum(len(one or ()) for one in noted)
+    return noted
+
+
 @pytest.fixture
 def known(memory):
     memory.add_exchange("I moved to Lisbon in March.", "Lovely city!", session="long ago")
@@ -71,6 +79,7 @@ async def test_function_agent_with_a_tool(known, scripted, said, searches):
     assert searches == ["How is the weather where I live?"]  # once, though the agent asks three times
     assert [m.role.value for m in chat.get_all()] == ["user", "assistant", "tool", "assistant"]
     assert said(known, session="now") == ["How is the weather where I live?", "Sunny."]  # no call, no tool output
+    assert tools(known) == [None, [{"name": "weather"}]]
 
 
 async def test_the_next_run_goes_on(known, scripted):
@@ -104,6 +113,7 @@ async def test_react_agent(known, scripted, said):
     )
     assert str(answer) == "Sunny."
     assert said(known, session="now") == ["How is the weather?", "Sunny."]  # no thought, no call, no tool output
+    assert tools(known) == [None, [{"name": "weather"}]]
     steps = chat.get_all()[-1].content  # what the agent is shown again
     assert steps.startswith("Thought: I need it.")
     assert "Observation: Sunny in Lisbon." in steps

@@ -61,6 +61,9 @@ class TestChatMemory(AdapterConformance):
     async def edit(self, conversation, text):
         return await self.again(conversation, text, 2)
 
+    async def clear(self, conversation):
+        await conversation._memory.areset()
+
     async def reopened(self, conversation, memory, script):
         return self.conversation(memory, script, session=conversation._memory.session_id)
 
@@ -90,3 +93,6 @@ class TestMemoryBlock(TestChatMemory):
 
     async def end(self, conversation):
         await conversation._memory.memory_blocks[0].aflush(conversation._memory)
+
+    async def clear(self, conversation):
+        pytest.skip("A block is not told of a reset; idle work summarises the session.")

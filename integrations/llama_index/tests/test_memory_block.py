@@ -140,6 +140,7 @@ async def test_an_agent_stores_all_of_it_by_itself(memory, history, scripted, sa
     stock = history(session_id="now", memory_blocks=[MnemicMemoryBlock(memory=memory)])
     await FunctionAgent(llm=llm, tools=[age], streaming=False).run(user_msg="How old is Mia?", memory=stock)
     assert said(memory) == ["How old is Mia?", "Three."]  # asked for content with the question appended once more
+    assert memory.scoped(session="now").sessions.current().tools == {"age": 1}
 
 
 async def test_an_engine_that_asks_before_it_puts(memory, history, scripted, said):

@@ -179,3 +179,41 @@ def test_what_is_no_memory_is_refused_at_once(wrong):
     for make in (MnemicCapability, mnemic_toolset):
         with pytest.raises(ConfigurationError, match="memory must be a Memory or an AsyncMemory"):
             make(wrong)
+
+
+def test_the_tools_used_are_noted_without_what_they_answered(memory, scripted, said):
+    def broken() -> str:
+        """Fail once."""
+        if not failed:
+            failed.append("once")
+            raise ModelRetry("Not now.")
+        return "secret"
+
+    failed: list[str] = []
+    agent = Agent(
+        scripted(CALL, ToolCallPart("broken", {}), ToolCallPart("broken", {}), "Done.", "Bye."),
+        tools=[look, broken],
+        capabilities=[MnemicCapability(memory.scoped(session="s"))],
+    )
+    first = agent.run_sync("Look!")
+    agent.run_sync("Thanks.", message_history=first.all_messages())
+    view = memory.scoped(session="s").sessions.current()
+    assert view.tools == {"broken": 2, "look": 1}
+    noted = [message.metadata.get("tools_used") for message in view.messages]
+    assert [[(use["name"], use["outcome"]) for use in uses or ()] for uses in noted] == [
+        [], [("look", "ok"), ("broken", "error"), ("broken", "ok")], [], [],
+    ]  # fmt: skip
+    assert all(datetime.fromisoformat(use["at"]).tzinfo for use in noted[1])
+    assert not any("seen" in str(message) or "secret" in str(message) for message in view.messages)
+
+
+def test_structured_output_is_no_tool(memory, scripted):
+    agent = Agent(
+        scripted(CALL, ToolCallPart("final_result", {"response": 3}), "Three."),
+        tools=[look],
+        output_type=ToolOutput(int),
+        capabilities=[MnemicCapability(memory.scoped(session="s"), store=True)],
+    )
+    first = agent.run_sync("How many?")
+    agent.run_sync("Sure?", output_type=str, message_history=first.all_messages())
+    assert set(memory.scoped(session="s").sessions.current().tools) <= {"look"}

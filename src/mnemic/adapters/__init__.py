@@ -5,6 +5,7 @@ prompt. The rest is here:
 
 - whose memory a call is about: ``bound``, ``ScopeSource``, ``checked_memory``, ``bind``;
 - which messages of a thread are new to the record, and their ids: ``Thread``, ``evidence``, ``unstored``, ``Conversation``;
+- which tools an answer was given with: ``with_tools``;
 - what is recalled for an answer: ``Recall``, ``recall_failures_logged``, ``checked_filters``;
 - the tools ``remember``, ``recall`` and ``forget``: ``mnemic.adapters.tools``;
 - when a framework is idle: ``OpenRuns``, ``run_of``.
@@ -27,11 +28,23 @@ from mnemic.adapters.calls import OpenRuns, blocking, log_rejected, run_of
 from mnemic.adapters.conversations import Conversation, session_messages, session_words, shown_in_session
 from mnemic.adapters.handles import Binding, bind, location_of
 from mnemic.adapters.injection import Count, Recall, recall_failures_logged
-from mnemic.adapters.threads import Clean, Marks, Thread, ThreadMessage, Words, contains, evidence, unstored, words_of
+from mnemic.adapters.threads import (
+    Clean,
+    Marks,
+    Thread,
+    ThreadMessage,
+    Words,
+    contains,
+    evidence,
+    unstored,
+    with_tools,
+    words_of,
+)
 
 __all__ = [
     "Binding", "Clean", "Conversation", "Count", "Handle", "Marks", "OpenRuns", "Recall", "ScopeSource", "Thread",
     "ThreadMessage", "Words", "as_async", "bind", "blocking", "bound", "checked_filters", "checked_location", "checked_memory",
     "checked_options", "contains", "evidence", "location_of", "log_rejected",
-    "recall_failures_logged", "run_of", "session_messages", "session_words", "shown_in_session", "unstored", "words_of",
+    "recall_failures_logged", "run_of", "session_messages", "session_words", "shown_in_session", "unstored", "with_tools",
+    "words_of",
 ]  # fmt: skip

@@ -65,8 +65,11 @@ def log_rejected(receipts: Receipts) -> None:
 
 
 def run_of(memory: Memory | AsyncMemory, *, idle: bool) -> AbstractContextManager[None]:
-    """A run of a framework: no idle work until it ends, however it ends; nothing with ``idle=False``."""
-    return memory.idle.run() if idle else nullcontext()
+    """A run of a framework: no idle work until it ends, however it ends; nothing with ``idle=False``.
+
+    Its session is summarised when idle.
+    """
+    return memory.idle.run(memory.scope) if idle else nullcontext()
 
 
 class OpenRuns:

@@ -68,11 +68,12 @@ class Conversation:
         return session_messages(self.memory, self.session, limit)
 
     def end(self) -> None:
-        """End the session, in every process and for good; what was said stays in long-term memory.
+        """End the session with a summary, in every process and for good; what was said stays in long-term memory.
 
         Raises:
             InvalidInput: the record rejects the marker.
         """
+        self.handle.sessions.summarise()
         marker = self._marker(self._ended() + 1)
         receipts = self.memory.add([Message(role="system", content="The conversation was reset.", id=marker)])
         if receipts.rejected:

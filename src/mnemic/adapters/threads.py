@@ -13,13 +13,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from difflib import SequenceMatcher
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 from urllib.parse import quote
 
 from mnemic.safety.secrets import pieces
 from mnemic.types import Message, Scope
+from mnemic.types.literals import TOOLS_USED
 
-__all__ = ["Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "unstored", "words_of"]
+__all__ = [
+    "Clean", "Marks", "Thread", "ThreadMessage", "Words", "contains", "evidence", "unstored", "with_tools", "words_of",
+]  # fmt: skip
 
 MAX_ID = 1_000
 """Characters of an id or a name."""
@@ -46,6 +49,9 @@ class ThreadMessage:
         name: of the speaker.
         sent_at: None is the time of storing.
         metadata: stored with it.
+        call: of a tool's result: the id of the call.
+        outcome: of a tool's result: ``ok`` or ``error``; None if the framework does not say.
+        calls: the tools that an answer calls: their names by the id of the call.
     """
 
     role: str
@@ -55,6 +61,37 @@ class ThreadMessage:
     name: str | None = None
     sent_at: datetime | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    call: str | None = None
+    outcome: Literal["ok", "error"] | None = None
+    calls: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+def with_tools(messages: Iterable[ThreadMessage]) -> list[ThreadMessage]:
+    """The messages; an answer that is stored notes in its metadata the tools used since the one before it.
+
+    A note has the tool's name, the outcome and the time where they are known, and nothing that the tool answered. Results
+    that are stored themselves are not noted.
+    """
+    names: dict[str, str] = {}
+    noted: set[str] = set()
+    used: list[dict[str, str]] = []
+    found: list[ThreadMessage] = []
+    for message in messages:
+        names |= message.calls
+        if message.role == "tool" and not message.stored and message.call not in noted:
+            noted |= {message.call} if message.call else set()
+            used.append(_use(message, names))
+        elif used and message.role == "assistant" and message.stored and message.text.strip():
+            message = replace(message, metadata={**message.metadata, TOOLS_USED: used})  # noqa: PLW2901
+            used = []
+        found.append(message)
+    return found
+
+
+def _use(result: ThreadMessage, names: Mapping[str, str]) -> dict[str, str]:
+    at = result.sent_at and result.sent_at.isoformat(timespec="seconds")
+    note = {"name": result.name or names.get(result.call or "", "tool"), "outcome": result.outcome, "at": at}
+    return {key: value for key, value in note.items() if value}
 
 
 def _digest(text: str) -> str:
@@ -68,7 +105,8 @@ def words_of(record: Message) -> Words:
 
 def evidence(messages: Iterable[ThreadMessage], clean: Clean) -> list[ThreadMessage]:
     """The messages that are stored and have text; one that is longer than a record may be as several."""
-    parts = [(message, part) for message in messages if message.stored for part in pieces(message.text, clean)]
+    stored = [message for message in with_tools(messages) if message.stored]
+    parts = [(message, part) for message in stored for part in pieces(message.text, clean)]
     return [message if part == message.text else replace(message, text=part) for message, part in parts if part.strip()]
 
 
@@ -81,7 +119,7 @@ class Thread:
         clean: ``Memory.trust.redacted``.
 
     Attributes:
-        messages: as given.
+        messages: as given; see ``with_tools``.
         prefix: how the ids of this conversation begin.
         digests: of the texts as they are stored.
         words: of each message.
@@ -89,7 +127,7 @@ class Thread:
     """
 
     def __init__(self, messages: Iterable[ThreadMessage], *, scope: Scope, clean: Clean) -> None:
-        self.messages = tuple(messages)
+        self.messages = tuple(with_tools(messages))
         session = "" if scope.session is None else quote(scope.session, safe="")
         self.prefix = session if scope.project is None else f"{quote(scope.project, safe='')}/{session}"
         texts = [clean(message.text) for message in self.messages]

@@ -12,12 +12,16 @@ from typing import Any, cast
 from mnemic.aio import AsyncMemory
 from mnemic.errors import InvalidInput
 from mnemic.recall.context import quoted
+from mnemic.recall.profile import asks_for_profile
 from mnemic.types import Hit, Receipt
 
 __all__ = ["forget", "is_search_answer", "recall", "remember"]
 
 MAX_TEXT = 2_000
 """Characters of a hit that a model is shown."""
+
+USUAL, HIT_TOKENS = 10, 100
+"""Hits of a profile, and tokens of each."""
 
 _FIELDS = (
     {"evidence", "results"}, {"evidence", "found"}, {"text", "token_count", "truncated"}, {"memories", "more"},
@@ -47,11 +51,17 @@ async def remember(memory: AsyncMemory, content: str, **given: Any) -> str:
 async def recall(memory: AsyncMemory, query: str, **given: Any) -> dict[str, Any]:
     """The evidence and the hits of a search as JSON values, quoted and without empty fields.
 
+    A question about the user as a whole ("What do you know about me?") is answered by the profile.
+
     Args:
         memory: bound to the user.
         query: what is asked.
         given: other arguments of ``Memory.search``.
     """
+    if asks_for_profile(query):
+        most = given.pop("k", USUAL)
+        found = await memory.get_memory_context(query, max_tokens=most * HIT_TOKENS, **given)
+        return {"evidence": found.evidence, "results": [_hit(hit) for hit in found.hits[:most]]}
     result = await memory.search(query, **given)
     return {"evidence": result.evidence, "results": [_hit(hit) for hit in result]}
 

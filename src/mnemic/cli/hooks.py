@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["INSTRUCTIONS", "MOMENTS", "hook"]
 
-MOMENTS = ("session-start", "pre-compact", "post-commit", "instructions")
+MOMENTS = ("session-start", "pre-compact", "session-end", "post-commit", "instructions")
 
 PATIENCE = 2.0
 """Seconds to wait for input on stdin; some agents leave it open and write nothing."""
@@ -81,6 +82,7 @@ def hook(given: Namespace) -> Answer:
     moments:
       session-start  print the context for a new session
       pre-compact    store the new messages of the transcript
+      session-end    the same, and keep a summary of the session for a week
       post-commit    remember the last commit
       instructions   print instructions for CLAUDE.md or AGENTS.md
 
@@ -195,8 +197,11 @@ def _session_start(given: Namespace) -> Answer:
     return Answer({"hookSpecificOutput": output}, [text] if text else [])
 
 
-def _pre_compact(given: Namespace) -> Answer:
-    """Store the new messages of the transcript. stdout stays empty: agents interpret it as instructions."""
+def _pre_compact(given: Namespace, *, ended: bool = False) -> Answer:
+    """Store the new messages of the transcript, and a summary of a session that ended.
+
+    stdout stays empty: agents interpret it as instructions.
+    """
     payload = _payload()
     path = _word(payload, "transcript_path")
     if path is None:
@@ -209,10 +214,13 @@ def _pre_compact(given: Namespace) -> Answer:
         new = said[newest + 1 :]  # missing messages before it were stored and erased since
         batches = (new[start : start + BATCH] for start in range(0, len(new), BATCH))  # a timeout then loses little
         counts = [_store(memory, batch) for batch in batches]
+        summary = memory.sessions.summarise() if ended else None
     stored, refused = sum(stored for stored, _ in counts), sum(refused for _, refused in counts)
     if refused:
         warn(f"{refused} messages of this session cannot be stored and were skipped.")
-    document = {"session": session, "stored": stored, "known": len(said) - len(new)}
+    document: dict[str, Any] = {"session": session, "stored": stored, "known": len(said) - len(new)}
+    if ended:
+        document["summary"] = summary and summary.id
     return Answer(document, notes=[f"{stored} messages of this session stored."] if stored else [])
 
 
@@ -297,6 +305,7 @@ def _git(folder: Path, *words: str) -> str:
 _MOMENTS: Mapping[str, Callable[[Namespace], Answer]] = {
     "session-start": _session_start,
     "pre-compact": _pre_compact,
+    "session-end": partial(_pre_compact, ended=True),
     "post-commit": _post_commit,
     "instructions": lambda _: Answer({"instructions": INSTRUCTIONS}, [INSTRUCTIONS.rstrip("\n")]),
 }

@@ -10,6 +10,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from mnemic.knowledge.selection_weights import BIAS, THRESHOLD, WEIGHTS
+from mnemic.text.persons import APOSTROPHE, EDGES, bare_words, in_first_person
 from mnemic.text.sentences import sentences
 from mnemic.types import Message, Source
 
@@ -39,12 +40,10 @@ SILENT_ROLES = frozenset({"system", "developer", "tool", "function"})
 
 _SKIPPED = re.compile(r"<memory\b[^>]{0,80}>.*?(?:</memory\b[^>]{0,80}>|\Z)|\[\w{2,16}: [^\]\n]{0,2000}\]", re.DOTALL)
 """Recalled memories, and references to images or files."""
-_EDGES = '.,;:!?()[]{}"“”„«»…¡¿—–-*_`~。！？、，；：（）「」『』।॥؟،؛'
 WIDE_ENDS = "。！？"
 """Sentence ends without a following space."""
 _END = re.compile(r"[.!?:\u2026][\"'\u201d\u2019)]*$")
 """Text before a capital that is no sign of a name."""
-_APOSTROPHE = re.compile(r"['’]")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\u0e00-\u0e7f\uac00-\ud7af]")
 """Letters of scripts without spaces between words."""
 _ASKS = re.compile(r"[?？؟][\s\"'”’»)\]*_]*$|[吗呢かね][。.]?$")
@@ -55,12 +54,6 @@ _RETRACTION = re.compile(
 )
 """Retracts the sentence before it."""
 
-FIRST = frozenset(
-    """i im my me we our ich mein meine unser wir mi soy tengo je j mon mes meu sou tenho я мой меня मैं मुझे मेरी मेरे أنا لدي عندي
-    ben""".split()
-)
-"""First-person words; for Chinese and Japanese in ``FIRST_WIDE``."""
-FIRST_WIDE = "我俺僕私"
 SECOND = frozenset("you your u du você ты तुम".split())
 SECOND_WIDE = "你"
 THIRD = frozenset("he she they his her him them er sie il elle он она वह هو".split())
@@ -151,7 +144,7 @@ def candidates(messages: Sequence[Message]) -> Iterator[Candidate]:
 
 def _is_short_answer(text: str) -> bool:
     """Whether a text needs its question; one that opens in the first person does not."""
-    return _size(text) <= ANSWER and not (_ASKS.search(text) or _in_first_person(text[:2], _words(text)[:2]))
+    return _size(text) <= ANSWER and not (_ASKS.search(text) or in_first_person(text[:2], bare_words(text)[:2]))
 
 
 def _is_person(message: Message) -> bool:
@@ -182,7 +175,7 @@ def _merge_dependent(pieces: Sequence[str]) -> list[str]:
     """Join sentences that cannot stand alone to the one before them."""
     found: list[str] = []
     for piece in pieces:
-        if SMALL_TALK.issuperset(_words(piece)):
+        if SMALL_TALK.issuperset(bare_words(piece)):
             continue
         if found and _RETRACTION.match(piece):
             found.pop()
@@ -199,19 +192,11 @@ def _is_dependent(text: str) -> bool:
     """Whether a sentence cannot stand alone: it is anaphoric or a fragment."""
     if _ASKS.search(text):
         return False
-    words = _words(text)
+    words = bare_words(text)
     pointing = [word in THIRD or word in THIS for word in words]
-    if _in_first_person(text, words):
+    if in_first_person(text, words):
         return pointing[0]
     return any(pointing) or text[0] in THIRD_WIDE or _size(text) <= FRAGMENT
-
-
-def _in_first_person(text: str, words: Sequence[str]) -> bool:
-    return not FIRST.isdisjoint(words) or any(letter in text for letter in FIRST_WIDE)
-
-
-def _words(text: str) -> list[str]:
-    return [word for part in _APOSTROPHE.sub(" ", text.casefold()).split() if (word := part.strip(_EDGES))]
 
 
 def _size(text: str) -> float:
@@ -222,14 +207,14 @@ def _size(text: str) -> float:
 def features(one: Candidate) -> dict[str, float]:
     """The features of the model, by name."""
     text = f"{one.question} - {one.text}" if one.question else one.text
-    words = _words(one.text)
+    words = bare_words(one.text)
     known = set(words)
     opens = words[0] if words else ""
     tokens = text.split()
     size = _size(text)
     standing = "now on" in text.casefold()
     cased = any(map(str.islower, text)) or any(map(str.isupper, text))
-    first, opens_first = _in_first_person(one.text, words), _in_first_person(one.text[:2], words[:2])
+    first, opens_first = in_first_person(one.text, words), in_first_person(one.text[:2], words[:2])
     question, second, orders = (
         bool(_ASKS.search(one.text)),
         not SECOND.isdisjoint(known) or SECOND_WIDE in text,
@@ -260,8 +245,8 @@ def features(one: Candidate) -> dict[str, float]:
 
 def _is_name(token: str, before: str) -> bool:
     """Whether a capital inside a sentence marks a name."""
-    word = token.strip(_EDGES)
-    return word[:1].isupper() and not _END.search(before) and _APOSTROPHE.split(word)[0] != "I"
+    word = token.strip(EDGES)
+    return word[:1].isupper() and not _END.search(before) and APOSTROPHE.split(word)[0] != "I"
 
 
 def _probability(values: Mapping[str, float]) -> float:

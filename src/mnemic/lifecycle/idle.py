@@ -58,13 +58,17 @@ class IdleTrigger:
         self._sessions.clear()
 
     @contextmanager
-    def run(self) -> Generator[None]:
-        """A run of a framework; idle work stops while it lasts, and its end starts the idle period."""
+    def run(self, scope: Scope | None = None) -> Generator[None]:
+        """A run of a framework; idle work stops while it lasts, and its end starts the idle period.
+
+        Args:
+            scope: see ``arm``.
+        """
         self.begin()
         try:
             yield
         finally:
-            self.end()
+            self.end(scope)
 
     def begin(self) -> None:
         """A run starts: no idle work until all runs have ended."""
@@ -74,13 +78,15 @@ class IdleTrigger:
             if self._resting:
                 self._scheduler.changed.notify_all()
 
-    def end(self) -> None:
-        """A run ended; the last one starts the idle period."""
+    def end(self, scope: Scope | None = None) -> None:
+        """A run ended; the last one starts the idle period.
+
+        Args:
+            scope: see ``arm``.
+        """
         with self._scheduler.changed:
             self._running = max(self._running - 1, 0)
-            busy = self._running > 0
-        if not busy:
-            self.arm()
+        self.arm(scope)
 
     def stored(self, scope: Scope, count: int, threshold: int) -> None:
         """Messages were stored: at ``threshold`` waiting messages, process them as soon as no run is active."""
@@ -164,6 +170,7 @@ class IdleTrigger:
             sessions.summarise(self._runtime, scope, self._zone)
             with self._scheduler.changed:
                 self._sessions.pop(scope, None)
+        sessions.summarise_quiet(self._runtime, self._scope, self._zone, self._interrupted)
         if self._interrupted():
             return
         retention.retire(self._runtime, self._scope, self._runtime.settings.retention)

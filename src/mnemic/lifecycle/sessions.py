@@ -4,27 +4,42 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, tzinfo
+from itertools import pairwise
+from typing import cast
 
 from mnemic.errors import NotFound
-from mnemic.knowledge import pipeline
+from mnemic.knowledge import episodes, pipeline, segmentation
 from mnemic.knowledge.selection import SILENT_ROLES
 from mnemic.lifecycle.preferences import Preferences
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import least_trust
-from mnemic.text.clock import now
-from mnemic.types import AddMemory, MemoryRecord, Message, Receipt, RecordFilter, Restore, Revise, Scope, SessionView
-from mnemic.types.literals import SESSION_SUMMARY
+from mnemic.text.clock import now, to_micros
+from mnemic.types import (
+    AddMemory,
+    Kind,
+    MemoryRecord,
+    Message,
+    Receipt,
+    RecordFilter,
+    Restore,
+    Revise,
+    Scope,
+    SessionView,
+)
+from mnemic.types.literals import SESSION_SUMMARY, TOOLS_USED
 
-__all__ = ["Sessions", "summarise", "summary_id"]
+__all__ = ["Sessions", "summarise", "summarise_quiet", "summary_id"]
 
 ATTEMPTS = 5
 """Attempts against concurrent changes of a session."""
 FORGOTTEN = "its summary was forgotten: restore() brings it back"
 TOPICS = 5
+READ = 400
+"""Latest messages that topics are taken from if they are not processed yet."""
 TOOL_ROLES = frozenset({"tool", "function"})
 SUMMARY_IMPORTANCE = 0.4
 
@@ -52,24 +67,45 @@ class Sessions:
         again writes the next version of its summary.
         """
         pipeline.process(self._runtime, self._scope, self._zone, limit=None, progress=None)
+        self._runtime.delivered.forget(self._scope)
+        return self.summarise()
+
+    def summarise(self) -> Receipt | None:
+        """Keep a summary of the handle's conversation for a week, as ``end`` does, but without processing it.
+
+        Its topics are the titles of its episodes, and sentences of the messages that are in none yet. When it has been
+        processed, idle work and ``end`` write the next version.
+        """
         return summarise(self._runtime, self._scope, self._zone)
+
+
+def _of_session(scope: Scope, kind: Kind) -> RecordFilter:
+    return RecordFilter(kinds=(kind,), reach="project", project=scope.project, in_session=scope.session)
 
 
 def _messages(runtime: Runtime, scope: Scope) -> list[Message]:
     if scope.session is None:
         return []
-    filters = RecordFilter(kinds=("message",), reach="user", in_session=scope.session)
-    return [*runtime.store.list_messages(scope.user, filters, limit=None, newest=False)]
+    return [*runtime.store.list_messages(scope.user, _of_session(scope, "message"), limit=None, newest=False)]
 
 
 def _tools(messages: Sequence[Message]) -> Mapping[str, int]:
-    """Counts of tool messages by tool name."""
-    return dict(Counter(m.name or "tool" for m in messages if m.role in TOOL_ROLES).most_common())
+    """How often each tool was used: its messages, and what answers note."""
+    names = [m.name or "tool" for m in messages if m.role in TOOL_ROLES]
+    return dict(Counter(names + [name for m in messages for name in _noted(m)]).most_common())
+
+
+def _noted(message: Message) -> Iterator[str]:
+    """The names of the tools that an answer notes; anyone may have written its metadata."""
+    notes = message.metadata.get(TOOLS_USED)
+    for note in cast("list[object]", notes) if isinstance(notes, list) else ():
+        name = cast("Mapping[str, object]", note).get("name") if isinstance(note, Mapping) else None
+        if isinstance(name, str):
+            yield name
 
 
 def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     """Store a summary of a session: topics, tools and message count."""
-    runtime.delivered.forget(scope)
     receipt = _summarise_once(runtime, scope, zone)
     for _ in range(ATTEMPTS - 1):
         if receipt is None or receipt.outcome != "rejected" or receipt.reason == FORGOTTEN:
@@ -78,14 +114,32 @@ def summarise(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     return receipt
 
 
+def summarise_quiet(runtime: Runtime, scope: Scope, zone: tzinfo, halted: Callable[[], bool] = lambda: False) -> None:
+    """Summarise the user's sessions that fell quiet since their last summary, each once.
+
+    A session is quiet after ``Idle.idle_seconds``. One that ended longer ago than a summary is kept is left alone, such
+    as an imported one.
+    """
+    moment, settings = now(), runtime.settings
+    since = moment - timedelta(days=settings.retention.session_summary_days)
+    until = moment - timedelta(seconds=settings.idle.idle_seconds)
+    found = runtime.store.knowledge.sessions(scope.user, to_micros(since), to_micros(until))
+    ended = {Scope(user=scope.user, project=project, session=session): last for project, session, last in found}
+    held = runtime.store.knowledge.records(scope.user, [summary_id(one) for one in ended])
+    for session, last in ended.items():
+        if halted():
+            return
+        summary = held.get(summary_id(session))
+        if not isinstance(summary, MemoryRecord) or summary.said_at is None or to_micros(summary.said_at) < last:
+            summarise(runtime, session, zone)
+
+
 def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | None:
     """One attempt; nothing is stored if the session changes meanwhile."""
     messages = _messages(runtime, scope)
     if not messages or scope.session is None:
         return None
-    filters = RecordFilter(kinds=("episode",), reach="user", in_session=scope.session)
-    episodes = runtime.store.knowledge.episodes(scope.user, filters, limit=None, newest=False)
-    record = _record(runtime, scope, messages, [episode.title for episode in episodes], now().astimezone(zone))
+    record = _record(runtime, scope, messages, _topics(runtime, scope, messages), now().astimezone(zone))
     embedder = runtime.indexer.embedder
     held = runtime.store.knowledge.records(scope.user, [record.id]).get(record.id)
     if not isinstance(held, MemoryRecord):
@@ -106,6 +160,18 @@ def _summarise_once(runtime: Runtime, scope: Scope, zone: tzinfo) -> Receipt | N
     (index,) = runtime.indexer.indexing([record], embedder)
     back = [Restore(id=held.id)] if archived else []  # it had expired, and the conversation continued
     return runtime.store.apply(scope.user, [*back, Revise(record=record, indexing=index)], model=embedder.id)[-1]
+
+
+def _topics(runtime: Runtime, scope: Scope, messages: Sequence[Message]) -> list[str]:
+    """The titles of a session's episodes, then those of what is in none yet."""
+    found = runtime.store.knowledge.episodes(scope.user, _of_session(scope, "episode"), limit=None, newest=False)
+    told = {id_ for episode in found for id_ in episode.message_ids}
+    rest = [m for m in messages[-READ:] if m.id not in told and m.role not in SILENT_ROLES]
+    titles = [episode.title for episode in found]
+    if rest:
+        starts = segmentation.boundaries(rest, None, time_gap=runtime.settings.processing.time_gap)
+        titles += [episodes.title(rest[start:end]) for start, end in pairwise([*starts, len(rest)])]
+    return titles
 
 
 def summary_id(scope: Scope) -> str:

@@ -25,6 +25,8 @@ from mnemic.errors import ConfigurationError, MnemicError, StoreUnavailable
 from mnemic.lifecycle.idle import IdleTrigger
 from mnemic.memory import Memory
 from mnemic.runtime.settings import Idle
+from mnemic.types import MemoryRecord
+from mnemic.types.literals import SESSION_SUMMARY
 
 __all__ = ["AdapterConformance", "Script"]
 
@@ -149,6 +151,10 @@ class AdapterConformance:
         """The same conversation as another process finds it, with what the framework kept of it."""
         _not_offered()
 
+    async def clear(self, conversation: Any) -> None:
+        """End the conversation by the framework's own call; the next turn begins another one."""
+        _not_offered()
+
     async def end(self, conversation: Any) -> None:
         """The program ends, or the user leaves."""
 
@@ -169,6 +175,10 @@ class AdapterConformance:
     def stored(self, memory: Memory, session: str = SESSION) -> list[str]:
         """The messages of a session, as ``role: text``."""
         return [f"{message.role}: {message.content.strip()}" for message in memory.messages(session=session)]
+
+    def summaries(self, memory: Memory) -> list[MemoryRecord]:
+        """The summaries of sessions."""
+        return memory.list(category=SESSION_SUMMARY)
 
     # Once, and nothing lost
 
@@ -466,6 +476,34 @@ class AdapterConformance:
             memory.idle.arm(seconds=1e-6)
         assert memory.stats().pending.get("process", 0) == 0
         assert memory.idle.last_error is None
+
+    # The end of a session
+
+    async def test_a_session_left_idle_has_one_summary(self, memory: Memory) -> None:
+        chat = self.conversation(memory, Script("Nice.", "In March."), session=SESSION)
+        await self.turn(chat, "I moved to Lisbon.")
+        await self.turn(chat, "When did I move?")
+        await self.end(chat)
+        for _ in range(2):
+            memory.idle.arm(seconds=1e-6)
+            memory.idle.poll()
+            (summary,) = self.summaries(memory)
+            assert (summary.metadata["session"], summary.metadata["message_count"], summary.version) == (SESSION, 4, 1)
+
+    async def test_a_session_that_is_cleared_has_one_summary(self, memory: Memory) -> None:
+        chat = self.conversation(memory, Script("Nice.", "Hello!", "Bye."), session=SESSION, idle=False)
+        await self.clear(chat)
+        assert self.summaries(memory) == []
+        await self.turn(chat, "I moved to Lisbon.")
+        await self.clear(chat)
+        await self.clear(chat)
+        (summary,) = self.summaries(memory)
+        assert (summary.metadata["message_count"], summary.version) == (2, 1)
+        assert "I moved to Lisbon." in summary.content
+        assert "I moved to Lisbon." in [hit.text for hit in memory.search("Where did I move?")]
+        await self.turn(chat, "Good morning, the kettle is broken.")
+        await self.clear(chat)
+        assert [s.metadata["message_count"] for s in self.summaries(memory)] == [2, 2]
 
     async def test_a_write_that_fails_is_seen(self, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
         def broken(*_: Any, **__: Any) -> NoReturn:

@@ -7,6 +7,7 @@ from typing import Final, Literal
 
 __all__ = [
     "SESSION_SUMMARY",
+    "TOOLS_USED",
     "UNSET",
     "UNTRUSTED",
     "Evidence",
@@ -69,3 +70,6 @@ UNTRUSTED = 0.5
 
 PREFERENCE = "preference"
 """The metadata key of preferences."""
+
+TOOLS_USED = "tools_used"
+"""The metadata key of an answer for the tools that were used for it: ``name``, and ``outcome`` and ``at`` where known."""

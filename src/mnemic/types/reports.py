@@ -88,7 +88,7 @@ class SessionView:
     Attributes:
         id: its name; None if the handle has none.
         messages: its messages in order.
-        tools: the number of results by tool.
+        tools: how often each tool was used.
         preferences: the current keys and values: those of its project, else of the user.
         given: ids of records returned in contexts of this session by this process, oldest first; as ``exclude=`` they avoid
             repetition in prompts.

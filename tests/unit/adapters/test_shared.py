@@ -124,6 +124,18 @@ def test_runs(memory):
     assert runs.keys == []
 
 
+def test_the_recall_tool_answers_a_question_about_the_user_by_the_profile(memory):
+    for number in range(20):
+        memory.remember(f"You know about port {number}.", importance=0.9)
+    memory.remember("I am allergic to nuts.", importance=0.1)
+    memory.preferences["theme"] = "dark"
+    found = blocking(memory, lambda m: tools.recall(m, "What do you know about me?", k=2))
+    assert [hit["text"] for hit in found["results"]] == ["Preference theme: dark", "I am allergic to nuts."]
+    assert found["evidence"] == "strong"
+    filters = {"k": 5, "kinds": ["message"], "mood": None}
+    assert blocking(memory, lambda m: tools.recall(m, "Who am I?", **filters)) == {"evidence": "none", "results": []}
+
+
 def test_tools(memory):
     def use(work):
         return blocking(memory, work)

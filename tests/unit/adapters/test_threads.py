@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from mnemic import Memory, Message, Scope
-from mnemic.adapters import Conversation, Thread, ThreadMessage, contains, evidence, unstored, words_of
+from mnemic.adapters import Conversation, Thread, ThreadMessage, contains, evidence, unstored, with_tools, words_of
 
 TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 NOW = datetime(2026, 5, 4, tzinfo=UTC)
@@ -157,3 +157,40 @@ def test_a_conversation_that_is_ended_begins_again(memory):
         assert Conversation(memory, name).messages() == []
     assert Conversation(memory.scoped(project="p"), "chat").session == "chat"
     assert Conversation(memory.scoped(user="ben"), "chat").session == "chat"
+
+
+# Tools
+
+
+def used(call=None, **options):
+    return ThreadMessage(role="tool", text="secret", call=call, **{"stored": False, **options})
+
+
+def noted(*messages):
+    return [message.metadata.get("tools_used") for message in with_tools(messages) if message.role == "assistant"]
+
+
+def test_an_answer_notes_the_tools_used_since_the_one_before_it():
+    called = assistant("", calls={"1": "map", "2": "clock"})
+    found = noted(
+        called, used("1", outcome="error"), used("2", sent_at=NOW), used("2"), assistant("Noon."), user("?"), assistant("Yes.")
+    )  # fmt: skip
+    clock = {"name": "clock", "at": "2026-05-04T00:00:00+00:00"}
+    assert found == [None, [{"name": "map", "outcome": "error"}, clock], None]
+
+
+def test_what_is_stored_itself_is_not_noted_and_what_is_not_stored_notes_nothing():
+    results = used("1", stored=True), used("2", name="look")
+    assert noted(*results, assistant("Notice.", stored=False), assistant("Done.")) == [None, [{"name": "look"}]]
+
+
+def test_notes_reach_the_record_once_and_the_metadata_of_others_does_no_harm(memory):
+    here = memory.scoped(session="s")
+    said = [user("Time?", "1"), used("c", name="clock", outcome="ok"), assistant("Noon.", "2")]
+    for messages in (said, said, [said[0], said[2]]):
+        here.add(Thread(messages, scope=here.scope, clean=str).records())
+    for other in ("hammer", ["saw"], [{"name": 3}], {"name": "x"}):
+        here.add("We use tools.", metadata={"tools_used": other})
+    view = here.sessions.current()
+    assert (view.tools, len(view.messages)) == ({"clock": 1}, 6)
+    assert "Tools: clock (1)." in memory.get(here.sessions.summarise().id).content

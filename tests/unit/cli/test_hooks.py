@@ -14,6 +14,7 @@ import pytest
 from mnemic import Memory
 from mnemic.cli import hooks
 from mnemic.cli.hooks import MOMENTS
+from mnemic.runtime.projects import project
 
 HOME = "HOME" if os.name != "nt" else "USERPROFILE"
 DOCS = Path(__file__).parents[3] / "docs" / "integrations" / "mcp.md"
@@ -136,6 +137,21 @@ def test_the_transcript_is_stored_once(mnemic, say, atlas, folder, tmp_path):
         (project,) = {hit.project for hit in memory.list()} or {None}
         assert project is None
         assert memory.stats().projects == 1
+
+
+def test_a_session_that_ends_has_one_summary(mnemic, say, atlas, folder, tmp_path):
+    path = transcript(tmp_path / "t.jsonl", line("user", "We cache tiles for a day.", "u1"))
+    payload = {"session_id": "s1", "transcript_path": str(path), "cwd": str(atlas), "reason": "clear"}
+    for stored in (1, 0):
+        say(payload)
+        document = mnemic("hook", "session-end", "--json").json
+        assert document["stored"] == stored
+        with Memory(folder, embedder="hashing", project=project(atlas).id) as memory:
+            (summary,) = memory.list(category="session_summary")
+            assert (summary.id, summary.version) == (document["summary"], 1)
+            assert "We cache tiles for a day." in summary.content
+    say({**payload, "session_id": "s2", "transcript_path": str(transcript(tmp_path / "empty.jsonl"))})
+    assert mnemic("hook", "session-end", "--json").json == {"session": "s2", "stored": 0, "known": 0, "summary": None}
 
 
 def test_transcripts_of_other_agents(mnemic, say, folder, tmp_path):

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, SkipValidation
 from langchain_mnemic.history import MnemicChatMessageHistory
 from langchain_mnemic.messages import restored, text_of
 from mnemic import InvalidInput, Memory, MissingExtra, Mood, Recipe, Scope
-from mnemic.adapters import Recall, bound, checked_memory
+from mnemic.adapters import Recall, bound, checked_memory, recall_failures_logged
 
 try:
     from langchain_classic.base_memory import BaseMemory
@@ -46,8 +46,8 @@ def _text(value: object) -> str:
 class MnemicMemory(BaseMemory):
     """What is recalled for the input, then the last messages of the conversation, as one variable of the prompt.
 
-    For ``ConversationChain`` with its own prompt set ``memory_key="history"``. ``clear`` ends the conversation and
-    keeps long-term memory.
+    For ``ConversationChain`` with its own prompt set ``memory_key="history"``. ``clear`` ends the conversation
+    with a summary and keeps long-term memory.
 
     Example:
         >>> memory = MnemicMemory(memory=Memory(":memory:", embedder="hashing"), memory_key="history")
@@ -106,6 +106,10 @@ class MnemicMemory(BaseMemory):
     emotion_weight: float = 0.3
     """Of the mood, 0 to 1."""
 
+    idle: bool = True
+    """Arm ``memory.idle``: after an idle period new messages are processed and consolidated, and the conversation is
+    summarised, on a background thread."""
+
     _handle: Memory = PrivateAttr()
     _history: MnemicChatMessageHistory = PrivateAttr()
     _recall: Recall = PrivateAttr()
@@ -123,7 +127,7 @@ class MnemicMemory(BaseMemory):
             max_tokens=self.max_tokens, min_evidence=self.min_evidence, filters=self.filters, profile=self.profile,
             recipe=self.recipe, mood=self.mood, emotion_weight=self.emotion_weight,
         )  # fmt: skip
-        self._history = MnemicChatMessageHistory(self._handle, name)
+        self._history = MnemicChatMessageHistory(self._handle, name, idle=self.idle)
 
     @property
     def chat_memory(self) -> MnemicChatMessageHistory:
@@ -136,19 +140,23 @@ class MnemicMemory(BaseMemory):
         return [self.memory_key]
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """What the prompt should know.
+        """What the prompt should know. A recall that fails is logged, and the last messages are given alone.
 
         Args:
             inputs: of the chain. Without any, what a new session should know is recalled.
 
         Raises:
             InvalidInput: it is not clear which input is the user's message.
-            StoreError: the store cannot be read.
+            StoreError: the last messages cannot be read.
         """
         query = self._input(inputs).strip() if inputs else ""
+        if self.idle:
+            self._handle.idle.arm()
         latest = self._history.records(self.k_recent)
         shown, texts = [m.id for m in latest if m.id], [m.content for m in latest]
-        recalled = self._recall.blocking_text(self._handle, query or None, exclude=shown, recent=texts)
+        recalled = ""
+        with recall_failures_logged():
+            recalled = self._recall.blocking_text(self._handle, query or None, exclude=shown, recent=texts)
         recent = [restored(message) for message in latest]
         if self.return_messages:
             return {self.memory_key: [*([HumanMessage(content=recalled)] if recalled else []), *recent]}
@@ -166,7 +174,7 @@ class MnemicMemory(BaseMemory):
         self._history.add_messages([HumanMessage(content=question), AIMessage(content=answer)])
 
     def clear(self) -> None:
-        """End the conversation; long-term memory keeps it."""
+        """End the conversation; long-term memory keeps it, and a summary."""
         self._history.clear()
 
     def _input(self, inputs: Mapping[str, Any]) -> str:

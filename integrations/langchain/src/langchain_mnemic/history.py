@@ -22,26 +22,30 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
 
     Adding the same message (same id, same content) twice stores it once; messages without an id are always stored.
 
-    ``clear`` ends the conversation and forgets nothing: ``messages`` is empty afterwards, in every process and after
-    every restart, while ``memory.search`` still finds what was said. What is added next belongs to a new session,
+    ``clear`` ends the conversation with a summary and forgets nothing: ``messages`` is empty afterwards, in every process
+    and after every restart, while ``memory.search`` still finds what was said. What is added next belongs to a new session,
     ``"<session_id>#reset1"``, then ``#reset2``. To erase, use ``memory.forget``.
 
     Args:
         memory: the memory to keep it in; for another user pass ``memory.scoped(user=...)``.
         session_id: the name of the conversation; a number or a UUID stands for its text.
         limit: read at most this many messages, the latest; None reads all.
+        idle: arm ``memory.idle`` when something is added: after an idle period new messages are processed and consolidated,
+            and the conversation is summarised, on a background thread.
 
     Raises:
         ConfigurationError: ``memory`` is not a ``Memory``.
         InvalidInput: ``session_id`` is not a usable name.
     """
 
-    def __init__(self, memory: Memory, session_id: str | int | uuid.UUID, *, limit: int | None = None) -> None:
+    def __init__(
+        self, memory: Memory, session_id: str | int | uuid.UUID, *, limit: int | None = None, idle: bool = True
+    ) -> None:
         super().__init__()
         if session_id is None:  # pyright: ignore[reportUnnecessaryComparison] - callers are not all typed
             raise InvalidInput("session_id must name a conversation, and is None: that would be all of the user's.")
         self._conversation = Conversation(checked_memory(memory), str(session_id))
-        self._limit = limit
+        self._limit, self._idle = limit, idle
 
     @property
     def session(self) -> str:
@@ -74,8 +78,15 @@ class MnemicChatMessageHistory(BaseChatMessageHistory):
         if rejected := receipts.rejected:
             reasons = "; ".join(f"{receipt.id}: {receipt.reason}" for receipt in rejected)
             raise InvalidInput(f"{len(rejected)} of {len(receipts)} messages were not stored: {reasons}.")
+        self._arm(handle)
 
     def clear(self) -> None:
-        """End the conversation; long-term memory keeps it. An empty one is left as it is."""
+        """End the conversation; long-term memory keeps it, and a summary. An empty one is left as it is."""
         if self._conversation.messages(1):
+            self._arm(self._conversation.handle)
             self._conversation.end()
+
+    def _arm(self, handle: Memory) -> None:
+        """Restart the idle period."""
+        if self._idle:
+            handle.idle.arm(handle.scope)

@@ -124,8 +124,17 @@ def thread_message(message: BaseMessage, *, store_tools: bool) -> ThreadMessage:
     data = message.model_dump(mode="json", include={"id", "tool_call_id", "status"}, exclude_defaults=True)
     return ThreadMessage(
         role=_role(message), text=text, key=message.id, stored=stored, name=message.name, sent_at=_sent_at(message),
-        metadata={KEPT: {"type": message.type, "data": data}},
+        metadata={KEPT: {"type": message.type, "data": data}}, **_tools(message),
     )  # fmt: skip
+
+
+def _tools(message: BaseMessage) -> dict[str, Any]:
+    """What a message says of tools: those an answer calls, or the outcome of a call."""
+    if isinstance(message, AIMessage):
+        return {"calls": {call["id"]: call["name"] for call in message.tool_calls if call["id"]}}
+    if isinstance(message, ToolMessage):
+        return {"call": message.tool_call_id, "outcome": "error" if message.status == "error" else "ok"}
+    return {}
 
 
 def _shown(message: BaseMessage, clean: Clean) -> str:

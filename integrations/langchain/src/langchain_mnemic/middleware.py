@@ -189,7 +189,7 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
             shown, question = thread.shown_ids(marks, known), thread.question()
             text = await self._recall.text(memory, question, recent=thread.recent(question), exclude=shown)
         if self._idle:
-            handle.idle.arm()
+            handle.idle.arm(handle.scope)
         if marks is None:
             marks = thread.first_marks(known, datetime.now(UTC) - AGAIN)
         new = [thread.keys[at] for at in thread.unmarked(marks) if thread.messages[at].stored]
@@ -277,5 +277,5 @@ class MnemicMiddleware(AgentMiddleware[MnemicState, Any, Any]):
         if new := thread.records(thread.unmarked(marks)):
             adapters.log_rejected(await memory.add(new))
         if self._idle:
-            handle.idle.arm()
+            handle.idle.arm(handle.scope)
         return self._kept(state, mnemic_context="", mnemic_mark=thread.marks(marks), mnemic_said=[])

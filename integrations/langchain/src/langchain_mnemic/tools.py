@@ -11,7 +11,7 @@ from langchain.tools import ToolRuntime
 from langchain_core.tools import BaseTool, InjectedToolArg, StructuredTool, ToolException
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from mnemic import AsyncMemory, InvalidInput, Memory, NotFound, ScopeSource
+from mnemic import AsyncMemory, InvalidInput, Memory, Mood, NotFound, ScopeSource
 from mnemic.adapters import Handle, blocking, bound, checked_memory, checked_options
 from mnemic.adapters.tools import forget, recall, remember
 
@@ -96,7 +96,14 @@ def _wrong(error: Any) -> str:
     return f"Tool input validation error: {'; '.join(problems)}"
 
 
-def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int = 50) -> list[BaseTool]:
+def mnemic_tools(
+    memory: Memory,
+    *,
+    scope: ScopeSource = None,
+    max_results: int = 50,
+    mood: Mood = None,
+    emotion_weight: float = 0.3,
+) -> list[BaseTool]:
     """The tools ``remember``, ``recall`` and ``forget``, for ``create_agent(tools=...)`` or any other agent.
 
     Whose memory it is, the program decides: the runtime is injected, and nothing of it is in the schema a model sees. What a
@@ -107,19 +114,22 @@ def mnemic_tools(memory: Memory, *, scope: ScopeSource = None, max_results: int 
         scope: whose memory: a value, or a function of the ``ToolRuntime`` such as
             ``lambda runtime: {"user": runtime.context.user_id}``.
         max_results: most results of one ``recall``, whatever the model asks for.
+        mood: what ``recall`` ranks by beside relevance; see ``Memory.search``.
+        emotion_weight: of the mood, 0 to 1.
 
     Returns:
         The three tools, in this order. Arguments that cannot be used come back to the model as an error it can read;
         failures of the store and an unusable scope are raised.
 
     Raises:
-        ConfigurationError: ``memory`` is not a ``Memory``, or ``max_results`` no number of results.
+        ConfigurationError: ``memory`` is not a ``Memory``, or another argument cannot be used.
     """
     checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
+    ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
     face = AsyncMemory.over(checked_memory(memory))
 
     async def found(memory: AsyncMemory, query: str, limit: int = 10) -> Any:
-        answer = await recall(memory, query, k=min(limit, max_results))
+        answer = await recall(memory, query, k=min(limit, max_results), **ranked)
         return json.dumps(answer, ensure_ascii=False), answer["results"]
 
     def made(name: str, about: str, schema: type[BaseModel], call: Callable[..., Coroutine[Any, Any, Any]]) -> BaseTool:

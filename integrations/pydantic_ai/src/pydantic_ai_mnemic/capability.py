@@ -91,7 +91,9 @@ class MnemicCapability(AbstractCapability[Any]):
         self.id = id
         self._face = as_async(memory)
         self._scope, self._inject = scope, inject
-        self._toolset = mnemic_toolset(self._face, scope=scope) if tools else None
+        self._toolset = None
+        if tools:
+            self._toolset = mnemic_toolset(self._face, scope=scope, mood=mood, emotion_weight=emotion_weight)
         self._store, self._idle = store, idle
         self._handles: dict[str, AsyncMemory] = {}  # of the runs under way
         self._contexts: dict[str, str] = {}
@@ -184,8 +186,10 @@ class MnemicCapability(AbstractCapability[Any]):
             return result
         handle = self._here(ctx)
         messages = self._messages.get(ctx.run_id or "") or result.new_messages()  # a realtime session has no nodes
-        last = [m for m in result.new_messages() if m is result.response]  # when streamed, no node follows it
-        found = self._thread(handle, [*unanswered(ctx.messages), *messages, *last]).records()
+        streamed = [
+            m for m in result.new_messages() if m is result.response and m not in messages
+        ]  # no node follows it
+        found = self._thread(handle, [*unanswered(ctx.messages), *messages, *streamed]).records()
         if new := {message.id: message for message in found}:
             log_rejected(await handle.add([*new.values()]))
         return result

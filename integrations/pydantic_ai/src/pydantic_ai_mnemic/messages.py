@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pydantic_ai.messages import (
     AudioUrl,
+    BaseToolReturnPart,
     BinaryContent,
     CachePoint,
     ImageUrl,
@@ -61,10 +63,11 @@ def text_of(content: str | Sequence[UserContent] | None) -> str:
 
 
 def _parts(message: ModelMessage) -> Iterator[ThreadMessage]:
-    """What is evidence of a message: prompts and answers, not system prompts, tool calls, their results and reasoning.
+    """What is evidence of a message: prompts and answers, not system prompts, tool calls and reasoning; and which tools ran.
 
     pydantic-ai's messages have no ids; the time of a message survives serialisation and identifies it.
     """
+    yield from _uses(message)
     metadata = {"run_id": message.run_id} if message.run_id else {}
     if isinstance(message, ModelResponse):
         text = "".join(part.content for part in message.parts if isinstance(part, TextPart))
@@ -77,6 +80,16 @@ def _parts(message: ModelMessage) -> Iterator[ThreadMessage]:
     for role, text, at in found:
         if text.strip():
             yield ThreadMessage(role=role, text=text, key=f"{at.timestamp():.6f}", sent_at=at, metadata=metadata)
+
+
+def _uses(message: ModelMessage) -> Iterator[ThreadMessage]:
+    """The tools that ran, without what they answered; the tools of structured output are none."""
+    for part in message.parts:
+        if isinstance(part, BaseToolReturnPart) and not _is_output(part):
+            yield ThreadMessage(
+                role="tool", text="", stored=False, name=part.tool_name, call=part.tool_call_id, sent_at=part.timestamp,
+                outcome="ok" if part.outcome == "success" else "error",
+            )  # fmt: skip
 
 
 def thread_messages(messages: Sequence[ModelMessage]) -> list[ThreadMessage]:
@@ -96,10 +109,12 @@ def _sent_back(messages: Sequence[ModelMessage], at: int) -> bool:
 
 
 def asked(request: ModelRequest, prompt: str | Sequence[UserContent] | None) -> ModelRequest:
-    """A request of a run with its prompt alone, without what tools show the model beside their results."""
+    """A request of a run with its prompt and results of tools, without what those show the model beside their results."""
     if request.run_id or not _results(request):  # one with a run was sent before, and is resumed
         return request
-    return replace(request, parts=[p for p in request.parts if isinstance(p, UserPromptPart) and p.content == prompt])
+    return replace(
+        request, parts=[p for p in request.parts if not isinstance(p, UserPromptPart) or p.content == prompt]
+    )
 
 
 def unanswered(messages: Sequence[ModelMessage]) -> Sequence[ModelRequest]:
@@ -116,7 +131,11 @@ def _ended(messages: Sequence[ModelMessage], at: int) -> bool:
     if isinstance(message, ModelResponse):
         answer = any(not isinstance(part, ThinkingPart) for part in message.parts)
         return answer and not message.tool_calls and message.state != "interrupted" and not _sent_back(messages, at)
-    return any(part.content == OUTPUT_TAKEN or part.tool_name.startswith(OUTPUT_TOOL) for part in _results(message))
+    return any(map(_is_output, _results(message)))
+
+
+def _is_output(part: BaseToolReturnPart[Any]) -> bool:
+    return part.content == OUTPUT_TAKEN or part.tool_name.startswith(OUTPUT_TOOL)
 
 
 def with_data(messages: Sequence[ModelMessage], context: str) -> list[ModelMessage]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any, Literal
 
 from pydantic_ai import FunctionToolset, RunContext, ToolFailed
 
-from mnemic import AsyncMemory, Memory, MnemicError, ScopeSource
-from mnemic.adapters import as_async, bound, tools
+from mnemic import AsyncMemory, Memory, MnemicError, Mood, ScopeSource
+from mnemic.adapters import as_async, bound, checked_options, tools
 
 __all__ = ["mnemic_toolset"]
 
@@ -29,8 +29,8 @@ def _readable() -> Generator[None]:
 class _Tools:
     """The tools of one toolset; their docstrings are what the model reads."""
 
-    def __init__(self, memory: AsyncMemory, scope: ScopeSource) -> None:
-        self._memory, self._scope = memory, scope
+    def __init__(self, memory: AsyncMemory, scope: ScopeSource, ranked: Mapping[str, Any]) -> None:
+        self._memory, self._scope, self._ranked = memory, scope, ranked
 
     async def remember(
         self,
@@ -76,7 +76,8 @@ class _Tools:
         """
         handle = bound(self._memory, self._scope, ctx)
         with _readable():
-            return await tools.recall(handle, query, k=min(limit, MAX_RESULTS), since=since, until=until)
+            most = min(limit, MAX_RESULTS)
+            return await tools.recall(handle, query, k=most, since=since, until=until, **self._ranked)
 
     async def forget(
         self,
@@ -102,22 +103,30 @@ class _Tools:
 
 
 def mnemic_toolset(
-    memory: Memory | AsyncMemory, *, scope: ScopeSource = None, id: str | None = "mnemic"
+    memory: Memory | AsyncMemory,
+    *,
+    scope: ScopeSource = None,
+    mood: Mood = None,
+    emotion_weight: float = 0.3,
+    id: str | None = "mnemic",
 ) -> FunctionToolset[Any]:
     """Tools with which an agent remembers, recalls and forgets.
 
     Args:
         memory: what the tools work on; blocking calls run on worker threads.
         scope: whose memory: a value, or a function of the ``RunContext``; names it leaves out are those of ``memory``.
+        mood: what ``recall`` ranks by beside relevance; see ``Memory.search``.
+        emotion_weight: of the mood, 0 to 1.
         id: of the toolset, which durable execution asks for.
 
     Raises:
-        ConfigurationError: ``memory`` is no handle.
+        ConfigurationError: ``memory`` is no handle, or another argument cannot be used.
 
     Example:
         >>> toolset = mnemic_toolset(Memory(":memory:", embedder="hashing"))
         >>> sorted(toolset.tools)
         ['forget', 'recall', 'remember']
     """
-    do = _Tools(as_async(memory), scope)
+    ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
+    do = _Tools(as_async(memory), scope, ranked)
     return FunctionToolset([do.remember, do.recall, do.forget], id=id)

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from mnemic.recall import context, hit_from
 from mnemic.recall.context import Background, Frame, StyledPrompt
 from mnemic.recall.context.packing import cannot_fit, preference_text, summary_of
-from mnemic.recall.search import search
+from mnemic.recall.profile import asks_for_profile, memory_hits, preferences, profile
+from mnemic.recall.search import GRADES, search
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
 from mnemic.text.terms import content_terms
 from mnemic.types import (
     Episode,
+    Evidence,
     Hit,
     MemoryContext,
     MemoryRecord,
@@ -57,8 +58,8 @@ def build_context(
     frame = Frame(max_tokens, runtime.count_tokens, runtime.fence)
     if query is None:
         result = SearchResult(_session_start(runtime, scope, trusted, max_tokens), "strong", 1.0)
-    elif _PROFILE_QUERY.search(query.text):
-        result = SearchResult(_profile(runtime, scope, trusted, max_tokens), "strong", 1.0)
+    elif asks_for_profile(query.text):
+        result = _profile(runtime, scope, trusted, max_tokens, query.min_evidence)
     else:
         result, standing = _with_preferences(runtime, scope, query, search(runtime, scope, query), frame)
         frame = replace(frame, preferences=tuple(preference_text(hit, frame) for hit in standing))
@@ -81,40 +82,19 @@ def build_context(
     )  # fmt: skip
 
 
-_PROFILE_QUERY = re.compile(
-    r"^\W*(?:(?:what|who|tell|everything|anything|all|remind|summar\w+|describe|show).{0,40}\b(?:about me|know of me|i am|am i|"
-    r"my (?:profile|settings|preferences))\b|about me|(?:my )?(?:profile|settings|preferences)|who am i)\W*$",
-    re.IGNORECASE,
-)
-
-
-def _memory_hits(records: Iterable[MemoryRecord]) -> list[Hit]:
-    return [
-        hit_from(Stored(kind="memory", value=m, status=m.status, project=m.project), m.importance, {}) for m in records
-    ]
-
-
-def _preferences(runtime: Runtime, scope: Scope, filters: RecordFilter) -> list[MemoryRecord]:
-    if "memory" not in filters.kinds:
-        return []
-    return runtime.store.relations.with_key(
-        scope.user, KEY, replace(filters, kinds=("memory",), min_trust=max(filters.min_trust or 0.0, UNTRUSTED))
-    )
-
-
 def _with_preferences(
     runtime: Runtime, scope: Scope, query: Query, result: SearchResult, frame: Frame
 ) -> tuple[SearchResult, list[Hit]]:
     """The result with preferences that the query names first, and the preferences that stand before the evidence."""
-    preferences = _preferences(runtime, scope, query.filters)
-    if not preferences:
+    held = preferences(runtime, scope, query.filters)
+    if not held:
         return result, []
-    current = _current(preferences, scope.project)
+    current = _current(held, scope.project)
     named, others = _preferences_for(query, current)
-    standing = _memory_hits(_standing(others, frame))
-    overridden = {record.id for record in preferences if record.project is None and record not in current}
+    standing = memory_hits(_standing(others, frame))
+    overridden = {record.id for record in held if record.project is None and record not in current}
     apart = overridden | {hit.id for hit in standing}
-    found = _distinct((*_memory_hits(named), *result.hits), query.filters)
+    found = _distinct((*memory_hits(named), *result.hits), query.filters)
     return replace(result, hits=tuple(hit for hit in found if hit.id not in apart)), standing
 
 
@@ -150,12 +130,14 @@ def _standing(preferences: Iterable[MemoryRecord], frame: Frame) -> list[MemoryR
     return fitting
 
 
-def _profile(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int) -> tuple[Hit, ...]:
-    """The profile of the user: preferences, then memories by importance."""
-    found = _memory_hits(_preferences(runtime, scope, filters))
-    most = max(10, max_tokens // 20)
-    found += _memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
-    return _distinct(found, filters) or _session_start(runtime, scope, filters, max_tokens)
+def _profile(
+    runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: int, min_evidence: Evidence
+) -> SearchResult:
+    """The profile; without memories the start of a session, which is weak evidence at most."""
+    found = profile(runtime, scope, filters, max(10, max_tokens // 20))
+    if not found.hits and (hits := _session_start(runtime, scope, filters, max_tokens)):
+        found = SearchResult(hits, "weak", 0.5)
+    return found if GRADES.index(found.evidence) >= GRADES.index(min_evidence) else replace(found, hits=())
 
 
 def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
@@ -182,12 +164,10 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
     most = max(10, max_tokens // 20)
     found: list[Hit] = []
     if "memory" in filters.kinds:
-        found += _memory_hits(_preferences(runtime, scope, filters))
-        found += _memory_hits(
-            runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)
-        )
+        found += memory_hits(preferences(runtime, scope, filters))
+        found += memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
-        found += _memory_hits(recent)
+        found += memory_hits(recent)
     if "message" in filters.kinds:
         messages = runtime.store.list_messages(scope.user, filters, limit=most, newest=True)
         found += [

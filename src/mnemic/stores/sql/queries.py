@@ -514,6 +514,14 @@ class Knowledge(Reader[Database]):
                 GROUP BY project, session ORDER BY min(said_at), min(doc)"""
             return db.execute(sql, (number,)).fetchall()
 
+    def sessions(self, user: str, since: int, until: int) -> list[tuple[str | None, str, int]]:
+        """Project, name and time of the last message of the sessions whose last message lies between two times."""
+        with self._snapshot(user) as (db, number):
+            sql = f"""SELECT project, session, max(said_at) FROM messages
+                WHERE user_id = ? AND said_at >= ? AND session IS NOT NULL AND {LIVE}
+                GROUP BY project, session HAVING max(said_at) <= ? ORDER BY max(said_at)"""
+            return db.execute(sql, (number, since, until)).fetchall()
+
     def waiting(self, user: str, level: Level, limit: int) -> list[Waiting]:
         """The first unprocessed messages of a conversation, oldest first, with their vectors."""
         with self._snapshot(user) as (db, number):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from types import SimpleNamespace
+from typing import cast
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole, TextBlock
 
 from mnemic import Memory, Message
-from mnemic.adapters import Thread, ThreadMessage, evidence
+from mnemic.adapters import Thread, ThreadMessage, evidence, with_tools
 
 __all__ = ["as_chat", "cleaned", "copied", "is_call", "text_of", "thread_message", "thread_of"]
 
@@ -20,6 +23,9 @@ _TEMPLATE = ("<memory>\n", "</memory>")
 
 _THOUGHT, _ANSWER = "Thought:", "\nAnswer:"
 """How the steps of a ReActAgent begin and end: it puts all steps of a turn as one message."""
+
+_ACTION = re.compile(r"^Action: (\S+)\nAction Input: ", re.MULTILINE)
+"""How such a step calls a tool."""
 
 _CODE, _CODE_END, _OUTPUT = "<execute>", "</execute>", "Result of executing the code given:"
 """What a CodeActAgent runs, within its answers, and how the code's output begins, which it puts into the user's role."""
@@ -73,18 +79,46 @@ def _sent_at(message: ChatMessage) -> datetime | None:
 def thread_message(message: ChatMessage) -> ThreadMessage:
     """A message of a thread. Tool calls, the results of tools, instructions and messages without text are not evidence."""
     role, text = ROLES.get(message.role.value), _evidence_text(message)
-    calls = message.additional_kwargs.get("tool_calls") or any(is_call(b) for b in message.blocks)
-    name = message.additional_kwargs.get("name")
+    calls = [*(message.additional_kwargs.get("tool_calls") or ()), *(b for b in message.blocks if is_call(b))]
+    name, call = message.additional_kwargs.get("name"), message.additional_kwargs.get("tool_call_id")
     return ThreadMessage(
         role=role or message.role.value, text=text, stored=role is not None and bool(text.strip()) and not calls,
         name=name if isinstance(name, str) else None, sent_at=_sent_at(message),
+        call=None if call is None else str(call), calls=dict(map(_call, calls)),
     )  # fmt: skip
 
 
-def thread_of(messages: Iterable[ChatMessage], memory: Memory) -> Thread:
-    """The evidence of a history, in the session of the handle."""
-    clean = memory.trust.redacted
-    return Thread(evidence(map(thread_message, messages), clean), scope=memory.scope, clean=clean)
+def _call(call: object) -> tuple[str, str]:
+    """The id of a call and the name of the tool, in the forms in which providers keep them."""
+    if isinstance(call, Mapping):
+        call = SimpleNamespace(**cast("Mapping[str, object]", call))
+    function = getattr(call, "function", None)
+    if isinstance(function, Mapping):
+        function = SimpleNamespace(**cast("Mapping[str, object]", function))
+    ids = (getattr(call, key, None) for key in ("tool_call_id", "tool_id", "id"))
+    names = (getattr(of, key, None) for of in (call, function) for key in ("tool_name", "name"))
+    return str(next(filter(None, ids), "")), str(next(filter(None, names), "tool"))
+
+
+def _steps(message: ChatMessage) -> Iterator[ThreadMessage]:
+    """A message, after the tools that its steps used if it holds those of a ReActAgent."""
+    text = message.content or ""
+    if message.role == MessageRole.ASSISTANT and text.lstrip().startswith(_THOUGHT):
+        yield from (ThreadMessage(role="tool", text="", stored=False, name=name) for name in _ACTION.findall(text))
+    yield thread_message(message)
+
+
+def thread_of(messages: Iterable[ChatMessage], memory: Memory, before: Sequence[ChatMessage] = ()) -> Thread:
+    """The evidence of a history, in the session of the handle.
+
+    Args:
+        messages: the history, or its end.
+        memory: the handle.
+        before: what came before that end; the tools used in it belong to the next answer.
+    """
+    clean, head = memory.trust.redacted, [step for message in before for step in _steps(message)]
+    noted = with_tools([*head, *(step for message in messages for step in _steps(message))])
+    return Thread(evidence(noted[len(head) :], clean), scope=memory.scope, clean=clean)
 
 
 def cleaned(messages: Iterable[ChatMessage], memory: Memory) -> list[ChatMessage]:

@@ -242,16 +242,18 @@ class MnemicChatMemory(BaseMemory):
         self._arm()
 
     def reset(self) -> None:
-        """End the session: the buffer is empty and a new session begins. Long-term memory keeps everything.
+        """End the session: the buffer is empty and a new session begins. Long-term memory keeps everything, and a summary.
 
         With a ``session_id`` it is ended for every object that is given this name later, in every process: they take up
         what was said since. In the record that is the session ``"<session_id>#reset1"``, then ``#reset2``.
         """
         with self._lock:
+            self._arm()
             if self._named:
                 self._conversation.end()
                 self.memory = self._conversation.handle
             else:
+                self._handle.sessions.summarise()
                 self.session_id = uuid.uuid4().hex
                 self.memory = self._handle.scoped(session=self.session_id)
             self.buffer, self._removed = [], []
@@ -315,7 +317,7 @@ class MnemicChatMemory(BaseMemory):
     def _arm(self) -> None:
         """Restart the idle period."""
         if self.idle:
-            self._handle.idle.arm()
+            self._handle.idle.arm(self._handle.scope)
 
     def _loaded(self) -> list[ChatMessage]:
         """The latest messages of the session in long-term memory."""
@@ -324,8 +326,9 @@ class MnemicChatMemory(BaseMemory):
 
     def _store(self, messages: Sequence[ChatMessage]) -> None:
         """Store new messages. A pair of turns that was said before gets a new id: it was said again."""
-        thread = thread_of(messages, self._handle)
-        last = thread_of(self._messages[-LAST_TURN:], self._handle).words[-1:]
+        before = self._messages[-LAST_TURN:]
+        thread = thread_of(messages, self._handle, before)
+        last = thread_of(before, self._handle).words[-1:]
         repeated = len([*takewhile(lambda pair: pair[0] == pair[1], zip(thread.words, self._removed, strict=False))])
         self._removed = self._removed[repeated:] if repeated == len(thread.words) else []
         if records := thread.records_after(last, range(len(thread.messages)))[repeated:]:

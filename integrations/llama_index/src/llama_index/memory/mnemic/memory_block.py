@@ -177,7 +177,7 @@ class MnemicMemoryBlock(BaseMemoryBlock[str]):
             new = [at for at in adapters.unstored(stored, words) if at in fresh]
         handle.add(thread.records_after(stored, new))
         if self.idle:
-            handle.idle.arm()
+            handle.idle.arm(handle.scope)
         if not ejected:
             _keep(self._stored, session, words, STORED)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from llama_index.core.tools.tool_spec.base import BaseToolSpec
 
-from mnemic import AsyncMemory, Memory, Scope
+from mnemic import AsyncMemory, Memory, Mood, Scope
 from mnemic.adapters import bind, blocking, checked_options, tools
 
 __all__ = ["MnemicToolSpec"]
@@ -27,6 +27,8 @@ class MnemicToolSpec(BaseToolSpec):
         scope: whose memory; names it leaves out are those of ``memory``.
         options: with a folder: more arguments for ``Memory``, such as ``{"embedder": "hashing"}``.
         max_results: most results of one ``recall``, whatever the model asks for.
+        mood: what ``recall`` ranks by beside relevance; see ``Memory.search``.
+        emotion_weight: of the mood, 0 to 1.
 
     Raises:
         ConfigurationError: an argument cannot be used.
@@ -46,8 +48,11 @@ class MnemicToolSpec(BaseToolSpec):
         scope: Scope | Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
         max_results: int = 50,
+        mood: Mood = None,
+        emotion_weight: float = 0.3,
     ) -> None:
         checked_options(Memory.search, {}, own={"k": max_results}, what="max_results")
+        self._ranked = checked_options(Memory.search, {}, own={"mood": mood, "emotion_weight": emotion_weight})
         bound = bind(memory, scope, options=options)
         self._memory, self._root, self._face = bound.memory, bound.root, AsyncMemory.over(bound.memory)
         self._max_results = max_results
@@ -83,7 +88,7 @@ class MnemicToolSpec(BaseToolSpec):
         return await self._found(self._face, query, limit)
 
     async def _found(self, memory: AsyncMemory, query: str, limit: int) -> str:
-        found = await tools.recall(memory, query, k=min(limit, self._max_results))
+        found = await tools.recall(memory, query, k=min(limit, self._max_results), **self._ranked)
         return json.dumps(found, ensure_ascii=False)
 
     def forget(self, description: str | None = None, ids: list[str] | None = None, *, dry_run: bool = False) -> str:
