@@ -57,7 +57,9 @@ def langchain_middleware(memory, query, given):
     from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
     from langchain_core.messages import AIMessage
 
-    middleware = module.MnemicMiddleware(memory, min_evidence="none", idle=False, filters={"kinds": ["memory"]}, **given)
+    middleware = module.MnemicMiddleware(
+        memory, min_evidence="none", idle=False, filters={"kinds": ["memory"]}, **given
+    )
     model = GenericFakeChatModel(messages=iter([AIMessage("So.")]))
     agents.create_agent(model, middleware=[middleware]).invoke({"messages": [("user", query)]})
 
