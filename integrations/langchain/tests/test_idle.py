@@ -1,6 +1,9 @@
 """When the quiet time begins: the callback handler and the middleware, in every way a run can begin and end."""
 
 import asyncio
+import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +16,14 @@ from langchain_core.runnables import RunnableLambda
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_mnemic import MnemicIdleConsolidation, MnemicMiddleware, MnemicRetriever
-from mnemic import Memory
+from langchain_mnemic import (
+    MnemicChatMessageHistory,
+    MnemicIdleConsolidation,
+    MnemicMemory,
+    MnemicMiddleware,
+    MnemicRetriever,
+)
+from mnemic import Idle, Memory, Scope
 
 WAYS = ["sync", "async", "stream", "astream"]
 every_way = pytest.mark.parametrize("way", WAYS)
@@ -43,9 +52,9 @@ class Watched:
             self.begun += 1
             begin()
 
-        def ends() -> None:
+        def ends(scope: Scope | None = None) -> None:
             self.ended += 1
-            end()
+            end(scope)
 
         monkeypatch.setattr(self.trigger, "begin", begins)
         monkeypatch.setattr(self.trigger, "end", ends)
@@ -199,3 +208,30 @@ async def test_the_profile_comes_first_and_within_the_budget(
     assert all(0 < budget < 400 for _, budget in asked[1::2])
     for shown in (seen[-1].text for seen in model.seen):
         assert shown.count("peanuts") == shown.count("Ana lives in Lisbon") == 1
+
+
+def in_a_chain(memory: Memory, idle: bool) -> None:
+    kept = MnemicMemory(memory=memory, session="s", idle=idle)
+    kept.load_memory_variables({"input": "I moved to Lisbon in March."})
+    kept.save_context({"input": "I moved to Lisbon in March."}, {"output": "Nice."})
+
+
+def in_a_history(memory: Memory, idle: bool) -> None:
+    MnemicChatMessageHistory(memory, "s", idle=idle).add_messages(
+        [HumanMessage("I moved to Lisbon in March."), AIMessage("Nice.")]
+    )
+
+
+@pytest.mark.parametrize("talk", [in_a_chain, in_a_history])
+@pytest.mark.parametrize("idle", [True, False])
+def test_the_classic_classes_process_and_summarise_when_it_is_quiet(
+    tmp_path: Path, talk: Callable[[Memory, bool], None], idle: bool
+) -> None:
+    with Memory(tmp_path / "m", user="ana", embedder="hashing", idle=Idle(idle_seconds=0.05)) as memory:
+        talk(memory, idle)
+        for _ in range(200 if idle else 10):
+            if memory.list(category="session_summary"):
+                break
+            time.sleep(0.05)
+        assert memory.stats().pending.get("process", 0) == (0 if idle else 2)
+        assert [s.metadata["session"] for s in memory.list(category="session_summary")] == (["s"] if idle else [])

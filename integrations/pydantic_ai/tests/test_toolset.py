@@ -9,7 +9,7 @@ import pytest
 from pydantic_ai import Agent
 from pydantic_ai.messages import ModelRequest, ToolCallPart, ToolReturnPart
 
-from mnemic import AsyncMemory, StoreFull
+from mnemic import AsyncMemory, ConfigurationError, StoreFull
 from pydantic_ai_mnemic import mnemic_toolset
 
 
@@ -141,3 +141,15 @@ def test_what_is_not_trusted_says_so_and_passes_for_nothing_else(memory, scripte
     (hit,) = recalled.content["results"]
     assert hit["text"].startswith("[unverified, tool_external] ")
     assert all(mark not in json.dumps(hit) for mark in ("<|", "</memory", "](", "\\u202e", "\\u001b"))
+
+
+def test_a_mood_ranks_what_is_recalled(memory, scripted):
+    glad, sad = "The exam made me proud, I am so happy!", "The exam made me cry, I feel miserable."
+    memory.remember(glad)
+    memory.remember(sad)
+    for felt, first in (("I feel sad and lonely.", sad), ("I am so happy and excited!", glad)):
+        model = scripted(ToolCallPart("recall", {"query": "How was the exam?"}), "ok")
+        run(memory, model, mood=lambda felt=felt: memory.emotion(felt), emotion_weight=1.0).run_sync("go")
+        assert returned(model)[0].content["results"][0]["text"] == first
+    with pytest.raises(ConfigurationError, match="mood"):
+        mnemic_toolset(memory, mood="sad")
