@@ -213,6 +213,15 @@ class _Connection(_Base):
     ) -> None:
         self.create_scalar_function(name, function, arguments, deterministic=deterministic)
 
+    def execute(self, statements: str, values: Sequence[Any] | None = None) -> Any:
+        base: Any = super()
+        try:
+            return base.execute(statements, values)
+        except apsw.BusyError:
+            if statements == "COMMIT":  # else every later BEGIN fails
+                base.execute("ROLLBACK")
+            raise
+
     def executescript(self, statements: str) -> None:
         self.execute(statements)
 
