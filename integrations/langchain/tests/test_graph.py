@@ -14,7 +14,7 @@ from langgraph.prebuilt import ToolNode
 from langgraph.runtime import Runtime
 
 from langchain_mnemic import MnemicStore, mnemic_tools
-from mnemic import HashingEmbedder, InvalidInput, Memory
+from mnemic import InvalidInput, Memory
 
 every_way = pytest.mark.parametrize("way", ["sync", "async", "stream", "astream"])
 
@@ -28,7 +28,7 @@ class Who:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[MnemicStore]:
-    with MnemicStore(tmp_path, index={"embed": HashingEmbedder(), "fields": ["text"]}) as opened:
+    with MnemicStore(tmp_path, embedder="hashing", fields=["text"]) as opened:
         yield opened
 
 
