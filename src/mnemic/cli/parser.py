@@ -121,7 +121,8 @@ VALID_TIMES = (
 )
 MEMORY_OPTIONS = (
     option("--dir", "the memory folder (default: $MNEMIC_DIR, else ./memory)"),
-    option("--user", "the user (default: default)", default="default"),
+    option("--config", "settings as TOML (default: mnemic.toml in the folder, if it exists)", metavar="FILE"),
+    option("--user", "the user (default: default)"),
     option("--project", "the project; auto: that of the working folder"),
     option("--session", "the conversation to search or store in; new: a new one"),
     option(

@@ -46,7 +46,6 @@ def _kinds(text: str) -> Sequence[str]:
 SEARCH_OPTIONS = (
     option(
         "--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME",
-        default="conversation",
     ),
     option(
         "--kinds", "kinds to find: message, memory, episode, comma-separated (default: message,memory)", type=_kinds,
@@ -55,6 +54,7 @@ SEARCH_OPTIONS = (
     option(
         "--mood", 'rank records of a similar mood first: "session", or a text that shows the mood', metavar="WORDS"
     ),
+    option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
     *TYPE_AND_TAG,
     *time_range("said"),
     *VALID_TIMES,
@@ -120,7 +120,7 @@ def context(given: Namespace) -> Answer:
 
 def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
     mood = memory.emotion(given.mood) if given.mood not in (None, "session") else given.mood
-    names = ("recipe", "kinds", "since", "until", "at", "known_at", "reach", "session")
+    names = ("recipe", "kinds", "emotion_weight", "since", "until", "at", "known_at", "reach", "session")
     return {"mood": mood, "types": given.type, "tags": given.tag, **{name: getattr(given, name) for name in names}}
 
 
