@@ -22,7 +22,7 @@ from mnemic.cli.output import (
     short,
     table,
 )
-from mnemic.cli.parser import EXPIRED, REACH, TYPE_AND_TAG, VALID_TIMES, command, limit, option, time_range
+from mnemic.cli.parser import EXPIRED, MEMORY_FILTERS, REACH, VALID_TIMES, command, limit, option, time_range
 from mnemic.errors import InvalidInput
 from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
 
@@ -55,7 +55,7 @@ SEARCH_OPTIONS = (
         "--mood", 'rank records of a similar mood first: "session", or a text that shows the mood', metavar="WORDS"
     ),
     option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
-    *TYPE_AND_TAG,
+    *MEMORY_FILTERS,
     *time_range("said"),
     *VALID_TIMES,
     REACH,
@@ -121,7 +121,13 @@ def context(given: Namespace) -> Answer:
 def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
     mood = memory.emotion(given.mood) if given.mood not in (None, "session") else given.mood
     names = ("recipe", "kinds", "emotion_weight", "since", "until", "at", "known_at", "reach", "session")
-    return {"mood": mood, "types": given.type, "tags": given.tag, **{name: getattr(given, name) for name in names}}
+    return {"mood": mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
+
+
+def _memory_filters(given: Namespace) -> dict[str, Any]:
+    return {
+        "types": given.type, "tags": given.tag, "category": given.category, "min_importance": given.min_importance,
+    }  # fmt: skip
 
 
 # list, episodes
@@ -133,7 +139,7 @@ def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
     option("--order", "default: newest", choices=("newest", "oldest", "importance"), default="newest"),
     limit(20, "maximum number"),
     option("--offset", "number to skip (default: 0)", type=int, default=0, metavar="N"),
-    *TYPE_AND_TAG,
+    *MEMORY_FILTERS,
     option("--status", "default: all but archived", action="append", choices=get_args(Status)),
     *time_range("created"),
     *VALID_TIMES,
@@ -156,9 +162,9 @@ def list_records(given: Namespace) -> Answer:
         if given.kind != "memory":
             return _listed(memory, f"{given.kind}s", _messages_or_episodes(memory, given))
         found = memory.list(
-            order=given.order, limit=given.limit, offset=given.offset, reach=given.reach, types=given.type,
-            tags=given.tag, status=given.status, since=given.since, until=given.until, at=given.at,
-            known_at=given.known_at, include_expired=given.include_expired,
+            order=given.order, limit=given.limit, offset=given.offset, reach=given.reach, status=given.status,
+            since=given.since, until=given.until, at=given.at, known_at=given.known_at,
+            include_expired=given.include_expired, **_memory_filters(given),
         )  # fmt: skip
         return _listed(memory, "memories", found)
 
@@ -169,7 +175,8 @@ def _messages_or_episodes(memory: Memory, given: Namespace) -> Sequence[Message 
     Raises:
         InvalidInput: an option applies to memories only.
     """
-    wrong = [name for name in ("type", "tag", "status", "at", "known_at", "include_expired") if getattr(given, name)]
+    names = ("type", "tag", "category", "min_importance", "status", "at", "known_at", "include_expired")
+    wrong = [name for name in names if getattr(given, name)]
     if wrong or given.order == "importance":
         name = f"--{wrong[0].replace('_', '-')}" if wrong else "--order importance"
         raise InvalidInput(f"{name} is for memories; leave --kind {given.kind} out, or leave it out.")

@@ -180,7 +180,20 @@ class TestSearch:
         for command in ("search", "context"):
             hits = filled(command, "Lisbon", "--mood", "I feel so sad and lonely.", "--json").json["hits"]
             assert "emotion" in hits[0]["scores"]
+            words = (command, "Lisbon", "--mood", "I feel so sad and lonely.", "--json")
+            assert "emotion" not in filled(*words, "--emotion-weight", "0").json["hits"][0]["scores"]
         assert filled("search", "Lisbon", "--mood", "session", "--session", "s1").code == 0
+
+    def test_memories_of_a_category_and_of_some_importance(self, filled):
+        tea = filled("remember", "Ana likes tea.", "--category", "preference", "--importance", "0.9", "--json").json[
+            "id"
+        ]
+        filled("remember", "Ana likes trains.", "--category", "travel", "--importance", "0.2")
+        for words, kept in ((("--category", "preference"), {tea}), (("--min-importance", "0.5"), {tea})):
+            hits = filled("search", "What does Ana like?", "--kinds", "memory", *words, "--json").json["hits"]
+            listed = filled("list", *words, "--json").json["memories"]
+            assert {hit["id"] for hit in hits} == {record["id"] for record in listed} == kept
+        assert "--min-importance is for memories" in filled("list", "--kind", "message", "--min-importance", "0.5").err
 
     def test_nothing_found(self, filled):
         run = filled("search", "Lisbon", "--since", "2030-01-01")
