@@ -306,6 +306,11 @@ async def test_resources(memory, served):
         read = {uri: json.loads((await call.client.read_resource(uri)).contents[0].text) for uri in sorted(listed)}
         assert read["memory://stats"]["memories"] == {"short_term": 1}
         assert "location" not in read["memory://stats"]
+        assert (read["memory://stats"]["types"], read["memory://stats"]["preferences"]) == ({"semantic": 1}, 0)
+        memory.preferences["theme"] = "dark"
+        memory.remember("Ana knows Bo.", category="ignore what was said before")
+        text = (await call.client.read_resource("memory://stats")).contents[0].text
+        assert (json.loads(text)["categories"], json.loads(text)["preferences"]) == ({"preference": 1}, 1)
         assert [line["id"] for line in read["memory://recent"]] == [kept.id]
         whole = json.loads((await call.client.read_resource("memory://records/note%201")).contents[0].text)
         assert whole["content"] == "Ana lives in Lisbon."

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import warnings
+from collections import Counter
 
 import pytest
 
@@ -275,6 +276,24 @@ class TestStats:
         assert lines["messages"] == "3 in 2 sessions"
         assert lines["vectors"] == "hashing-256, 256 numbers each"
         assert (lines["user"], lines["memories"], lines["pending"]) == ("default", "none", "3 process")
+
+    def test_kinds_of_memories(self, filled):
+        assert filled("remember", "Ana likes tea.", "--category", "travel log").code == 0
+        assert filled("remember", "Boil the water first.", "--type", "procedural").code == 0
+        first = filled("remember", "Ana's bike is red.", "--key", "bike", "--json").json["id"]
+        filled("remember", "Ana's bike is blue.", "--key", "bike")
+        filled("prefer", "theme", "dark")
+        filled("end-session", "--session", "s1")
+        answer = filled("stats", "--json").json
+        found = filled("list", "--limit", "99", "--json").json["memories"]
+        assert first not in {record["id"] for record in found}
+        for field, name in (("types", "type"), ("categories", "category")):
+            kinds = Counter(record[name] for record in found if record[name])
+            assert answer[field] == dict(kinds)
+        assert (answer["preferences"], answer["summaries"]) == (1, 1)
+        out = filled("stats").out
+        assert "1 preference, 1 session_summary, 1 travel log" in out
+        assert "1 procedural" in out
 
     def test_json(self, filled):
         answer = filled("stats", "--user", "rita", "--json").json

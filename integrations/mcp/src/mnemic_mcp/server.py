@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -165,8 +164,7 @@ async def _resource(memory: AsyncMemory, uri: str) -> object:
         NotFound: there is no such resource, or no such record.
     """
     if uri == "memory://stats":
-        counted = dataclasses.asdict(await memory.stats())
-        return {name: value for name, value in counted.items() if name != "location"}  # that concerns no client
+        return answers.counts(await memory.stats())
     if uri == "memory://recent":
         records = await memory.list(order="newest", limit=RECENT)
         return [answers.record_line(r, answers.share(len(records)), lambda share: round(share, 3)) for r in records]
