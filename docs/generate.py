@@ -21,7 +21,7 @@ Values      src/mnemic/types                 Message Receipt Receipts Hit Search
 Reports     src/mnemic/types                 ProcessReport ConsolidationReport ClusterSummary ConsolidationAdvice Stats LanguageModelStats StageUsage VerifyReport Erasure Purge
 Choices     src/mnemic/types                 Kind Mood Status MemoryType LinkType Reach Outcome Evidence Source UNSET Unset
 Projects    src/mnemic                       Project project new_session
-Settings    src/mnemic                       Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
+Settings    src/mnemic                       Settings Processing Consolidator RetentionPolicy Idle IdleTrigger Preferences
 Chroma      src/mnemic/indexes/vector/chroma  Chroma
 Secrets     src/mnemic/safety/secrets        SecretPolicy SecretAction pieces
 Models      src/mnemic/llm                   LanguageModel key_for store_key

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from mnemic.rerankers import CrossEncoderReranker, OnnxReranker
     from mnemic.runtime.projects import Project, project
     from mnemic.runtime.scopes import new_session
-    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
+    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
     from mnemic.safety.secrets import SecretPolicy, pieces
     from mnemic.types import (
         UNSET,
@@ -131,7 +131,7 @@ _HOME = {
     "mnemic.lifecycle.preferences": ("Preferences",),
     "mnemic.lifecycle.sessions": ("Sessions",),
     "mnemic.lifecycle.trust": ("Trust",),
-    "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy"),
+    "mnemic.runtime.settings": ("Consolidator", "Idle", "Processing", "RetentionPolicy", "Settings"),
     "mnemic.indexes.vector.chroma": ("Chroma",),
     "mnemic.llm": ("LanguageModel",),
     "mnemic.memory": ("Memory",),
@@ -244,6 +244,7 @@ __all__ = [
     "SentenceTransformerEmbedder",
     "SessionView",
     "Sessions",
+    "Settings",
     "StageUsage",
     "Stats",
     "StoreClosed",

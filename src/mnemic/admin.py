@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from pathlib import Path
 from typing import IO
@@ -15,6 +16,7 @@ from mnemic.recall import validation
 from mnemic.runtime import factory
 from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
+from mnemic.runtime.settings import Settings
 from mnemic.transfer import backup, export
 from mnemic.types import Erasure, Event, Kind, Scope, VerifyReport
 
@@ -27,6 +29,13 @@ class Admin:
 
     def __init__(self, runtime: Runtime, scope: Scope, zone: tzinfo) -> None:
         self._runtime, self._scope, self._zone = runtime, scope, zone
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in effect, which the constructor was given: ``processing``, ``consolidator``, ``idle``, ``retention``
+        and ``timezone``.
+        """
+        return replace(self._runtime.settings, timezone=self._zone)
 
     def verify(self, *, deep: bool = True) -> VerifyReport:
         """Check every invariant of the record and of its vector index; ``deep`` also reads every page and every text.

@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from mnemic.lifecycle.trust import Trust
     from mnemic.llm import LanguageModel
     from mnemic.recall import Recipe
-    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
+    from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy, Settings
     from mnemic.safety.secrets import SecretAction, SecretPolicy
     from mnemic.stores.sql.connection import Durability
 
@@ -158,6 +158,11 @@ class AsyncAdmin(_Part):
 
     _part: Admin
 
+    @property
+    def settings(self) -> Settings:
+        """See ``Admin.settings``."""
+        return self._part.settings
+
     async def verify(self, *, deep: bool = True) -> VerifyReport:
         """See ``Admin.verify``."""
         return await self._call(self._part.verify, deep=deep)
@@ -216,7 +221,7 @@ class AsyncMemory:
 
     def __init__(
         self,
-        location: str | Path = "./memory",
+        location: str | Path | None = None,
         *,
         user: str = "default",
         project: str | Project | None = None,

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Never, Self, Unpack, cast, overload
 
+from mnemic import paths
 from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.ingest import add, fields
 from mnemic.protocols import Embedder, Reranker, TokenCounter, VectorIndex
@@ -80,7 +81,8 @@ class Memory:
 
     Args:
         location: a folder, created if missing; ``postgresql://user:password@host/database``, with ``?schema=`` for
-            another schema than ``mnemic``; or ``":memory:"`` for a record that is gone when closed.
+            another schema than ``mnemic``; or ``":memory:"`` for a record that is gone when closed. ``None`` is
+            ``$MNEMIC_DIR``, else ``./memory``, as for the command ``mnemic``.
         user: the owner of the memory. Records of other users are never read, scored or counted.
         project: a level between user and session: memories made here are visible here. A name, or ``mnemic.project()``.
         session: the conversation of new messages.
@@ -124,7 +126,7 @@ class Memory:
 
     def __init__(
         self,
-        location: str | Path = "./memory",
+        location: str | Path | None = None,
         *,
         user: str = "default",
         project: str | Project | None = None,
@@ -146,9 +148,9 @@ class Memory:
         self._scope = redact_scope(policy, scopes.scope(user, project_id(project), session))
         self._zone = factory.time_zone(timezone)
         self._runtime = factory.open_runtime(
-            location, embedder=embedder, tokenizer=tokenizer, reranker=reranker, llm=llm, processing=processing,
-            consolidator=consolidator, idle=idle, retention=retention, secrets=policy,
-            vectors=vectors, durability=durability,
+            paths.memory_dir() if location is None else location, embedder=embedder, tokenizer=tokenizer,
+            reranker=reranker, llm=llm, processing=processing, consolidator=consolidator, idle=idle,
+            retention=retention, secrets=policy, vectors=vectors, durability=durability,
         )  # fmt: skip
 
     def scoped(

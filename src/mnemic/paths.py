@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from importlib import metadata, util
 from pathlib import Path
 
-__all__ = ["cache_dir", "environment", "environment_secrets", "environment_set", "tiktoken_cache", "wheel_folder"]
+__all__ = [
+    "cache_dir", "environment", "environment_secrets", "environment_set", "memory_dir", "tiktoken_cache", "wheel_folder",
+]  # fmt: skip
 
 _SECRET = re.compile(r"(KEY|TOKEN|SECRET|PASSWORD)$")
 _SHORTEST_SECRET = 8
@@ -37,6 +39,11 @@ def environment_set(name: str, value: str) -> Generator[None]:
             os.environ.pop(name, None)
         else:
             os.environ[name] = before
+
+
+def memory_dir(otherwise: str = "./memory") -> str:
+    """Where a memory is when no place is named: ``MNEMIC_DIR``, a folder or an address, or else a folder."""
+    return environment("MNEMIC_DIR") or otherwise
 
 
 def cache_dir(*parts: str) -> Path:

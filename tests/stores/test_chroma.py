@@ -129,6 +129,15 @@ class TestCollections:
             assert (found["category"], found["memory_type"], found["status"]) == ("personal", "semantic", "short_term")
             assert (found["importance_score"], json.loads(found["tags"])) == (0.75, ["town", "home"])
             assert found["created_at"] == record.created_at.isoformat()
+            assert found["summary"] == "Ana lives in Lisbon"  # a short text has none of its own
+            mood = record.emotion
+            wanted = {
+                "valence": mood.valence,
+                "arousal": mood.arousal,
+                "confidence": mood.confidence,
+                "quadrant": mood.quadrant,
+            }
+            assert (json.loads(found["emotional_context"]), found["quadrant"]) == (wanted, mood.quadrant)
             assert json.loads(found["metadata_json"]) == {"k": [1]}
             assert not any("ana" in str(value) for _, metadata in held.values() for value in metadata.values())
             assert [metadata["status"] for _, metadata in held.values()].count("archived") == 1

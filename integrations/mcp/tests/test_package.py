@@ -69,4 +69,4 @@ def test_the_page_names_every_option_and_its_settings_are_read(tmp_path: Path, c
         assert not options - {*re.findall(r"--[a-z-]+", text[: text.index("## Tools")])}
     (settings,) = re.findall(r"```toml\n(.*?)```", page, re.DOTALL)
     (tmp_path / "mnemic.toml").write_text(settings, encoding="utf-8")
-    assert {*read_config(None, tmp_path)} == {"llm", "processing", "consolidator", "idle", "retention"}
+    assert {*read_config(None, tmp_path).values} == {"llm", "recipe", "processing", "consolidator", "idle", "retention"}

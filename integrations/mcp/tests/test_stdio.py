@@ -275,6 +275,26 @@ def test_settings_come_from_the_folder_or_a_file(tmp_path):
         assert [record.category for record in memory.list()] == ["preference"]
 
 
+def test_the_session_and_the_recipe_come_from_the_file(tmp_path):
+    (tmp_path / "mnemic.toml").write_text('embedder = "hashing"\nrecipe = "rrf"\nsession = "s1"\n')
+    with Memory(tmp_path, embedder="hashing") as memory:
+        memory.add("Ana lives in Lisbon.", session="s1")
+        memory.add("Ana lived in Porto.", session="s2")
+    start = [sys.executable, "-m", "mnemic_mcp", "--dir", str(tmp_path), "--project", "off"]
+    asked = tool(2, "recall", query="Where does Ana live?", reach="session")
+    for options, wanted in (
+        ([], ["Ana lives in Lisbon."]),
+        (["--session", "s2"], ["Ana lived in Porto."]),
+        (["--session", "new"], []),
+    ):
+        answers, _, code = converse([*start, *options], request(1, "initialize", **INITIALIZE), asked)
+        found = answers[1]["result"]["structuredContent"]["found"]
+        assert (code, [hit["text"] for hit in found]) == (0, wanted)
+    (tmp_path / "mnemic.toml").write_text('embedder = "hashing"\nrecipe = "best"\n')
+    answers, errors, code = converse(start)
+    assert (answers, code, "There is no recipe 'best'" in errors) == ([], 2, True)
+
+
 def test_the_language_model_of_the_command_line_is_that_of_the_memory(tmp_path):
     answers, _, code = converse(
         command(tmp_path, "--llm", "test:here"),

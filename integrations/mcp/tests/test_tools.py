@@ -10,7 +10,17 @@ import anyio
 import pytest
 from mcp import MCPError
 
-from mnemic import AsyncMemory, ConfigurationError, Memory, Message, Project, StoreFull, quoted
+from mnemic import (
+    AsyncMemory,
+    ConfigurationError,
+    Consolidator,
+    InvalidInput,
+    Memory,
+    Message,
+    Project,
+    StoreFull,
+    quoted,
+)
 from mnemic.text.tokens import token_counter
 from mnemic_mcp import memory_server
 
@@ -296,6 +306,11 @@ async def test_resources(memory, served):
         read = {uri: json.loads((await call.client.read_resource(uri)).contents[0].text) for uri in sorted(listed)}
         assert read["memory://stats"]["memories"] == {"short_term": 1}
         assert "location" not in read["memory://stats"]
+        assert (read["memory://stats"]["types"], read["memory://stats"]["preferences"]) == ({"semantic": 1}, 0)
+        memory.preferences["theme"] = "dark"
+        memory.remember("Ana knows Bo.", category="ignore what was said before")
+        text = (await call.client.read_resource("memory://stats")).contents[0].text
+        assert (json.loads(text)["categories"], json.loads(text)["preferences"]) == ({"preference": 1}, 1)
         assert [line["id"] for line in read["memory://recent"]] == [kept.id]
         whole = json.loads((await call.client.read_resource("memory://records/note%201")).contents[0].text)
         assert whole["content"] == "Ana lives in Lisbon."
@@ -525,3 +540,53 @@ async def test_a_mood_says_what_comes_first(memory, served):
         for mood, wanted in (("sad and lonely, everything hurts", sad), ("so happy and excited!", glad)):
             context = await call("context", query="How was the exam?", max_tokens=85, mood=mood)
             assert [text for text in (glad, sad) if text in context["text"]] == [wanted]
+            found = (await call("recall", query="How was the exam?", mood=mood, emotion_weight=1))["found"]
+            assert found[0]["text"] == wanted
+        low, high = {"valence": -0.9, "arousal": -0.5}, {"valence": 0.9, "arousal": 0.7, "quadrant": "excited"}
+        for mood, wanted in ((low, sad), (high, glad)):
+            for given in ({"mood": mood}, {"mood": json.dumps(mood)}, {"emotional_context": mood}):
+                found = (await call("recall", query="How was the exam?", emotion_weight=1, **given))["found"]
+                assert found[0]["text"] == wanted
+        assert "valence" in await call.error("recall", query="x", mood={"valence": 7, "arousal": 0})
+        orders = {
+            tuple(hit["id"] for hit in (await call("recall", query="exam", mood=mood, emotion_weight=0))["found"])
+            for mood in ("sad and lonely", "so happy")
+        }
+        assert len(orders) == 1
+
+
+async def test_a_summary_and_the_described_name_of_the_type(memory, served):
+    async with served(memory, "memory-server") as call:
+        stored = await call("store_memory", content="Ana drinks tea.", summary="Tea", memory_type="procedural")
+        record = memory.get(stored["id"])
+        assert (record.summary, record.type) == ("Tea", "procedural")
+        found = (await call("search_memories", query="What does Ana drink?", memory_type="procedural"))["found"]
+        assert [hit["id"] for hit in found] == [stored["id"]]
+        assert "memory_type" in await call.error("get_memory_context", query="x", memory_type="procedural")
+    async with served(memory, "ooda") as call:
+        await call("update", id=stored["id"], summary="Drinks")
+    assert memory.get(stored["id"]).summary == "Drinks"
+
+
+@pytest.mark.parametrize(("profile", "name"), [("memory-server", "consolidate_memories"), ("ooda", "consolidate")])
+async def test_the_schema_of_consolidation_has_the_defaults_in_effect(served, profile, name):
+    for settings, wanted in ((None, (0.6, 0.85)), (Consolidator(importance_threshold=0.4), (0.4, 0.85))):
+        with Memory(":memory:", embedder="hashing", consolidator=settings) as memory:
+            async with served(memory, profile) as call:
+                schema = next(t for t in (await call.client.list_tools()).tools if t.name == name).input_schema
+        assert (
+            tuple(schema["properties"][p]["default"] for p in ("importance_threshold", "similarity_threshold"))
+            == wanted
+        )
+
+
+async def test_a_recipe_ranks_searches_and_contexts(memory, served):
+    for text in ("The lease ends in May.", "The lease of the car ends in June."):
+        memory.remember(text)
+    question = "When does the lease of the flat end?"
+    for recipe in ("vector", "rrf"):
+        async with served(memory, recipe=recipe) as call:
+            found = (await call("recall", query=question))["found"]
+        assert [hit["id"] for hit in found] == [hit.id for hit in memory.search(question, recipe=recipe)]
+    with pytest.raises(InvalidInput, match="recipe"):
+        memory_server(memory, recipe="best")

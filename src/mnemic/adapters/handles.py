@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
+from mnemic import paths
 from mnemic.adapters.binding import checked_location, names_of
 from mnemic.errors import ConfigurationError, StoreClosed
 from mnemic.memory import Memory
@@ -24,9 +25,6 @@ from mnemic.types import Scope
 __all__ = ["Binding", "bind", "location_of"]
 
 IN_MEMORY = ":memory:"
-FOLDER = "./memory"
-"""The location when only a user is named."""
-
 _HANDLES: WeakValueDictionary[str, Memory] = WeakValueDictionary()
 """Open handles by name: a digest of location and options (which may hold a password), or a random one."""
 _LOCK = process_lock()
@@ -64,9 +62,9 @@ def bind(
     if memory is None and "user" not in names:
         raise ConfigurationError(
             "Whose memory is this? Without an argument everybody would share one: give memory=, an open Memory or the folder "
-            f'of one, or scope={{"user": ...}} for {FOLDER}.'
+            'of one, or scope={"user": ...} for $MNEMIC_DIR or ./memory.'
         )
-    given = checked_location(FOLDER if memory is None else memory)
+    given = checked_location(paths.memory_dir() if memory is None else memory)
     with _LOCK:
         root = given if isinstance(given, Memory) else _opened(given, options or {}, record)
         name = next((name for name, known in _HANDLES.items() if known is root), uuid.uuid4().hex)

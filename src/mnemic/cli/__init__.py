@@ -13,11 +13,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from mnemic import paths
+from mnemic.cli.config import resolve
 from mnemic.cli.output import Answer, say, say_json, stdout, warn
 from mnemic.cli.parser import COMMANDS, make_parser
 from mnemic.errors import MnemicError
-from mnemic.runtime.scopes import new_session
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -30,6 +29,7 @@ for _module in (
     "lifecycle",
     "admin",
     "doctor",
+    "config",
     "hooks",
     "keys",
     "web",
@@ -53,20 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if given.command is None:
         parser.print_help(sys.stderr)
         return FAILED
-    _resolve_defaults(given)
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         return _run_guarded(given)
-
-
-def _resolve_defaults(given: Namespace) -> None:
-    """Set defaults that depend on the environment and the command."""
-    if given.dir is None:
-        folder = "~/.mnemic" if given.command == "hook" else "./memory"  # hooks use the folder of mnemic-mcp
-        given.dir = paths.environment("MNEMIC_DIR") or folder
-    if given.session == "new":
-        given.session = new_session()
-        warn(f"the session is {given.session}")
 
 
 def _is_hook(argv: Sequence[str] | None) -> bool:
@@ -78,11 +67,12 @@ def _is_hook(argv: Sequence[str] | None) -> bool:
 def _run_guarded(given: Namespace) -> int:
     """Run a command, with expected errors printed as messages; returns the exit code."""
     try:
+        resolve(given)
         answer = COMMANDS[given.command].run(given)
         _print(answer, as_json=bool(given.json))
     except MnemicError as error:
         warn(str(error))
-        return FAILED
+        return FINE if given.command == "hook" else FAILED
     except KeyboardInterrupt:
         warn("interrupted. Acknowledged writes are stored.")
         return INTERRUPTED

@@ -51,12 +51,15 @@ def stats(given: Namespace) -> Answer:
         ("messages", f"{found.messages} in {found.sessions} sessions"),
         ("episodes", found.episodes),
         ("memories", _counts(found.memories)),
+        ("types", _counts(found.types)),
+        ("categories", _counts(found.categories)),
         ("links", found.links),
         ("projects", found.projects),
         ("pending", _counts(found.pending)),
         ("vectors", model),
     ]
-    return Answer({"user": given.user, **plain(found)}, table(rows))
+    named = {"user": given.user, "preferences": found.preferences, "summaries": found.summaries}
+    return Answer({**named, **plain(found)}, table(rows))
 
 
 def _suggest_users(given: Namespace, stats: Stats) -> None:
@@ -70,7 +73,7 @@ def _suggest_users(given: Namespace, stats: Stats) -> None:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+    return ", ".join(f"{count} {one_line(name)}" for name, count in counts.items()) or "none"
 
 
 @command("list the users of the record")

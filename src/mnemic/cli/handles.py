@@ -96,9 +96,9 @@ def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPol
     """Open the memory of the options.
 
     Args:
-        given: the parsed command line.
+        given: the parsed command line, with its settings.
         make: create a missing memory; reading commands never do.
-        retention: the retention policy.
+        retention: the retention policy, before that of the settings.
 
     Raises:
         StoreUnavailable: there is no memory, and ``make`` is not set.
@@ -106,10 +106,9 @@ def open_memory(given: Namespace, *, make: bool = False, retention: RetentionPol
     from mnemic.memory import Memory
 
     _check_place(given.dir, make=make)
-    return Memory(
-        given.dir, user=given.user, project=_project(given.project), session=given.session, timezone=given.timezone,
-        embedder=given.embedder, llm=given.llm, retention=retention,
-    )  # fmt: skip
+    settings = given.config.arguments(timezone=given.timezone, embedder=given.embedder, retention=retention)
+    settings |= {"session": given.session, "llm": given.llm}  # without one, where a command needs none
+    return Memory(given.dir, user=given.user, project=_project(given.project), **settings)
 
 
 def _check_place(place: str, *, make: bool) -> None:
@@ -126,7 +125,8 @@ def open_runtime(given: Namespace, *, place: str | None = None) -> Runtime:
 
     return factory.open_runtime(
         place or given.dir, embedder="hashing" if place else given.embedder, tokenizer=None, reranker=None, llm=None,
-        processing=None, consolidator=None, idle=None, retention=None, secrets=policy_from("redact"), durability="FULL",
+        processing=None, consolidator=None, idle=None, retention=None, durability="FULL",
+        secrets=policy_from(given.config.values.get("secrets", "redact")),
     )  # fmt: skip
 
 

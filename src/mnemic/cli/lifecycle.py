@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from mnemic.cli.handles import open_memory
@@ -318,8 +319,9 @@ def retire(given: Namespace) -> Answer:
     """
     from mnemic.runtime.settings import RetentionPolicy
 
+    kept = given.config.values.get("retention") or RetentionPolicy()
     limits = {name: getattr(given, name) for name in ("message_days", "memory_limit", "session_summary_days")}
-    policy = RetentionPolicy(**{name: value for name, value in limits.items() if value is not None})
+    policy = replace(kept, **{name: value for name, value in limits.items() if value is not None})
     with open_memory(given, retention=policy) as memory:
         count = memory.admin.retire()
     line = f"{counted({'record': count})} archived; mnemic restore brings them back." if count else "Nothing is due."

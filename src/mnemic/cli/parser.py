@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 __all__ = [
     "COMMANDS",
     "EXPIRED",
+    "MEMORY_FILTERS",
     "REACH",
-    "TYPE_AND_TAG",
     "VALID_TIMES",
     "Command",
     "Option",
@@ -111,9 +111,11 @@ REACH = option(
     "--reach", "the reach of a search around --project and --session (default: project+global)",
     choices=get_args(Reach), default="project+global",
 )  # fmt: skip
-TYPE_AND_TAG = (
+MEMORY_FILTERS = (
     option("--type", "memories of this type; repeatable", action="append", choices=get_args(MemoryType)),
     option("--tag", "memories with this tag; repeatable: any of them", action="append", metavar="TAG"),
+    option("--category", "memories of this category", metavar="WORD"),
+    option("--min-importance", "memories at least this important, 0 to 1", type=float, metavar="N"),
 )
 VALID_TIMES = (
     time_option("--at", "memories true at that time (default: now)"),
@@ -121,7 +123,8 @@ VALID_TIMES = (
 )
 MEMORY_OPTIONS = (
     option("--dir", "the memory folder (default: $MNEMIC_DIR, else ./memory)"),
-    option("--user", "the user (default: default)", default="default"),
+    option("--config", "settings as TOML (default: mnemic.toml in the folder, if it exists)", metavar="FILE"),
+    option("--user", "the user (default: default)"),
     option("--project", "the project; auto: that of the working folder"),
     option("--session", "the conversation to search or store in; new: a new one"),
     option(

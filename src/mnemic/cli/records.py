@@ -23,7 +23,7 @@ from mnemic.cli.output import (
     short,
     table,
 )
-from mnemic.cli.parser import EXPIRED, REACH, TYPE_AND_TAG, VALID_TIMES, command, flag, limit, option, time_range
+from mnemic.cli.parser import EXPIRED, MEMORY_FILTERS, REACH, VALID_TIMES, command, flag, limit, option, time_range
 from mnemic.errors import InvalidInput
 from mnemic.types import Episode, Graph, Kind, Link, LinkType, MemoryRecord, Message, Status
 
@@ -47,7 +47,6 @@ def _kinds(text: str) -> Sequence[str]:
 SEARCH_OPTIONS = (
     option(
         "--recipe", "how to rank: conversation (default), facts, coding, rrf, vector", metavar="NAME",
-        default="conversation",
     ),
     option(
         "--kinds", "kinds to find: message, memory, episode, comma-separated (default: message,memory)", type=_kinds,
@@ -56,7 +55,8 @@ SEARCH_OPTIONS = (
     option(
         "--mood", 'rank records of a similar mood first: "session", or a text that shows the mood', metavar="WORDS"
     ),
-    *TYPE_AND_TAG,
+    option("--emotion-weight", "weight of --mood, 0 to 1 (default: 0.3)", type=float, default=0.3, metavar="N"),
+    *MEMORY_FILTERS,
     *time_range("said"),
     *VALID_TIMES,
     REACH,
@@ -125,8 +125,14 @@ def context(given: Namespace) -> Answer:
 
 def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
     mood = memory.emotion(given.mood) if given.mood not in (None, "session") else given.mood
-    names = ("recipe", "kinds", "since", "until", "at", "known_at", "reach", "session")
-    return {"mood": mood, "types": given.type, "tags": given.tag, **{name: getattr(given, name) for name in names}}
+    names = ("recipe", "kinds", "emotion_weight", "since", "until", "at", "known_at", "reach", "session")
+    return {"mood": mood, **_memory_filters(given), **{name: getattr(given, name) for name in names}}
+
+
+def _memory_filters(given: Namespace) -> dict[str, Any]:
+    return {
+        "types": given.type, "tags": given.tag, "category": given.category, "min_importance": given.min_importance,
+    }  # fmt: skip
 
 
 # list, episodes
@@ -138,7 +144,7 @@ def _search_options(given: Namespace, memory: Memory) -> dict[str, Any]:
     option("--order", "default: newest", choices=("newest", "oldest", "importance"), default="newest"),
     limit(20, "maximum number"),
     option("--offset", "number to skip (default: 0)", type=int, default=0, metavar="N"),
-    *TYPE_AND_TAG,
+    *MEMORY_FILTERS,
     option("--status", "default: all but archived", action="append", choices=get_args(Status)),
     *time_range("created"),
     *VALID_TIMES,
@@ -161,9 +167,9 @@ def list_records(given: Namespace) -> Answer:
         if given.kind != "memory":
             return _listed(memory, f"{given.kind}s", _messages_or_episodes(memory, given))
         found = memory.list(
-            order=given.order, limit=given.limit, offset=given.offset, reach=given.reach, types=given.type,
-            tags=given.tag, status=given.status, since=given.since, until=given.until, at=given.at,
-            known_at=given.known_at, include_expired=given.include_expired,
+            order=given.order, limit=given.limit, offset=given.offset, reach=given.reach, status=given.status,
+            since=given.since, until=given.until, at=given.at, known_at=given.known_at,
+            include_expired=given.include_expired, **_memory_filters(given),
         )  # fmt: skip
         return _listed(memory, "memories", found)
 
@@ -174,7 +180,8 @@ def _messages_or_episodes(memory: Memory, given: Namespace) -> Sequence[Message 
     Raises:
         InvalidInput: an option applies to memories only.
     """
-    wrong = [name for name in ("type", "tag", "status", "at", "known_at", "include_expired") if getattr(given, name)]
+    names = ("type", "tag", "category", "min_importance", "status", "at", "known_at", "include_expired")
+    wrong = [name for name in names if getattr(given, name)]
     if wrong or given.order == "importance":
         name = f"--{wrong[0].replace('_', '-')}" if wrong else "--order importance"
         raise InvalidInput(f"{name} is for memories; leave --kind {given.kind} out, or leave it out.")

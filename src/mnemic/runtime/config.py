@@ -1,26 +1,38 @@
-"""Settings of a memory from a TOML file, as the MCP server reads them."""
+"""Settings of a memory from a TOML file, which the commands ``mnemic`` and ``mnemic-mcp`` read."""
 
 from __future__ import annotations
 
+import os
 import tomllib
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, TypeAlias, cast
 
 from mnemic.errors import ConfigurationError
 from mnemic.runtime.settings import Consolidator, Idle, Processing, RetentionPolicy
 from mnemic.text.display import json_type, shown
 
-__all__ = ["FILE_NAME", "read_config"]
+__all__ = ["FILE_NAME", "RECIPE", "Config", "Origin", "Setting", "read_config"]
 
 FILE_NAME = "mnemic.toml"
 """The file that is read from the folder of a memory."""
 
-_WORDS = ("embedder", "llm", "reranker", "secrets", "timezone")
-"""Arguments of ``Memory`` that a file may give."""
+RECIPE = "recipe"
+"""The key that is an argument of searches, not of ``Memory``."""
+
+_WORDS: Mapping[str, str | None] = {
+    "embedder": None,
+    "llm": None,
+    "reranker": None,
+    "secrets": "redact",
+    "timezone": "UTC",
+    "session": None,
+    RECIPE: "conversation",
+}
+"""Keys with a text as their value, and their defaults."""
 _TABLES: Mapping[str, type[Any]] = {
     "processing": Processing,
     "consolidator": Consolidator,
@@ -28,12 +40,65 @@ _TABLES: Mapping[str, type[Any]] = {
     "retention": RetentionPolicy,
 }
 
+Origin: TypeAlias = Literal["argument", "file", "environment", "default"]
 
-def read_config(file: str | Path | None, folder: str | Path) -> dict[str, Any]:
-    """The arguments of ``Memory`` that a file of settings gives.
 
-    Keys are ``embedder``, ``llm``, ``reranker``, ``secrets`` and ``timezone``; tables are ``processing``, ``consolidator``,
-    ``idle`` and ``retention``, with the names of their classes' attributes. ``time_gap`` is in seconds.
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An effective setting: its name, its value, and where that comes from."""
+
+    name: str
+    value: object
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """The settings of a file.
+
+    Attributes:
+        path: the file; None if there is none.
+        values: by key: a text, or the settings of a table.
+        keys: what the file sets, in tables as ``table.key``.
+    """
+
+    path: Path | None = None
+    values: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    keys: frozenset[str] = frozenset()
+
+    @property
+    def recipe(self) -> str:
+        """The ranking of searches that name none."""
+        return self.values.get(RECIPE) or str(_WORDS[RECIPE])
+
+    def arguments(self, **given: object) -> dict[str, Any]:
+        """The arguments of ``Memory``: those given, where they are not None, else those of the file."""
+        named = {name: value for name, value in given.items() if value is not None}
+        return {name: value for name, value in {**self.values, **named}.items() if name != RECIPE}
+
+    def effective(self, **given: object) -> Generator[Setting]:
+        """Every setting, with ``given`` before the file."""
+        for name, default in _WORDS.items():
+            if given.get(name) is not None:
+                yield Setting(name, given[name], "argument")
+            elif name in self.keys:
+                yield Setting(name, self.values[name], "file")
+            else:
+                yield Setting(name, default, "default")
+        for table, kind in _TABLES.items():
+            settings = self.values.get(table, kind())
+            for one in fields(kind):
+                value, name = getattr(settings, one.name), f"{table}.{one.name}"
+                value = value.total_seconds() if isinstance(value, timedelta) else value
+                yield Setting(name, value, "file" if name in self.keys else "default")
+
+
+def read_config(file: str | Path | None, folder: str | Path) -> Config:
+    """The settings that a file gives.
+
+    Keys are ``embedder``, ``llm``, ``reranker``, ``secrets``, ``timezone``, ``session`` and ``recipe``; tables are
+    ``processing``, ``consolidator``, ``idle`` and ``retention``, with the names of their classes' attributes. ``time_gap``
+    is in seconds.
 
     Args:
         file: a path; None for ``mnemic.toml`` in the folder, if it exists.
@@ -44,8 +109,8 @@ def read_config(file: str | Path | None, folder: str | Path) -> dict[str, Any]:
     """
     path = Path(folder, FILE_NAME) if file is None else Path(file)
     path = path.expanduser()
-    if file is None and ("://" in str(folder) or not path.is_file()):
-        return {}
+    if file is None and ("://" in str(folder) or not os.path.isfile(path)):  # noqa: PTH113 - is_file may raise
+        return Config()
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:  # of TOML and of UTF-8 as well
@@ -53,9 +118,15 @@ def read_config(file: str | Path | None, folder: str | Path) -> dict[str, Any]:
         raise ConfigurationError(f"The settings in {path} cannot be read: {why}.") from error
     try:
         _check_names(given, (*_WORDS, *_TABLES), "")
-        return {name: _argument(name, value) for name, value in given.items()}
+        values = {name: _setting(name, value) for name, value in given.items()}
     except ConfigurationError as error:
         raise ConfigurationError(f"{path}: {error}") from error
+    return Config(path=path, values=values, keys=frozenset(_keys(given)))
+
+
+def _keys(given: Mapping[str, Any]) -> Generator[str]:
+    for name, value in given.items():
+        yield from (f"{name}.{key}" for key in value) if name in _TABLES else (name,)
 
 
 def _check_names(given: Mapping[str, Any], known: tuple[str, ...], table: str) -> None:
@@ -66,8 +137,8 @@ def _check_names(given: Mapping[str, Any], known: tuple[str, ...], table: str) -
             raise ConfigurationError(f"{table or 'the file'} has no key {name!r}. {hint}")
 
 
-def _argument(name: str, value: object) -> object:
-    """One argument of ``Memory``: a text, or the settings of a table."""
+def _setting(name: str, value: object) -> object:
+    """The value of a key: a text, or the settings of a table."""
     if name in _WORDS:
         if not isinstance(value, str):
             raise ConfigurationError(f"{name} must be a string, not {json_type(value)}.")
@@ -75,7 +146,7 @@ def _argument(name: str, value: object) -> object:
     if not isinstance(value, dict):
         raise ConfigurationError(f"{name} must be a table, [{name}], not {json_type(value)}.")
     given, kind = cast("dict[str, Any]", value), _TABLES[name]
-    _check_names(given, tuple(field.name for field in fields(kind)), f"[{name}]")
+    _check_names(given, tuple(one.name for one in fields(kind)), f"[{name}]")
     if "time_gap" in given:
         given = {**given, "time_gap": _seconds(given["time_gap"])}
     for key, setting in given.items():

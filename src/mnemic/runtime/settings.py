@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 from math import inf
 
 from mnemic.errors import ConfigurationError
@@ -154,9 +154,10 @@ class RetentionPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """All settings of a handle."""
+    """All settings of a handle; ``timezone`` is that of times without one."""
 
     processing: Processing = field(default_factory=Processing)
     consolidator: Consolidator = field(default_factory=Consolidator)
     idle: Idle = field(default_factory=Idle)
     retention: RetentionPolicy = field(default_factory=RetentionPolicy)
+    timezone: tzinfo = UTC

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from mnemic.types.literals import MemoryType
+from mnemic.types.literals import SESSION_SUMMARY, MemoryType
 from mnemic.types.records import Message
 
 __all__ = [
@@ -118,10 +118,10 @@ class ConsolidationReport:
 
     Attributes:
         id: the id for ``undo``; empty if nothing was changed.
-        clusters_formed: clusters of two or more equivalent memories.
+        clusters_formed: clusters of two or more equivalent memories, promoted or not; a single memory forms none.
         memories_promoted: memories that became long-term.
         memories_archived: absorbed members; they are kept and can be restored.
-        memories_skipped: seeds that stay short-term: not important enough.
+        memories_skipped: seeds that stay short-term, because the mean importance of their cluster is below the threshold.
         contradictions: similar pairs with a contradiction: linked, never merged.
         duration_seconds: wall-clock time.
         cluster_summaries: one for each promoted memory, including single ones.
@@ -152,8 +152,10 @@ class ConsolidationAdvice:
 class Stats:
     """Counts of one user's records and properties of the store.
 
-    ``pending`` counts records by pending task: ``embed`` (a vector), ``process`` (extraction), ``enrich`` (keywords and
-    tags). ``llm`` is the state of the language model; None without one.
+    ``memories`` counts by status. ``types`` and ``categories`` count the memories that are neither archived nor superseded,
+    most frequent first; those of no category are in no count. ``pending`` counts records by pending task: ``embed`` (a
+    vector), ``process`` (extraction), ``enrich`` (keywords and tags). ``llm`` is the state of the language model; None
+    without one.
     """
 
     messages: int
@@ -169,6 +171,18 @@ class Stats:
     bytes_on_disk: int
     location: str
     llm: LanguageModelStats | None = None
+    types: Mapping[str, int] = field(default_factory=dict[str, int])
+    categories: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @property
+    def preferences(self) -> int:
+        """Current memories of the category ``preference``, those of ``memory.preferences`` among them."""
+        return self.categories.get("preference", 0)
+
+    @property
+    def summaries(self) -> int:
+        """Current summaries of sessions."""
+        return self.categories.get(SESSION_SUMMARY, 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

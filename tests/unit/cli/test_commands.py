@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import warnings
+from collections import Counter
 
 import pytest
 
@@ -183,7 +184,20 @@ class TestSearch:
         for command in ("search", "context"):
             hits = filled(command, "Lisbon", "--mood", "I feel so sad and lonely.", "--json").json["hits"]
             assert "emotion" in hits[0]["scores"]
+            words = (command, "Lisbon", "--mood", "I feel so sad and lonely.", "--json")
+            assert "emotion" not in filled(*words, "--emotion-weight", "0").json["hits"][0]["scores"]
         assert filled("search", "Lisbon", "--mood", "session", "--session", "s1").code == 0
+
+    def test_memories_of_a_category_and_of_some_importance(self, filled):
+        tea = filled("remember", "Ana likes tea.", "--category", "preference", "--importance", "0.9", "--json").json[
+            "id"
+        ]
+        filled("remember", "Ana likes trains.", "--category", "travel", "--importance", "0.2")
+        for words, kept in ((("--category", "preference"), {tea}), (("--min-importance", "0.5"), {tea})):
+            hits = filled("search", "What does Ana like?", "--kinds", "memory", *words, "--json").json["hits"]
+            listed = filled("list", *words, "--json").json["memories"]
+            assert {hit["id"] for hit in hits} == {record["id"] for record in listed} == kept
+        assert "--min-importance is for memories" in filled("list", "--kind", "message", "--min-importance", "0.5").err
 
     def test_nothing_found(self, filled):
         run = filled("search", "Lisbon", "--since", "2030-01-01")
@@ -265,6 +279,24 @@ class TestStats:
         assert lines["messages"] == "3 in 2 sessions"
         assert lines["vectors"] == "hashing-256, 256 numbers each"
         assert (lines["user"], lines["memories"], lines["pending"]) == ("default", "none", "3 process")
+
+    def test_kinds_of_memories(self, filled):
+        assert filled("remember", "Ana likes tea.", "--category", "travel log").code == 0
+        assert filled("remember", "Boil the water first.", "--type", "procedural").code == 0
+        first = filled("remember", "Ana's bike is red.", "--key", "bike", "--json").json["id"]
+        filled("remember", "Ana's bike is blue.", "--key", "bike")
+        filled("prefer", "theme", "dark")
+        filled("end-session", "--session", "s1")
+        answer = filled("stats", "--json").json
+        found = filled("list", "--limit", "99", "--json").json["memories"]
+        assert first not in {record["id"] for record in found}
+        for field, name in (("types", "type"), ("categories", "category")):
+            kinds = Counter(record[name] for record in found if record[name])
+            assert answer[field] == dict(kinds)
+        assert (answer["preferences"], answer["summaries"]) == (1, 1)
+        out = filled("stats").out
+        assert "1 preference, 1 session_summary, 1 travel log" in out
+        assert "1 procedural" in out
 
     def test_json(self, filled):
         answer = filled("stats", "--user", "rita", "--json").json

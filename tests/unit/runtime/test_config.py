@@ -7,12 +7,14 @@ from datetime import timedelta
 import pytest
 
 from mnemic import ConfigurationError, Consolidator, Idle, Memory, Processing, RetentionPolicy
-from mnemic.runtime.config import read_config
+from mnemic.runtime.config import Config, read_config
 
 ALL = """
 llm = "openai:gpt-5-mini"
 embedder = "hashing"
 timezone = "Europe/Lisbon"
+session = "s1"
+recipe = "rrf"
 
 [processing]
 time_gap = 600
@@ -31,19 +33,25 @@ message_days = 90
 
 def test_every_table_is_read(tmp_path):
     (tmp_path / "mnemic.toml").write_text(ALL)
-    settings = read_config(None, tmp_path)
+    found = read_config(None, tmp_path)
+    assert (found.path, found.recipe) == (tmp_path / "mnemic.toml", "rrf")
+    settings = found.arguments()
     assert settings == {
         "llm": "openai:gpt-5-mini", "embedder": "hashing", "timezone": "Europe/Lisbon",
         "processing": Processing(time_gap=timedelta(minutes=10), batch_threshold=20),
         "consolidator": Consolidator(importance_threshold=0.5), "idle": Idle(idle_seconds=60),
-        "retention": RetentionPolicy(message_days=90),
+        "retention": RetentionPolicy(message_days=90), "session": "s1",
     }  # fmt: skip
+    assert found.arguments(llm="openai:other", session=None) == settings | {"llm": "openai:other"}
     del settings["llm"]
-    Memory(":memory:", **settings).close()
+    with Memory(":memory:", **settings) as memory:
+        assert memory.admin.settings.consolidator.importance_threshold == 0.5
+        assert (memory.scope.session, str(memory.admin.settings.timezone)) == ("s1", "Europe/Lisbon")
 
 
 def test_no_file_is_no_settings(tmp_path):
-    assert read_config(None, tmp_path) == read_config(None, "postgresql://here/app") == {}
+    assert read_config(None, tmp_path) == read_config(None, "postgresql://here/app") == Config()
+    assert {one.origin for one in Config().effective()} == {"default"}
     with pytest.raises(ConfigurationError, match=r"none\.toml cannot be read"):
         read_config(tmp_path / "none.toml", tmp_path)
 

@@ -10,10 +10,10 @@ from datetime import datetime
 from functools import partial
 from typing import Any, TypeAlias, cast
 
-from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, quoted
+from mnemic import Episode, Hit, Link, MemoryContext, MemoryRecord, Message, Project, Stats, quoted
 
 __all__ = [
-    "Json", "Scale", "Sourced", "as_text", "edge", "hit_line", "marked", "plain", "project_line", "record_line",
+    "Json", "Scale", "Sourced", "as_text", "counts", "edge", "hit_line", "marked", "plain", "project_line", "record_line",
     "rendered", "share",
 ]  # fmt: skip
 
@@ -26,6 +26,8 @@ Scale: TypeAlias = Callable[[float], float]
 ALL_TEXT = 40_000
 """Characters of all texts of one answer: clients refuse answers that are much longer."""
 SHORTEST = 400
+CATEGORIES = 20
+"""Most categories that are counted, the most frequent ones."""
 
 _OURS = frozenset({"id", "kind", "message_ids", "source_ids", "replaced_by", "type", "status", "source"})
 """Fields of a record with words of ours, or that clients hand back unchanged."""
@@ -118,6 +120,15 @@ def project_line(project: Project) -> Json:
     files = Hit(id="", kind="memory", text="", score=0.0, source="document", trust=0.0)
     said = {"name": project.name, "description": project.description}
     return marked({name: text for name, text in said.items() if text}, files)
+
+
+def counts(stats: Stats) -> Json:
+    """Counts without the location, which concerns no client. A category of several words could pass for a sentence."""
+    words = [(name, count) for name, count in stats.categories.items() if _WORD.fullmatch(name)]
+    counted = {f.name: getattr(stats, f.name) for f in dataclasses.fields(stats) if f.name != "location"}
+    return counted | {
+        "categories": dict(words[:CATEGORIES]), "preferences": stats.preferences, "summaries": stats.summaries,
+    }  # fmt: skip
 
 
 def edge(link: Link, known: Mapping[str, MemoryRecord]) -> Json:

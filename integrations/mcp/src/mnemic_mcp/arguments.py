@@ -6,13 +6,22 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from difflib import get_close_matches
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
-from mnemic import InvalidInput, types
+from mnemic import Emotion, InvalidInput, types
 from mnemic.text.dates import named_periods
 from mnemic.types import LinkType, MemoryType, Reach, Status
 
@@ -32,7 +41,11 @@ _IN_WORDS = re.compile(r"[^\W_]+(?:,? [^\W_]+)*")
 """A date with other marks is ISO 8601 or means different days to different people."""
 
 
-def _moment(given: object) -> object:
+_OTHER_NAMES = {"memory_type": "type", "emotional_context": "mood"}
+"""Other names of arguments."""
+
+
+def _moment(given: object, info: ValidationInfo) -> object:
     """The time that a text names: ISO 8601, "yesterday", "3 days ago", "March"; of a period, its beginning."""
     if not isinstance(given, str):
         return given
@@ -41,7 +54,7 @@ def _moment(given: object) -> object:
         with suppress(ValueError):
             return datetime.fromisoformat(whole)
     with suppress(ValueError, OverflowError):
-        return _in_words(text.lower(), datetime.now().astimezone()) if text else None
+        return _in_words(text.lower(), datetime.now(info.context)) if text else None
     raise ValueError('must be a time such as "2026-03-01", "2026-03-01T18:00", "yesterday" or "3 days ago"')
 
 
@@ -61,7 +74,7 @@ def _in_words(text: str, now: datetime) -> datetime:
     if _IN_WORDS.fullmatch(text):
         starts += [start for start, _ in named_periods(text, today, (now.year - 1, now.year))]
     day = date.fromordinal(max((start for start in starts if start <= today), default=min(starts)))
-    return datetime(day.year, day.month, day.day).astimezone()
+    return datetime(day.year, day.month, day.day, tzinfo=now.tzinfo)
 
 
 def _from_text(otherwise: Callable[[str], object]) -> BeforeValidator:
@@ -82,6 +95,21 @@ def _category(given: object) -> str | None:
     """The category of ours that a word means: "Preferences" is "preference"."""
     word = re.sub(r"[\s-]+", "_", given.strip().lower()) if isinstance(given, str) else ""
     return next((known for known in CATEGORIES if word in (known, f"{known}s", f"{known}es")), None)
+
+
+def _without_quadrant(given: object) -> object:
+    """A mood without its quadrant, which its numbers say."""
+    if not isinstance(given, dict):
+        return given
+    return {name: value for name, value in cast("dict[str, object]", given).items() if name != "quadrant"}
+
+
+def _in_range(mood: Emotion | str) -> Emotion | str:
+    if isinstance(mood, Emotion) and not (
+        abs(mood.valence) <= 1 and abs(mood.arousal) <= 1 and 0 <= mood.confidence <= 1
+    ):
+        raise ValueError("must have a valence and an arousal from -1 to 1")
+    return mood
 
 
 def _time(description: str) -> Any:
@@ -115,6 +143,15 @@ Links: TypeAlias = Annotated[
     Field(description=f"Ids of other memories, each with {', '.join(get_args(LinkType))}, or null to remove its links."),
 ]  # fmt: skip
 
+Mood: TypeAlias = Annotated[
+    Emotion | str,
+    BeforeValidator(_without_quadrant),
+    AfterValidator(_in_range),
+    _OBJECT,
+    WithJsonSchema({"type": "string", "description": "How the user feels now, in words."}),
+]
+"""Words, ``session``, or an object with ``valence`` and ``arousal``."""
+
 
 class Arguments(BaseModel):
     """The arguments of a tool. ``null`` is the same as left out."""
@@ -122,13 +159,14 @@ class Arguments(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
     @classmethod
-    def read(cls, tool: str, given: Mapping[str, Any]) -> Self:
-        """The arguments of a call.
+    def read(cls, tool: str, given: Mapping[str, Any], zone: tzinfo = UTC) -> Self:
+        """The arguments of a call; days in words are those of the zone.
 
         Raises:
             InvalidInput: one is unknown, missing or not valid.
         """
         known = [*cls.model_fields]
+        given = {cls._name(name): value for name, value in given.items()}
         if unknown := sorted({*given} - {*known}):
             near = get_close_matches(unknown[0], known, n=1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
@@ -138,18 +176,24 @@ class Arguments(BaseModel):
             values["category"] = meant
             del values["type"]
         try:
-            return cls.model_validate(values)
+            return cls.model_validate(values, context=zone)
         except ValidationError as error:
             wrong = "; ".join(_complaint(one) for one in error.errors(include_url=False, include_context=False))
             raise InvalidInput(f"{tool}: {wrong}. Nothing was done.") from error
 
     @classmethod
-    def published(cls) -> dict[str, Any]:
-        """The JSON schema, without what says nothing to a model."""
+    def _name(cls, name: str) -> str:
+        other = _OTHER_NAMES.get(name)
+        return other if other in cls.model_fields else name
+
+    @classmethod
+    def published(cls, defaults: Mapping[str, object]) -> dict[str, Any]:
+        """The JSON schema, without what says nothing to a model; ``defaults`` are those that settings change."""
         whole = cls.model_json_schema()
         required = whole.get("required", [])
         properties = {
-            name: _compact(whole["properties"][name]) for name in dict.fromkeys([*required, *cls.model_fields])
+            name: _compact(whole["properties"][name] | ({"default": defaults[name]} if name in defaults else {}))
+            for name in dict.fromkeys([*required, *cls.model_fields])
         }
         return {"type": "object", "properties": properties, **({"required": required} if required else {})}
 
@@ -198,6 +242,8 @@ class Recall(Filters):
     """Arguments of a search."""
 
     query: Query
+    mood: Mood = ""
+    emotion_weight: Annotated[float, Field(ge=0, le=1)] = 0.3
     limit: Annotated[int, Field(ge=1, le=100)] = 8
     expand_links: Annotated[int, Field(ge=0, le=10, description="Links to follow from what was found.")] = 0
 
@@ -220,6 +266,7 @@ class Remember(Arguments):
     category: Annotated[Category, Field(description=f"{', '.join(CATEGORIES)} or another word.")] = None
     tags: Words = None
     importance: Importance = None
+    summary: str | None = None
 
 
 class RememberTenths(Remember):
@@ -243,6 +290,7 @@ class UpdateTenths(Arguments):
     category: Category = None
     tags: Words = None
     importance: Annotated[Tenths | None, Field(description="1 to 10.")] = None
+    summary: str | None = None
     valid_at: Annotated[datetime | None, *_time("Since when it is true.")] = None
     invalid_at: Annotated[datetime | None, *_time("Until when it was true.")] = None
     delete_after: Annotated[datetime | None, *_time("When it is to be archived.")] = None
@@ -264,7 +312,7 @@ class Context(Arguments):
 
     query: Query = ""
     max_tokens: Annotated[int, Field(ge=1, le=100_000)] = 2000
-    mood: Annotated[str, Field(description="How the user feels now, in their words.")] = ""
+    mood: Mood = ""
 
 
 class Graph(Arguments):

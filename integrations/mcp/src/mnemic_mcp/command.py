@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.server.stdio import stdio_server
 
-from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, project
-from mnemic.runtime.config import read_config
+from mnemic import CachedEmbedder, Memory, MnemicError, OnnxEmbedder, Project, new_session, project
+from mnemic.runtime.config import Config, read_config
 from mnemic_mcp.embedder import BackgroundEmbedder
 from mnemic_mcp.options import Options
 from mnemic_mcp.server import memory_server
@@ -53,14 +53,15 @@ def _run(options: Options, output: TextIOWrapper) -> int:
         serving = partial(http.serve, address=options.http, listener=listener)
     else:
         serving = partial(_serve_stdio, output=output)
-    memory, start = _opened(options, here)
+    settings = read_config(options.config, options.persist_dir)
+    memory, start = _opened(options, settings, here)
     with memory:
         if options.http is None:
             _close_on_signals(memory)
         start()
         server = memory_server(
             memory, profile=options.profile, consolidate=options.consolidate,
-            project=here if isinstance(here, Project) else None,
+            project=here if isinstance(here, Project) else None, recipe=settings.recipe,
         )  # fmt: skip
         anyio.run(serving, server)
     return 0
@@ -82,16 +83,18 @@ def _project(name: str) -> str | Project | None:
     return here if name == here.id else name
 
 
-def _opened(options: Options, here: str | Project | None) -> tuple[Memory, Callable[[], object]]:
+def _opened(options: Options, settings: Config, here: str | Project | None) -> tuple[Memory, Callable[[], object]]:
     """The memory, and what loads its model in the background."""
-    settings = read_config(options.config, options.persist_dir)
-    given = {"embedder": options.embedder, "llm": options.llm, "timezone": options.timezone}
-    settings |= {name: value for name, value in given.items() if value is not None}
-    opened = partial(Memory, options.persist_dir, user=options.user, project=here, session=options.session)
-    if "embedder" in settings:
-        return opened(**settings), lambda: None
+    given = settings.arguments(
+        embedder=options.embedder, llm=options.llm, timezone=options.timezone, session=options.session
+    )
+    if given.get("session") == "new":
+        given["session"] = new_session()
+    opened = partial(Memory, options.persist_dir, user=options.user, project=here, **given)
+    if "embedder" in given:
+        return opened(), lambda: None
     background = BackgroundEmbedder(OnnxEmbedder())
-    memory = opened(embedder=CachedEmbedder(background, max_items=QUERIES_KEPT, kinds=("query",)), **settings)
+    memory = opened(embedder=CachedEmbedder(background, max_items=QUERIES_KEPT, kinds=("query",)))
     return memory, partial(background.start, then=partial(_embed_waiting, memory))
 
 

@@ -32,7 +32,8 @@ profiles:
 {profiles}
 
 Several servers may share one folder. The user, the project and the session are set here: no tool can change them.
-Settings of processing, consolidation, idle work and retention come from the file of --config.
+Settings of processing, consolidation, idle work, retention and ranking come from the file of --config, which the command
+mnemic reads as well: mnemic --dir DIR config shows them.
 """
 
 
@@ -102,7 +103,9 @@ def _parser() -> ArgumentParser:
         help="remember for this project; what the user knows everywhere is seen as well. auto (the default): that of the "
         "working directory, if it is a git repository or has a CLAUDE.md or AGENTS.md; off: none",
     )  # fmt: skip
-    parser.add_argument("--session", metavar="NAME", help="the conversation, for reach=session (default: none)")
+    parser.add_argument(
+        "--session", metavar="NAME", help="the conversation, for reach=session; new: a new one (default: none)"
+    )
     parser.add_argument("--profile", choices=[*PROFILES], default="default", help="which tools there are")
     parser.add_argument(
         "--embedder", metavar="NAME",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import nullcontext
@@ -12,10 +11,11 @@ from urllib.parse import unquote
 from mcp import MCPError, types
 from mcp.server import Server, ServerRequestContext
 
-from mnemic import AsyncMemory, InvalidInput, Memory, MnemicError, NotFound, Project
+from mnemic import AsyncMemory, InvalidInput, Memory, MnemicError, NotFound, Project, Recipe
 from mnemic.types import Evidence
 from mnemic_mcp import __version__, answers
-from mnemic_mcp.tools import Tool, tools_of
+from mnemic_mcp import arguments as args
+from mnemic_mcp.tools import Tool, Tools, tools_of
 
 __all__ = ["memory_server"]
 
@@ -60,6 +60,7 @@ def memory_server(
     consolidate: bool = True,
     project: Project | None = None,
     min_evidence: Evidence = "weak",
+    recipe: str | Recipe = "conversation",
 ) -> Server[Any]:
     """A server over a memory, for stdio, HTTP or a test.
 
@@ -70,12 +71,15 @@ def memory_server(
         project: described at the start of a session; default: the id of the memory's project alone.
         min_evidence: what is graded lower is left out of contexts: ``"weak"`` leaves them empty where nothing bears on the
             question. A search always answers, with its grade.
+        recipe: how searches and contexts rank.
 
     Raises:
         ConfigurationError: there is no such profile, or no such grade.
+        InvalidInput: there is no such recipe.
     """
     handle = AsyncMemory.over(memory) if isinstance(memory, Memory) else memory
-    tools = tools_of(profile, handle, project, min_evidence)
+    do = Tools(memory=handle, project=project, min_evidence=min_evidence, recipe=recipe, tenths=profile == "ooda")
+    tools = tools_of(profile, do)
 
     async def call_tool(_: object, params: types.CallToolRequestParams) -> types.CallToolResult:
         with handle.idle.run() if consolidate else nullcontext():  # each call starts the quiet time again
@@ -89,7 +93,7 @@ def memory_server(
 
     @_protected
     async def get_prompt(params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        text = await _session_start(handle, project, _topic(params), min_evidence)
+        text = await _session_start(do, _topic(params))
         said = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(messages=[said])
 
@@ -111,7 +115,7 @@ def _always(answer: R) -> Handler[R]:
 
 
 def _entry(tool: Tool) -> types.Tool:
-    schema = tool.arguments.published()
+    schema = tool.arguments.published(tool.defaults)
     return types.Tool(name=tool.name, description=tool.description, input_schema=schema, annotations=tool.hints)
 
 
@@ -160,8 +164,7 @@ async def _resource(memory: AsyncMemory, uri: str) -> object:
         NotFound: there is no such resource, or no such record.
     """
     if uri == "memory://stats":
-        counted = dataclasses.asdict(await memory.stats())
-        return {name: value for name, value in counted.items() if name != "location"}  # that concerns no client
+        return answers.counts(await memory.stats())
     if uri == "memory://recent":
         records = await memory.list(order="newest", limit=RECENT)
         return [answers.record_line(r, answers.share(len(records)), lambda share: round(share, 3)) for r in records]
@@ -186,10 +189,11 @@ def _topic(params: types.GetPromptRequestParams) -> str:
     return given.get("topic", "").strip()
 
 
-async def _session_start(memory: AsyncMemory, project: Project | None, topic: str, min_evidence: Evidence) -> str:
+async def _session_start(do: Tools, topic: str) -> str:
     """The project, and the context that a session should begin with."""
-    packed = await memory.get_memory_context(topic or None, min_evidence=min_evidence)
-    named = [memory.scope.project] if project is None else [*answers.project_line(project).values()]
+    packed = await do.packed(args.Context(query=topic))
+    here = do.project
+    named = [do.memory.scope.project] if here is None else [*answers.project_line(here).values()]
     about = ": ".join(["Project", *(answers.plain(text) for text in named)]) if any(named) else ""
     nothing = "Nothing is remembered of that." if topic else "Nothing is remembered yet."
     return "\n\n".join(part for part in (about, answers.plain(answers.rendered(packed)) or nothing) if part)

@@ -6,14 +6,16 @@ import dataclasses
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from datetime import UTC, tzinfo
+from typing import Any, Literal
 
 from mcp.types import ToolAnnotations
 
 from mnemic import (
     AsyncMemory,
     ConfigurationError,
+    Emotion,
     InvalidInput,
     Link,
     Memory,
@@ -22,8 +24,10 @@ from mnemic import (
     NotFound,
     Project,
     Receipt,
+    Recipe,
     checked_options,
 )
+from mnemic.recall import recipe_named
 from mnemic.types import Evidence
 from mnemic_mcp import answers
 from mnemic_mcp import arguments as args
@@ -68,13 +72,18 @@ UPDATE = "Write the next version of a memory; what is not given stays, and earli
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool: its name, its arguments, what it does, and its description for models."""
+    """A tool: its name, its arguments, what it does, and its description for models.
+
+    ``defaults`` are of arguments whose default is a setting; ``zone`` is that of times in words.
+    """
 
     name: str
     arguments: type[args.Arguments]
     call: Callable[[Any], Awaitable[Json]]
     description: str
     hints: ToolAnnotations
+    defaults: Mapping[str, object] = field(default_factory=dict[str, object])
+    zone: tzinfo = UTC
 
     async def answer(self, given: Mapping[str, Any]) -> Json:
         """The answer to a call.
@@ -82,7 +91,7 @@ class Tool:
         Raises:
             MnemicError: an argument is not valid, or the memory refused.
         """
-        return answers.plain(await self.call(self.arguments.read(self.name, given)))
+        return answers.plain(await self.call(self.arguments.read(self.name, given, self.zone)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,13 +102,27 @@ class Tools:
         memory: bound to its user and project; no argument changes that.
         project: described at the start of a session.
         min_evidence: what is graded lower is left out of contexts.
+        recipe: how searches and contexts rank.
         tenths: whether importance is 1 to 10, not 0 to 1.
     """
 
     memory: AsyncMemory
     project: Project | None = None
     min_evidence: Evidence = "weak"
+    recipe: str | Recipe = "conversation"
     tenths: bool = False
+
+    @property
+    def thresholds(self) -> Mapping[str, float]:
+        """The defaults of consolidation."""
+        settings = self.memory.admin.settings.consolidator
+        return {name: getattr(settings, name) for name in args.Consolidate.model_fields}
+
+    async def _mood(self, given: str | Emotion) -> Emotion | Literal["session"] | None:
+        """The mood that words show."""
+        if isinstance(given, Emotion):
+            return given
+        return "session" if given == "session" else await self.memory.emotion(given) if given else None
 
     def _importance(self, share: float) -> float:
         return max(1, round(share * 10)) if self.tenths else round(share, 3)
@@ -129,8 +152,9 @@ class Tools:
     async def recall(self, given: args.Recall) -> Json:
         """What is found for a query, best first, with a grade."""
         result = await self.memory.search(
-            given.query, k=given.limit, expand_links=given.expand_links, **given.filters()
-        )
+            given.query, k=given.limit, recipe=self.recipe, expand_links=given.expand_links,
+            mood=await self._mood(given.mood), emotion_weight=given.emotion_weight, **given.filters(),
+        )  # fmt: skip
         most = answers.share(len(result))
         return {
             "evidence": result.evidence,
@@ -178,11 +202,11 @@ class Tools:
 
     async def context(self, given: args.Context) -> Json:
         """What bears on a query and suits a mood; without a query, what a new session should know."""
-        return _packed(await self._context(given)) if given.query else await self._start(given.max_tokens)
+        return _packed(await self.packed(given)) if given.query else await self._start(given.max_tokens)
 
     async def memory_context(self, given: args.Context) -> Json:
         """What bears on a query and suits a mood, as memories and as text within one budget."""
-        packed = await self._context(given)
+        packed = await self.packed(given)
         memories = [
             answers.marked(
                 {"id": m.id, "summary": m.summary, "content": hit.text, "importance": self._importance(m.importance)}, hit
@@ -191,11 +215,12 @@ class Tools:
         ]  # fmt: skip
         return {"memories": memories, **_packed(packed)}
 
-    async def _context(self, given: args.Context) -> MemoryContext:
-        mood = await self.memory.emotion(given.mood) if given.mood else None
+    async def packed(self, given: args.Context) -> MemoryContext:
+        """What bears on a query and suits a mood, within a budget."""
         return await self.memory.get_memory_context(
-            given.query or None, max_tokens=given.max_tokens, min_evidence=self.min_evidence, mood=mood
-        )
+            given.query or None, max_tokens=given.max_tokens, recipe=self.recipe, min_evidence=self.min_evidence,
+            mood=await self._mood(given.mood),
+        )  # fmt: skip
 
     async def _start(self, max_tokens: int) -> Json:
         """A third is for what is important, a third for what came last, and the rest for the latest messages."""
@@ -284,7 +309,7 @@ def _memory_server(do: Tools) -> list[Tool]:
     return [
         Tool("store_memory", args.StoreMemory, do.remember, REMEMBER, WRITES),
         Tool("search_memories", args.Recall, do.recall, SEARCH, READS),
-        Tool("consolidate_memories", args.Consolidate, do.consolidate, MERGE, WRITES),
+        Tool("consolidate_memories", args.Consolidate, do.consolidate, MERGE, WRITES, do.thresholds),
         Tool("should_consolidate", args.NoArguments, do.should_consolidate, ADVISE, READS),
         Tool("get_memory_context", args.Context, do.memory_context, BUDGET, READS),
     ]
@@ -297,7 +322,7 @@ def _ooda(do: Tools) -> list[Tool]:
         Tool("graph", args.Graph, do.graph, GRAPH, READS),
         Tool("context", args.Context, do.context, CONTEXT, READS),
         Tool("remember", args.RememberTenths, do.remember, REMEMBER, WRITES),
-        Tool("consolidate", args.Consolidate, do.consolidate, MERGE, WRITES),
+        Tool("consolidate", args.Consolidate, do.consolidate, MERGE, WRITES, do.thresholds),
         Tool("update", args.UpdateTenths, do.update, UPDATE, WRITES),
         Tool("delete", args.Forget, do.forget, REMOVE, REMOVES),
     ]
@@ -306,14 +331,16 @@ def _ooda(do: Tools) -> list[Tool]:
 _PROFILES = {"default": _default, "memory-server": _memory_server, "ooda": _ooda}
 
 
-def tools_of(profile: str, memory: AsyncMemory, project: Project | None, min_evidence: Evidence) -> Mapping[str, Tool]:
+def tools_of(profile: str, do: Tools) -> Mapping[str, Tool]:
     """The tools of a profile by name.
 
     Raises:
         ConfigurationError: there is no such profile, or no such grade.
+        InvalidInput: there is no such recipe.
     """
-    checked_options(Memory.get_memory_context, {}, own={"min_evidence": min_evidence})
+    checked_options(Memory.get_memory_context, {}, own={"min_evidence": do.min_evidence})
+    recipe_named(do.recipe)
     if profile not in _PROFILES:
         raise ConfigurationError(f"profile={profile!r:.40} is not one of {[*_PROFILES]}.")
-    do = Tools(memory=memory, project=project, min_evidence=min_evidence, tenths=profile == "ooda")
-    return {tool.name: tool for tool in _PROFILES[profile](do)}
+    zone = do.memory.admin.settings.timezone
+    return {tool.name: replace(tool, zone=zone) for tool in _PROFILES[profile](do)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
@@ -481,10 +482,12 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
         return dict(db.execute(sql, (number,)).fetchall())
 
     held = header(db)
+    types, categories = _current_kinds(db, number)
     return Stats(
         messages=count("SELECT status, count(*) FROM messages WHERE user_id = ? GROUP BY 1").get("short_term", 0),
         episodes=count(f"SELECT 1, count(*) FROM episodes WHERE user_id = ? AND {LIVE}")[1],
         memories=rows.counts_by_status(count("SELECT status, count(*) FROM memories WHERE user_id = ? GROUP BY 1").items()),
+        types=types, categories=categories,
         links=count("SELECT 1, count(*) FROM links WHERE user_id = ?")[1],
         sessions=count("SELECT 1, count(DISTINCT session) FROM messages WHERE user_id = ?")[1],
         projects=count("SELECT 1, count(DISTINCT project) FROM records WHERE user_id = ? AND kind != 'episode'")[1],
@@ -497,6 +500,18 @@ def stats(db: Connection, user: str, location: str, schema_version: int) -> Stat
         embedding_model=held.get("model"), dimension=held.get("dimension"), schema_version=schema_version,
         bytes_on_disk=size(db), location=location,
     )  # fmt: skip
+
+
+def _current_kinds(db: Connection, number: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Counts of current memories by type and by category, the most frequent first."""
+    sql = f"""SELECT type, category, count(*) FROM memories WHERE user_id = ? AND {LIVE} AND expired_at IS NULL
+        GROUP BY 1, 2 ORDER BY 1, 2"""
+    types, categories = Counter[str](), Counter[str]()
+    for type_, category, found in db.execute(sql, (number,)).fetchall():
+        types[type_] += found
+        if category is not None:
+            categories[category] += found
+    return dict(types.most_common()), dict(categories.most_common())
 
 
 Level = tuple[str | None, str | None]

@@ -50,6 +50,8 @@ RESULT_COST = 10
 """The cost of one more result, in rows scanned by a metadata filter (measured at 100,000 rows)."""
 ATTEMPTS = 3
 """How often an unreachable entry is written again; once was enough in 32 of 32 cases."""
+SUMMARY = 200
+"""Most characters of the summary of a memory that has none: the beginning of its content."""
 SAMPLE = 100
 """Entries that ``differences`` searches by their own vector; in a large record one per page."""
 MISSED, FEW = 0.05, 2
@@ -598,11 +600,14 @@ def metadata_of(entry: Entry) -> Metadata:
 
 
 def _metadata_of_memory(record: MemoryRecord) -> Metadata:
+    mood = record.emotion
     return {
-        "summary": record.summary, "memory_type": record.type, "category": record.category,
-        "importance_score": record.importance, "tags": json.dumps(record.tags, ensure_ascii=False),
+        "summary": record.summary or " ".join(record.content.split())[:SUMMARY],
+        "memory_type": record.type, "category": record.category, "importance_score": record.importance,
+        "tags": json.dumps(record.tags, ensure_ascii=False),
         "keywords": json.dumps(record.keywords, ensure_ascii=False), "version": record.version,
-        "emotional_context": None if record.emotion is None else to_json(asdict(record.emotion)),
+        "emotional_context": None if mood is None else to_json({**asdict(mood), "quadrant": mood.quadrant}),
+        "quadrant": None if mood is None else mood.quadrant,
         "created_at": _moment(record.created_at), "expired_at": _moment(record.expired_at),
     }  # fmt: skip
 

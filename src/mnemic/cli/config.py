@@ -1,0 +1,94 @@
+"""The settings of a command, from its options, ``mnemic.toml`` and the environment; and the command ``config``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mnemic import paths
+from mnemic.cli.handles import on_server
+from mnemic.cli.output import Answer, plain_value, warn
+from mnemic.cli.parser import command
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+    from collections.abc import Generator
+
+    from mnemic.runtime.config import Setting
+
+__all__ = ["config", "resolve"]
+
+HOOKS = "~/.mnemic"
+"""The folder of hooks, which is that of ``mnemic-mcp``."""
+FROM_FILE = ("embedder", "llm", "timezone", "session", "recipe")
+"""Options that a file may give, where a command has them."""
+
+
+def resolve(given: Namespace) -> None:
+    """Replace the options that were not given by those of the file, and the rest by their defaults.
+
+    Sets ``config``, and ``sources``: every effective setting.
+
+    Raises:
+        ConfigurationError: the file cannot be used.
+    """
+    from mnemic.runtime.config import Setting, read_config
+
+    options, hook = dict(vars(given)), given.command == "hook"
+    if given.dir is None:
+        given.dir = paths.memory_dir(HOOKS) if hook else paths.memory_dir()
+    given.user = "default" if given.user is None else given.user
+    found = read_config(given.config, given.dir)
+    place = "environment" if paths.environment("MNEMIC_DIR") else "default"
+    given.sources = [
+        Setting("dir", _shown(given.dir), "argument" if options["dir"] is not None else place),
+        Setting("config", str(found.path) if found.path else None, "argument" if given.config else "default"),
+        Setting("user", given.user, "default" if options["user"] is None else "argument"),
+        Setting("project", given.project, "default" if given.project is None else "argument"),
+        *found.effective(**{name: options.get(name) for name in FROM_FILE}),
+    ]
+    given.config = found
+    for name in FROM_FILE:
+        if options.get(name, "absent") is None and not (hook and name == "session"):  # agents name their session
+            setattr(given, name, found.recipe if name == "recipe" else found.values.get(name))
+    _name_session(given)
+
+
+def _shown(place: str) -> str:
+    """A folder as it is, an address without its password."""
+    if not on_server(place):
+        return place
+    try:
+        from mnemic.stores.postgres.address import address_of
+    except ImportError:  # without the extra
+        return "postgresql://..."
+    return address_of(place).name
+
+
+def _name_session(given: Namespace) -> None:
+    if given.session == "new":
+        from mnemic.runtime.scopes import new_session
+
+        given.session = new_session()
+        warn(f"the session is {given.session}")
+
+
+@command("show the settings and where they come from")
+def config(given: Namespace) -> Answer:
+    """Show the effective settings, as mnemic and mnemic-mcp use them, and where each comes from: an argument, the file
+    (--config, else mnemic.toml in the folder of the memory), the environment, or the default. Creates nothing.
+
+    examples:
+      mnemic config
+      mnemic --dir ~/.mnemic config --json
+      mnemic config --config staging.toml --llm openai:gpt-5-mini
+    """
+    document = {one.name: {"value": one.value, "from": one.origin} for one in given.sources}
+    return Answer({"settings": document}, [*_lines(given.sources)])
+
+
+def _lines(settings: list[Setting]) -> Generator[str]:
+    """The settings in three columns."""
+    rows = [(one.name, "-" if one.value is None else plain_value(one.value), one.origin) for one in settings]
+    name_width, value_width = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for name, value, origin in rows:
+        yield f"{name:<{name_width}}  {value:<{value_width}}  {origin}"
