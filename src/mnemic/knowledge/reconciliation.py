@@ -272,7 +272,7 @@ def _confirm(
         began = other.valid_at or time_said(other)
         later = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
         (index,) = runtime.indexer.indexing([later], runtime.indexer.embedder)
-        found.changes.append(Revise(record=later, indexing=index, weighs=False))
+        found.changes.append(Revise(record=later, indexing=index))
         known.revise(later)
 
 

@@ -16,7 +16,6 @@ from mnemic.errors import Conflict, StoreError
 from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
-from mnemic.lifecycle.importance import importances
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.gate import Throttle
@@ -24,6 +23,7 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
 from mnemic.safety.trust import UNTRUSTED
+from mnemic.stores.sql.importance import importances
 from mnemic.text.clock import now, to_micros
 from mnemic.text.differences import differs
 from mnemic.types import (
@@ -51,8 +51,6 @@ MAX_ASKED = 3
 """Members of a cluster that the language model decides about; rules decide about the others."""
 ATTEMPTS = 3
 """Attempts of a cycle when other writers change its memories."""
-DIGITS = 3
-"""Digits of importance, so that memories stored together compare as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +96,8 @@ def _score_candidates(
     if len(rows) != len(found):  # some were stored after the snapshot
         known = np.isin(found.doc, view.columns.doc[rows])
         found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
-    idle = (moment - np.maximum(found.created_at, found.last_access)) / 1e6
-    worth = np.round(importances(found.salience, idle, found.accesses, found.arousal), DIGITS)
-    return _ScoredCandidates(view, found, np.where(found.pinned, found.importance, worth), rows)
+    worth = importances(found.salience, found.boost, found.last_use, moment)
+    return _ScoredCandidates(view, found, worth, rows)
 
 
 def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> ConsolidationAdvice:
@@ -207,16 +204,13 @@ def _plan_cycle(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark:
     links = _contradictions(grouped, records, absorbed_by)
     change = Consolidate(
         id=f"con_{uuid.uuid4().hex[:24]}",
-        promotions=tuple(
-            Promotion(id=d.best.id, importance=d.worth, absorbed=tuple(d.absorbed), revised=d.revised)
-            for d in decisions
-        ),
+        promotions=tuple(Promotion(id=d.best.id, absorbed=tuple(d.absorbed), revised=d.revised) for d in decisions),
         contradictions=(*links, *(link for d in decisions for link in d.superseded_links)),
-        weighed={records[place].id: float(scored.worth[place]) for place in seeds},
+        judged=tuple(records[place].id for place in seeds),
     )
     throttle()
     kept = {d.best.id for d in decisions} | set(absorbed_by)
-    skipped = sum(id_ not in kept for id_ in change.weighed)
+    skipped = sum(id_ not in kept for id_ in change.judged)
     return _Plan(change, tuple(map(_summary, decisions)), len(grouped.clusters), skipped)
 
 
@@ -307,7 +301,6 @@ class _Decision:
     """The decision about one cluster: what is absorbed, the new text, and what is superseded."""
 
     best: MemoryRecord
-    worth: float
     mean: float
     types: Counter[MemoryType]
     absorbed: list[str]
@@ -334,10 +327,7 @@ def _decisions(
         if mean < settings.importance_threshold:
             continue
         best, *members = places[np.lexsort((places, -scored.worth[places]))].tolist()
-        decision = _decide(
-            runtime, consultant, records[best], [records[place] for place in members],
-            worth=float(scored.worth[places].max()), mean=mean,
-        )  # fmt: skip
+        decision = _decide(runtime, consultant, records[best], [records[place] for place in members], mean=mean)
         decisions.append(decision)
         worth = {records[place].id: float(scored.worth[place]) for place in members}
         fresh = {records[place].id for place in members if scored.candidates.fresh[place]}
@@ -351,7 +341,7 @@ def _decisions(
 
 def _decision(record: MemoryRecord, worth: float) -> _Decision:
     types: Counter[MemoryType] = Counter([record.type])
-    return _Decision(best=record, worth=worth, mean=worth, types=types, absorbed=[])
+    return _Decision(best=record, mean=worth, types=types, absorbed=[])
 
 
 def _decide(
@@ -360,12 +350,11 @@ def _decide(
     best: MemoryRecord,
     members: Sequence[MemoryRecord],
     *,
-    worth: float,
     mean: float,
 ) -> _Decision:
     """Decide which members the best one absorbs, its text if the language model merged them, and what it supersedes."""
     types: Counter[MemoryType] = Counter(record.type for record in (best, *members))
-    made = _Decision(best=best, worth=worth, mean=mean, types=types, absorbed=[member.id for member in members])
+    made = _Decision(best=best, mean=mean, types=types, absorbed=[member.id for member in members])
     if not consultant.available or not members:
         return made
     from mnemic.llm import decision

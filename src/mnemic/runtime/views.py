@@ -82,7 +82,11 @@ class _Cache:
     def _catch_up(self, store: Store) -> None:
         """Apply the changes since the last search."""
         delta = store.catalog(
-            self.user, after=self.catalog.last_doc, event=self.catalog.event, vectors=not self.distant
+            self.user,
+            after=self.catalog.last_doc,
+            event=self.catalog.event,
+            used_since=self.catalog.moment,
+            vectors=not self.distant,
         )
         self.catalog.apply(delta)
         columns = self.catalog.snapshot()

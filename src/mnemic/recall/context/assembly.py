@@ -6,11 +6,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from mnemic.recall import context, hit_from
 from mnemic.recall.context import Background
-from mnemic.recall.search import search
+from mnemic.recall.search import allowed_rows, search
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
+from mnemic.stores.sql.importance import importances
+from mnemic.text.clock import now, to_micros
 from mnemic.text.terms import content_terms
 from mnemic.types import (
     Episode,
@@ -114,8 +118,28 @@ def _profile(runtime: Runtime, scope: Scope, filters: RecordFilter, max_tokens: 
     """The profile of the user: preferences, then memories by importance."""
     found = _memory_hits(_preferences(runtime, scope, filters))
     most = max(10, max_tokens // 20)
-    found += _memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
+    found += _memory_hits(_most_important(runtime, scope, filters, most))
     return _distinct(found, filters) or _session_start(runtime, scope, filters, max_tokens)
+
+
+def _most_important(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> Sequence[MemoryRecord]:
+    """The most important memories, ranked in memory: the record is not read for those that are not chosen."""
+    runtime.uses.settle(scope.user)
+    view = runtime.views.of(scope.user)
+    if view is None:
+        return []
+    c, held = view.columns, replace(filters.without_stored(), kinds=("memory",))
+    rows = np.flatnonzero(allowed_rows(runtime, scope, held, view))
+    worth = importances(c.salience[rows], c.boost[rows], c.last_use[rows], to_micros(now()))
+    docs: list[int] = c.doc[rows[np.lexsort((-rows, -worth))]].tolist()
+    found: list[MemoryRecord] = []
+    for start in range(0, len(docs), most):
+        page = docs[start : start + most]
+        stored = runtime.store.fetch(view.user, runtime.store.matching(view.user, filters, page))
+        found += [value for doc in page if doc in stored and isinstance(value := stored[doc].value, MemoryRecord)]
+        if len(found) >= most:
+            break
+    return found[:most]
 
 
 def _distinct(hits: Iterable[Hit], filters: RecordFilter) -> tuple[Hit, ...]:
@@ -143,9 +167,7 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
     found: list[Hit] = []
     if "memory" in filters.kinds:
         found += _memory_hits(_preferences(runtime, scope, filters))
-        found += _memory_hits(
-            runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)
-        )
+        found += _memory_hits(_most_important(runtime, scope, filters, most))
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
         found += _memory_hits(recent)
     if "message" in filters.kinds:
