@@ -469,6 +469,22 @@ class TestLanguageModel:
         assert memory.search("bicycle", kinds=["memory"])[0].id in (best, member)
         assert memory.admin.verify().ok
 
+    @pytest.mark.parametrize(
+        ("answer", "expected"),
+        [
+            ({"decision": "merge", "into": 1, "content": "Ana cleaned the old red bicycle."}, "archived"),
+            ({"decision": "merge", "into": 1, "content": "Somebody did it."}, "long_term"),
+            ({"decision": "keep_both"}, "long_term"),
+        ],
+        ids=["merged", "refused", "kept"],
+    )
+    def test_it_decides_about_other_words_and_without_an_answer_they_stay_apart(self, consulted, answer, expected):
+        memory = consulted(answer)
+        ids = told(memory, ("Ana cleaned the old red bicycle.", "Ana washed the old red bicycle."))
+        memory.consolidate()
+        assert statuses(memory, ids) == ["long_term", expected]
+        assert memory.admin.verify().ok
+
     def test_a_merge_that_loses_a_value_is_refused(self, consulted):
         memory = consulted({"decision": "merge", "into": 1, "content": "It stands there."})
         first, second = "Locker 42 in Lisbon is mine.", "Note that locker 42 in Lisbon is mine."

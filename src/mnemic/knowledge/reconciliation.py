@@ -154,6 +154,8 @@ def _replaces(record: MemoryRecord, other: MemoryRecord) -> str:
 def _is_restatement(record: MemoryRecord, other: MemoryRecord, cosine: float | None) -> bool:
     if other.expired_at is not None and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
+    if _replaces(record, other):
+        return False  # however near they are: "sold the house" ends "bought the house"
     return record.speaker == other.speaker and differs(record.content, other.content, cosine) is None
 
 

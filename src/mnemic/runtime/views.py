@@ -43,8 +43,10 @@ class View:
 
     @property
     def base(self) -> float:
-        """The typical cosine of unrelated records."""
-        if not len(self.columns) or not self.vectors.dimension:
+        """The typical cosine of unrelated records, estimated from a sample; 0 for the default embedder, whose cosines
+        need no scaling: those of few records on one subject would look like unrelated ones.
+        """
+        if not len(self.columns) or not self.vectors.dimension or self.model == CALIBRATED_FOR:
             return 0.0
         key = ("base", self.model)
         base = self.columns.memo.get(key)

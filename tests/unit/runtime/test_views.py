@@ -374,3 +374,12 @@ async def test_calls_that_nobody_waits_for_count_until_they_end():
         assert (await asyncio.wait_for(memory.search("a line"), 30))[0].text == "A line."
         many = await asyncio.gather(*(memory.search("a line") for _ in range(20)))
         assert all(hits for hits in many)
+
+
+def test_cosines_of_the_default_embedder_are_not_scaled(monkeypatch):
+    with Memory(":memory:", user="ana", embedder=HashingEmbedder()) as memory:
+        for n in range(4):
+            memory.remember(f"the tall green garden gate is open on day {n}")
+        assert runtime_of(memory).views.of("ana").base > 0.5
+        monkeypatch.setattr(views, "CALIBRATED_FOR", memory.stats().embedding_model)
+        assert runtime_of(memory).views.of("ana").base == 0
