@@ -3,6 +3,7 @@
     python -m benchmarks.quality.consolidation --part planted [--groups 2000] [--seed 0] [--vectors-cache FILE]
     python -m benchmarks.quality.consolidation --part cost [--sizes 1000,10000,100000]
     python -m benchmarks.quality.consolidation --part reader [--sizes 10000,100000]
+    python -m benchmarks.quality.consolidation --part pairs [--also PAIRS.json]
     python -m benchmarks.quality.consolidation --part recall --data LOCOMO_FILE [--vectors-cache FILE]
 
 With ``--json OUT`` the figures of a part are written beside those that the file holds of the other parts.
@@ -48,6 +49,9 @@ DEFINITIONS = {
     "looser": "the same with tellings that exchange a word: what the rules cannot tell from another value is kept apart",
     "cost": "CPU ms of one cycle of 50 seeds with the user's records in cache, and of the advice before it; median of the cycles after "
     "the first, which reads what the later ones keep",
+    "pairs": "consolidation_pairs.txt: both of a pair remembered at importance .8 and consolidated, without a language model. merged: "
+    "pairs of which one is archived. A threshold was chosen on the odd pairs of each kind (seen); the even ones are held out. "
+    "both_stay: pairs of another file of which neither ends the other",
     **READER,
     "recall": "LoCoMo R@10 by messages named, everything processed: before, and after three cycles with min_age_hours=0",
 }  # fmt: skip
@@ -252,6 +256,40 @@ def recall_figures(file: Path, embedder: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def written_pairs(file: Path) -> Iterator[tuple[str, bool, str, str]]:
+    """Kind, whether held out, and the two statements of each pair of a text file."""
+    kind, count = "", 0
+    for line in file.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            kind, count = line.strip("[]"), 0
+        elif not line.startswith("#") and " | " in line:
+            first, second = line.split(" | ")
+            yield kind, count % 2 == 1, first, second
+            count += 1
+
+
+def pair_figures(embedder: Any, also: Path | None) -> dict[str, Any]:
+    """How many pairs of each kind are merged."""
+    pairs = list(written_pairs(Path(__file__).with_name("consolidation_pairs.txt")))
+    if also:
+        both = json.loads(also.read_text(encoding="utf-8"))
+        pairs += [("both_stay", place % 2 == 1, *pair) for place, pair in enumerate(both)]
+    counts: dict[str, list[int]] = {}
+    with Memory(":memory:", embedder=embedder) as memory:
+        for place, (kind, held_out, *texts) in enumerate(pairs):
+            own = memory.scoped(user=f"user {place}")
+            for text in texts:
+                own.remember(text, importance=0.8)
+            found = counts.setdefault(f"{kind}, {'held out' if held_out else 'seen'}", [0, 0])
+            found[0] += own.consolidate(min_age_hours=0).memories_archived
+            found[1] += 1
+    figures: dict[str, Any] = {name: f"{merged} of {of}" for name, (merged, of) in counts.items()}
+    for name, alike in (("paraphrases", True), ("conflicting", False)):
+        chosen = [found for kind, found in counts.items() if kind.startswith("paraphrase") == alike]
+        figures[f"{name}_merged"], figures[name] = (sum(column) for column in zip(*chosen, strict=True))
+    return figures
+
+
 def show(found: dict[str, Any]) -> None:
     for part, figures in found.items():
         for line in figures if isinstance(figures, list) else [figures]:
@@ -271,6 +309,8 @@ def _part(options: argparse.Namespace) -> dict[str, Any]:
     try:
         if options.part == "recall":
             return {"recall": recall_figures(options.data, embedder)}
+        if options.part == "pairs":
+            return {"pairs": pair_figures(embedder, options.also)}
         groups = options.groups
         sizes = {"groups": groups, "pairs": groups // 10, "filler": groups * 18 // 10, "seed": options.seed}
         looser = {"groups": max(groups // 10, 1), "pairs": 0, "filler": groups // 10, "seed": options.seed + 1}
@@ -285,8 +325,9 @@ def _part(options: argparse.Namespace) -> dict[str, Any]:
 def main(given: Sequence[str]) -> dict[str, Any]:
     """Run one part, print, and write the result if asked to."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.consolidation", description=__doc__)
-    parser.add_argument("--part", choices=("planted", "cost", "reader", "recall"), required=True)
+    parser.add_argument("--part", choices=("planted", "cost", "reader", "pairs", "recall"), required=True)
     parser.add_argument("--data", type=Path, help="a LoCoMo-shaped file, for recall")
+    parser.add_argument("--also", type=Path, help="a JSON list of further conflicting pairs, for pairs")
     parser.add_argument("--groups", type=int, default=2000)
     parser.add_argument("--sizes")
     parser.add_argument("--cycles", type=int, default=7)

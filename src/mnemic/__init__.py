@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         SessionView,
         StageUsage,
         Stats,
+        StoredVector,
         Unset,
         VerifyReport,
     )
@@ -170,6 +171,7 @@ _HOME = {
         "SessionView",
         "StageUsage",
         "Stats",
+        "StoredVector",
         "Unset",
         "VerifyReport",
     ),
@@ -253,6 +255,7 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoreUnavailable",
+    "StoredVector",
     "TokenCounter",
     "TooManyHits",
     "Trust",

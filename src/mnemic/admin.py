@@ -18,7 +18,7 @@ from mnemic.runtime.redaction import redact_errors
 from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Settings
 from mnemic.transfer import backup, export
-from mnemic.types import Erasure, Event, Kind, Scope, VerifyReport
+from mnemic.types import Erasure, Event, Kind, Scope, StoredVector, VerifyReport
 
 __all__ = ["Admin"]
 
@@ -92,6 +92,14 @@ class Admin:
         """
         chosen = factory.embedder_from(embedder) if embedder is not None else self._runtime.indexer.embedder
         return maintenance.reembed(self._runtime, chosen, progress)
+
+    def vector(self, id: str) -> StoredVector | None:
+        """The vector of a record and the model that made it; None while it has none (see ``stats().pending``).
+
+        Raises:
+            NotFound: this user has no such record.
+        """
+        return maintenance.vector_of(self._runtime, self._scope, validation.identifier(id))
 
     def backup(self, folder: str | Path, *, progress: Callable[[int, int], None] | None = None) -> VerifyReport:
         """Copy the whole record, with all its users, into a new folder while it is in use, and verify the copy.

@@ -48,6 +48,7 @@ from mnemic.types import (
     SessionView,
     Source,
     Stats,
+    StoredVector,
     Unset,
     VerifyReport,
 )
@@ -202,6 +203,10 @@ class AsyncAdmin(_Part):
         """See ``Admin.import_from``; ``progress`` is called on a worker thread."""
         return await self._call(self._part.import_from, file, progress=progress)
 
+    async def vector(self, id: str) -> StoredVector | None:
+        """See ``Admin.vector``."""
+        return await self._call(self._part.vector, id)
+
     async def retire(self) -> int:
         """See ``Admin.retire``."""
         return await self._call(self._part.retire)
@@ -334,10 +339,18 @@ class AsyncMemory:
         )
 
     async def add_exchange(
-        self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
+        self,
+        user: str,
+        assistant: str,
+        *,
+        sent_at: datetime | None = None,
+        session: str | None = None,
+        cited: Iterable[str] = (),
     ) -> Receipts:
         """See ``Memory.add_exchange``."""
-        return await self._run(self._memory.add_exchange, user, assistant, sent_at=sent_at, session=session)
+        return await self._run(
+            self._memory.add_exchange, user, assistant, sent_at=sent_at, session=session, cited=cited
+        )
 
     async def remember(
         self,

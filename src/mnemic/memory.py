@@ -316,11 +316,32 @@ class Memory:
         return receipts
 
     def add_exchange(
-        self, user: str, assistant: str, *, sent_at: datetime | None = None, session: str | None = None
+        self,
+        user: str,
+        assistant: str,
+        *,
+        sent_at: datetime | None = None,
+        session: str | None = None,
+        cited: Iterable[str] = (),
     ) -> Receipts:
-        """Store a user message and the assistant's reply; see ``add``."""
+        """Store a user message and the assistant's reply; see ``add``.
+
+        Args:
+            user: what the user said.
+            assistant: the reply.
+            sent_at: when it was said; default now.
+            session: the conversation.
+            cited: ids of the recalled records that the reply relies on. Each memory among them, or derived from a
+                message among them, counts as used once more, besides the use that being found counts as. Unknown ids
+                are ignored: they may come from a model.
+        """
         turns = (("user", user), ("assistant", assistant))
-        return self.add([Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session)
+        named = fields.words("cited", cited)
+        receipts = self.add(
+            [Message(role=role, content=text, sent_at=sent_at) for role, text in turns], session=session
+        )
+        add.cite(self._runtime, self._scope, named)
+        return receipts
 
     def remember(
         self,
@@ -671,6 +692,7 @@ class Memory:
             raise InvalidInput(f'order must be "newest", "oldest" or "importance", not {shown(order)}.')
         skip = validation.whole("offset", offset, 0, 2**53)
         most = validation.most(limit)
+        self._runtime.uses.settle(self._scope.user)
         return [*self._runtime.store.list_memories(self._scope.user, wanted, order=order, limit=most, offset=skip)]
 
     def messages(self, *, limit: int | None = None, **filters: Unpack[Filters]) -> builtins.list[Message]:
@@ -689,6 +711,7 @@ class Memory:
         Raises:
             NotFound: this user has no such record.
         """
+        self._runtime.uses.settle(self._scope.user)
         return self._runtime.store.get(self._scope.user, validation.identifier(id)).value
 
     def history(self, id: str) -> builtins.list[Event]:

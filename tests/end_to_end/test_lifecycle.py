@@ -1,5 +1,6 @@
 """Short-term to long-term and back: tiers, undoing, sessions, preferences, forgetting, retention and feeling."""
 
+import io
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -124,6 +125,78 @@ class TestTiers:
         assert memory.consolidate(importance_threshold=0.1).memories_promoted == 2
         assert memory.get(free).importance > before
         assert memory.get(pinned).importance == 0.7
+
+    def test_a_read_shows_uses_and_every_reader_the_same_importance(self, memory):
+        free, other = memory.remember(BIKE).id, memory.remember(TEA).id
+        assert (memory.get(free).access_count, memory.get(free).last_accessed_at) == (0, None)
+        for _ in range(60):
+            memory.search("Where is the bicycle?", kinds=["memory"], k=1)
+        record = memory.get(free)
+        assert (record.access_count, memory.get(other).access_count) == (60, 0)
+        assert datetime.now(UTC) - record.last_accessed_at < timedelta(minutes=1)
+        assert record.importance > record.salience + 0.5 * (1 - record.salience) - 1e-9
+        assert memory.list(order="importance")[0] == record
+        assert [r.id for r in memory.list(min_importance=record.importance - 1e-6)] == [free]
+        (hit,) = memory.search("Where is the bicycle?", kinds=["memory"], k=1)
+        assert hit.importance == record.importance == pytest.approx(hit.scores["importance"], abs=1e-6)
+        start = memory.get_memory_context(kinds=["memory"])
+        assert (start.hits[0].id, start.hits[0].importance) == (free, record.importance)
+        assert [
+            hit.id for hit in memory.search("bicycle tea", kinds=["memory"], min_importance=record.importance - 1e-6)
+        ] == [free]
+
+    def test_with_a_limit_of_one_the_memory_in_use_stays(self, opened):
+        memory = opened(user="ana", retention=RetentionPolicy(memory_limit=1))
+        used, unused = (
+            memory.remember("The bicycle stands in the cellar.").id,
+            memory.remember(TEA).id,
+        )
+        for _ in range(60):
+            memory.search("Where is the bicycle?", kinds=["memory"], k=1)
+        assert memory.admin.retire() == 1
+        assert statuses(memory, [used, unused]) == ["short_term", "archived"]
+
+    def test_what_an_answer_cites_is_used(self, memory):
+        said = memory.add("I moved to Lisbon last year with my dog.")[0].id
+        memory.process()
+        (derived,) = (record.id for record in memory.list())
+        other = memory.remember(TEA).id
+        memory.add_exchange("Where do I live?", "In Lisbon.", cited=[said, "not an id"])
+        assert [memory.get(id_).access_count for id_ in (derived, other)] == [1, 0]
+        memory.add_exchange("And?", "With a dog.", cited=[derived, other])
+        assert [memory.get(id_).access_count for id_ in (derived, other)] == [2, 1]
+        strange = memory.scoped(user="bob")
+        strange.add_exchange("And me?", "No.", cited=[derived])
+        assert memory.get(derived).access_count == 2
+        with pytest.raises(InvalidInput, match="cited"):
+            memory.add_exchange("And?", "No.", cited="not a list")
+        assert len(memory.messages(reach="user")) == 5
+
+    def test_an_export_keeps_the_uses(self, memory, opened):
+        free = memory.remember(BIKE).id
+        memory.add_exchange("Where is it?", "Here.", cited=[free])
+        text = io.StringIO()
+        memory.admin.export(text)
+        text.seek(0)
+        other = memory.scoped(user="copy")
+        other.admin.import_from(text)
+        assert other.get(free).access_count == 1
+        assert other.get(free).last_accessed_at == memory.get(free).last_accessed_at
+        assert other.get(free).importance == pytest.approx(memory.get(free).importance)
+
+    def test_a_vector_can_be_read(self, memory):
+        kept = memory.remember(BIKE).id
+        model, values = memory.admin.vector(kept)
+        assert (model, values.dtype.name, values.shape) == (
+            memory.stats().embedding_model,
+            "float32",
+            (memory.stats().dimension,),
+        )
+        assert float(values @ values) == pytest.approx(1, abs=0.01)
+        with pytest.raises(NotFound):
+            memory.admin.vector("nothing")
+        with pytest.raises(NotFound):
+            memory.scoped(user="bob").admin.vector(kept)
 
     def test_advice(self, opened):
         memory = opened(
@@ -395,6 +468,22 @@ class TestLanguageModel:
         assert statuses(memory, (best, member)) == ["short_term"] * 2
         assert [e.content for e in memory.history(best) if e.operation in ("remember", "update")] == [BIKE, text, BIKE]
         assert memory.search("bicycle", kinds=["memory"])[0].id in (best, member)
+        assert memory.admin.verify().ok
+
+    @pytest.mark.parametrize(
+        ("answer", "expected"),
+        [
+            ({"decision": "merge", "into": 1, "content": "Ana cleaned the old red bicycle."}, "archived"),
+            ({"decision": "merge", "into": 1, "content": "Somebody did it."}, "long_term"),
+            ({"decision": "keep_both"}, "long_term"),
+        ],
+        ids=["merged", "refused", "kept"],
+    )
+    def test_it_decides_about_other_words_and_without_an_answer_they_stay_apart(self, consulted, answer, expected):
+        memory = consulted(answer)
+        ids = told(memory, ("Ana cleaned the old red bicycle.", "Ana washed the old red bicycle."))
+        memory.consolidate()
+        assert statuses(memory, ids) == ["long_term", expected]
         assert memory.admin.verify().ok
 
     def test_a_merge_that_loses_a_value_is_refused(self, consulted):

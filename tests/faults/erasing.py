@@ -171,8 +171,8 @@ def _group(memory, item, n):
         record = replace(record, content=f"{record.content}; {memory.get(member).content}", version=record.version + 1)
         (index,) = memory._runtime.indexer.indexing([record], embedder)
         revised = Revise(record=record, indexing=index)
-    promotion = Promotion(id=head, importance=0.9, absorbed=(member,), revised=revised)
-    change = Consolidate(id=f"con-{n}", promotions=(promotion,), contradictions=(), weighed={})
+    promotion = Promotion(id=head, absorbed=(member,), revised=revised)
+    change = Consolidate(id=f"con-{n}", promotions=(promotion,), contradictions=(), judged=())
     store.apply(memory.scope.user, [change], model=embedder.id)
 
 

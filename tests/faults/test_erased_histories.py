@@ -79,8 +79,8 @@ class History:
             (index,) = runtime.indexer.indexing([record], runtime.indexer.embedder)
             revised = Revise(record=record, indexing=index)
         self.consolidations += 1
-        promotion = Promotion(id=head, importance=0.9, absorbed=tuple(members), revised=revised)
-        change = Consolidate(id=f"c{self.consolidations}", promotions=(promotion,), contradictions=(), weighed={})
+        promotion = Promotion(id=head, absorbed=tuple(members), revised=revised)
+        change = Consolidate(id=f"c{self.consolidations}", promotions=(promotion,), contradictions=(), judged=())
         runtime.store.apply("ana", [change], model=runtime.indexer.embedder.id)
         self.done.append(("consolidate", head, members, revised is not None))
 
@@ -150,8 +150,8 @@ def test_a_link_that_was_moved_twice_goes_with_its_reason(tmp_path):
         memory.links.add("near", "goes", "references", reason="another SECRET")
         memory.links.add("near", "stays", "references", reason="its own words")
         for number, (head, *members) in enumerate([("first", "goes", "stays"), ("second", "first")]):
-            promotion = Promotion(id=head, importance=0.9, absorbed=tuple(members))
-            change = Consolidate(id=f"c{number}", promotions=(promotion,), contradictions=(), weighed={})
+            promotion = Promotion(id=head, absorbed=tuple(members))
+            change = Consolidate(id=f"c{number}", promotions=(promotion,), contradictions=(), judged=())
             store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
         assert "SECRET" in str(memory.links.graph("second"))
         assert memory.forget(ids=["goes"], hard=True).clean

@@ -351,10 +351,8 @@ def reworded(memory):
         memory.remember(text, id=id_)
     record = replace(memory.get("best"), content="The red heavy box holds SECRET", version=2)
     (index,) = runtime_of(memory).indexer.indexing([record], runtime_of(memory).indexer.embedder)
-    promotion = Promotion(
-        id="best", importance=0.9, absorbed=("goes", "stays"), revised=Revise(record=record, indexing=index)
-    )
-    change = Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})
+    promotion = Promotion(id="best", absorbed=("goes", "stays"), revised=Revise(record=record, indexing=index))
+    change = Consolidate(id="con", promotions=(promotion,), contradictions=(), judged=())
     store_of(memory).apply("ana", [change], model=runtime_of(memory).indexer.embedder.id)
     assert memory.get("stays").status == "archived"
 

@@ -24,9 +24,9 @@ def fill(memory):
         memory.remember(f"A box is red, says the {id_} one", id=id_)
     change = Consolidate(
         id="con",
-        promotions=(Promotion(id="best", importance=0.9, absorbed=("twin",)),),
+        promotions=(Promotion(id="best", absorbed=("twin",)),),
         contradictions=(),
-        weighed={"port": 0.5},
+        judged=("port",),
     )
     store_of(memory).apply("ana", [change])
     memory.remember("Forgotten", id="gone")

@@ -158,8 +158,9 @@ Value = TypeVar("Value")
 
 _DTYPES: dict[str, Any] = {
     "doc": np.int64, "kind": np.int8, "status": np.int8, "group": np.int32, "session": np.int32, "project": np.int32,
-    "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32, "importance": np.float32,
-    "traits": np.int32, "day": np.int64, "previous": np.int32, "following": np.int32,
+    "time": np.int64, "label": np.int32, "speaker": np.int32, "length": np.float32,
+    "traits": np.int32, "salience": np.float32, "boost": np.float32, "last_use": np.int64,
+    "day": np.int64, "previous": np.int32, "following": np.int32,
 }  # fmt: skip
 
 _CHAINING = frozenset(("kind", "status", "group", "time"))
@@ -241,8 +242,10 @@ class Columns:
     label: NDArray[np.int32]
     speaker: NDArray[np.int32]
     length: NDArray[np.float32]
-    importance: NDArray[np.float32]
     traits: NDArray[np.int32]
+    salience: NDArray[np.float32]
+    boost: NDArray[np.float32]
+    last_use: NDArray[np.int64]
     day: NDArray[np.int64]
     previous: NDArray[np.int32]
     following: NDArray[np.int32]
@@ -375,6 +378,7 @@ class Catalog:
         self._memo: dict[Hashable, Any] = {}
         self._stored_periods: dict[int, str] = {}
         self.event = -1
+        self.moment = 0
 
     @property
     def last_doc(self) -> int:
@@ -409,7 +413,7 @@ class Catalog:
         if delta.rows or delta.touched or delta.reembedded:
             self._version += 1
             self._memo = {}
-        self.event = delta.event
+        self.event, self.moment = delta.event, delta.moment
 
     def _upsert(self, rows: CatalogRows) -> None:
         """Append new rows, and replace existing ones."""
@@ -436,8 +440,10 @@ class Catalog:
             "label": _recode(rows.label, names.label.encode),
             "speaker": _recode(rows.speaker, lambda words: names.speaker.encode(_casefold(words))),
             "length": rows.length,
-            "importance": rows.importance,
             "traits": rows.traits,
+            "salience": rows.salience,
+            "boost": rows.boost,
+            "last_use": rows.last_use,
             "day": np.clip(days, 1, LAST_DAY),
         }
         columns["group"] = self._conversations(columns)

@@ -18,7 +18,7 @@ from mnemic.text.clock import now
 from mnemic.text.parts import join_parts
 from mnemic.types import AddMessage, Indexing, Message, Receipt, Receipts, Scope, Source
 
-__all__ = ["add", "storable", "unstored"]
+__all__ = ["add", "cite", "storable", "unstored"]
 
 BATCH = 256
 ID_PREFIX = "msg_"
@@ -119,3 +119,11 @@ def _indexing(runtime: Runtime, scope: Scope, messages: Sequence[Message], embed
 
 def _empty(id: str) -> Receipt:
     return Receipt(id=id, outcome="rejected", reason="the content is empty: there is nothing to remember")
+
+
+def cite(runtime: Runtime, scope: Scope, ids: Sequence[str]) -> None:
+    """Count one use of each cited memory and of those derived from a cited message; unknown ids are ignored."""
+    if ids:
+        derived = runtime.store.relations.memories_of(scope.user, ids)
+        named = [*ids, *(id_ for memories in derived.values() for id_ in memories)]
+        runtime.uses.note(scope.user, runtime.store.docs_of(scope.user, named, kind="memory").values())

@@ -80,13 +80,7 @@ def _enrich(
     embedder = runtime.indexer.embedder
     indexing = runtime.indexer.indexing(records, embedder)
     changes: list[Change] = [
-        Revise(
-            record=record,
-            indexing=index,
-            operation="enrich",
-            left=not done,
-            weighs=(record.importance, record.salience) != (before.importance, before.salience),
-        )
+        Revise(record=record, indexing=index, operation="enrich", left=not done)
         for record, index, before, (_, done) in zip(records, indexing, batch, pairs, strict=True)
         if index.vector is not None and (done or not before.keywords)  # else nothing improves
     ]

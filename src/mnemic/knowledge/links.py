@@ -35,7 +35,9 @@ _CHANGE_VERBS = frozenset(
 _GENERIC = frozenset(
     content_terms("decide decided use using must should need want run runs works live lives make choose")
 )
-_POLARITY_WORDS = frozenset(content_terms(" ".join(sorted(NEGATIONS)) + " likes love enjoy really still anymore"))
+_POLARITY_WORDS = frozenset(
+    content_terms(" ".join(sorted(NEGATIONS)) + " likes love enjoy really still anymore longer")
+)
 """Words that negate a statement, and their opposites; ignored when the rest is compared."""
 _URL = re.compile(r"https?://[^\s<>\"'`)\]}]+", re.IGNORECASE)
 _OPENING = re.compile(r"(?:the |our |a |an )?[`\"'(]*(?P<name>[\w./-]*\w)", re.IGNORECASE)

@@ -125,7 +125,7 @@ def reconcile(
         again = [
             o.id
             for o, cosine in zip(known, similarities, strict=True)
-            if cosine >= threshold and _is_restatement(record, o)
+            if cosine >= threshold and _is_restatement(record, o, None if cosines is None else cosine)
         ]
         if again:
             return Resolution("duplicate", tuple(again), novelty=min(error, 1 - threshold), reason="said before")
@@ -151,10 +151,12 @@ def _replaces(record: MemoryRecord, other: MemoryRecord) -> str:
     return f"it replaces {value}" if value else ""
 
 
-def _is_restatement(record: MemoryRecord, other: MemoryRecord) -> bool:
+def _is_restatement(record: MemoryRecord, other: MemoryRecord, cosine: float | None) -> bool:
     if other.expired_at is not None and time_said(other) != time_said(record):
         return False  # it had ended, and holds again
-    return record.speaker == other.speaker and differs(record.content, other.content) is None
+    if _replaces(record, other):
+        return False  # however near they are: "sold the house" ends "bought the house"
+    return record.speaker == other.speaker and differs(record.content, other.content, cosine) is None
 
 
 def _novelty(record: MemoryRecord, known: Sequence[MemoryRecord], cosines: NDArray[np.float64] | None) -> float:
@@ -272,7 +274,7 @@ def _confirm(
         began = other.valid_at or time_said(other)
         later = replace(other, said_at=record.said_at, valid_at=began, version=other.version + 1, updated_at=now())
         (index,) = runtime.indexer.indexing([later], runtime.indexer.embedder)
-        found.changes.append(Revise(record=later, indexing=index, weighs=False))
+        found.changes.append(Revise(record=later, indexing=index))
         known.revise(later)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -16,7 +16,6 @@ from mnemic.errors import Conflict, StoreError
 from mnemic.knowledge.candidates import with_description
 from mnemic.knowledge.links import contradicts
 from mnemic.lifecycle.clustering import Clustering, clusters
-from mnemic.lifecycle.importance import importances
 from mnemic.recall.mood import with_emotion
 from mnemic.runtime.consultant import Consultant
 from mnemic.runtime.gate import Throttle
@@ -24,8 +23,9 @@ from mnemic.runtime.runtime import Runtime
 from mnemic.runtime.settings import Consolidator
 from mnemic.runtime.views import View
 from mnemic.safety.trust import UNTRUSTED
+from mnemic.stores.sql.importance import importances
 from mnemic.text.clock import now, to_micros
-from mnemic.text.differences import differs
+from mnemic.text.differences import Difference, differs
 from mnemic.types import (
     Candidates,
     ClusterSummary,
@@ -42,6 +42,7 @@ from mnemic.types import (
     Scope,
     Undo,
 )
+from mnemic.vectors import dot, eased
 
 __all__ = ["advise", "consolidate", "undo"]
 
@@ -51,8 +52,6 @@ MAX_ASKED = 3
 """Members of a cluster that the language model decides about; rules decide about the others."""
 ATTEMPTS = 3
 """Attempts of a cycle when other writers change its memories."""
-DIGITS = 3
-"""Digits of importance, so that memories stored together compare as equal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +97,8 @@ def _score_candidates(
     if len(rows) != len(found):  # some were stored after the snapshot
         known = np.isin(found.doc, view.columns.doc[rows])
         found = Candidates(**{name: getattr(found, name)[known] for name in Candidates.__dataclass_fields__})
-    idle = (moment - np.maximum(found.created_at, found.last_access)) / 1e6
-    worth = np.round(importances(found.salience, idle, found.accesses, found.arousal), DIGITS)
-    return _ScoredCandidates(view, found, np.where(found.pinned, found.importance, worth), rows)
+    worth = importances(found.salience, found.boost, found.last_use, moment)
+    return _ScoredCandidates(view, found, worth, rows)
 
 
 def advise(runtime: Runtime, scope: Scope, settings: Consolidator) -> ConsolidationAdvice:
@@ -201,22 +199,20 @@ def _plan_cycle(runtime: Runtime, scope: Scope, settings: Consolidator, *, mark:
         runtime.store.apply(scope.user, [MarkConsolidating(ids=tuple(ids.values()))])
     records = _Records(runtime, scored, seeds)
     throttle()
-    grouped = _cluster(scored, seeds, settings, records, throttle)
-    decisions = _decisions(runtime, scored, grouped, settings, records, throttle)
+    consultant = Consultant(runtime)
+    grouped = _cluster(scored, seeds, settings, records, throttle, asked=consultant.available)
+    decisions = _decisions(runtime, consultant, scored, grouped, settings, records, throttle)
     absorbed_by = {id_: d.best.id for d in decisions for id_ in d.absorbed}
     links = _contradictions(grouped, records, absorbed_by)
     change = Consolidate(
         id=f"con_{uuid.uuid4().hex[:24]}",
-        promotions=tuple(
-            Promotion(id=d.best.id, importance=d.worth, absorbed=tuple(d.absorbed), revised=d.revised)
-            for d in decisions
-        ),
+        promotions=tuple(Promotion(id=d.best.id, absorbed=tuple(d.absorbed), revised=d.revised) for d in decisions),
         contradictions=(*links, *(link for d in decisions for link in d.superseded_links)),
-        weighed={records[place].id: float(scored.worth[place]) for place in seeds},
+        judged=tuple(records[place].id for place in seeds),
     )
     throttle()
     kept = {d.best.id for d in decisions} | set(absorbed_by)
-    skipped = sum(id_ not in kept for id_ in change.weighed)
+    skipped = sum(id_ not in kept for id_ in change.judged)
     return _Plan(change, tuple(map(_summary, decisions)), len(grouped.clusters), skipped)
 
 
@@ -253,13 +249,26 @@ class _Records:
             self._fetch([place])
         return self._held[place]
 
-    def conflict(self, first: int, second: int) -> bool:
-        """Whether two memories have different content or are linked as contradicting."""
+    def difference(self, first: int, second: int) -> Difference | None:
+        """The kind of difference between two memories; a value only if their cosine does not show another wording."""
+        texts = self[first].content, self[second].content
+        found = differs(*texts)
+        if found != "value":
+            return found
+        view = self._scored.view
+        one, other = view.vectors.of(self._scored.rows[[first, second]])
+        (cosine,) = eased(np.array([float(dot(one, other))]), view.base).tolist()
+        return differs(*texts, cosine)
+
+    def conflict(self, first: int, second: int, *, asked: bool) -> bool:
+        """Whether two memories have different content or are linked as contradicting.
+
+        With ``asked`` other words are no conflict yet: the language model decides whether they say something else.
+        """
         docs = [int(self._scored.candidates.doc[place]) for place in (first, second)]
-        return (
-            docs[1] in self._contradicting_docs(docs[0])
-            or differs(self[first].content, self[second].content) is not None
-        )
+        if docs[1] in self._contradicting_docs(docs[0]):
+            return True
+        return self.difference(first, second) not in ((None, "value") if asked else (None,))
 
     def _contradicting_docs(self, doc: int) -> set[int]:
         if doc not in self._contradicting:
@@ -271,9 +280,10 @@ class _Records:
 
 
 def _cluster(
-    scored: _ScoredCandidates, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle
-) -> Clustering:
-    """Cluster candidates around the seeds, within one level and trust."""
+    scored: _ScoredCandidates, seeds: Sequence[int], settings: Consolidator, records: _Records, throttle: Throttle,
+    *, asked: bool,
+) -> Clustering:  # fmt: skip
+    """Cluster candidates around the seeds, within one level and trust; ``asked``: a language model decides later."""
     columns, rows, c = scored.view.columns, scored.rows, scored.candidates
     kinds, trust = np.unique(c.trust, return_inverse=True)  # a memory must not absorb one of other trust
     level = columns.project[rows].astype(np.int64) * (int(columns.session.max(initial=0)) + 1) + columns.session[rows]
@@ -292,7 +302,7 @@ def _cluster(
     found = clusters(
         at[list(seeds)].tolist(), vectors, all_levels, at,
         similarity_threshold=settings.similarity_threshold, min_cluster_size=settings.min_cluster_size,
-        conflicting=lambda a, b: records.conflict(place(a), place(b)),
+        conflicting=lambda a, b: records.conflict(place(a), place(b), asked=asked),
         between=throttle,
     )  # fmt: skip
     return Clustering(
@@ -307,7 +317,6 @@ class _Decision:
     """The decision about one cluster: what is absorbed, the new text, and what is superseded."""
 
     best: MemoryRecord
-    worth: float
     mean: float
     types: Counter[MemoryType]
     absorbed: list[str]
@@ -318,6 +327,7 @@ class _Decision:
 
 def _decisions(
     runtime: Runtime,
+    consultant: Consultant,
     scored: _ScoredCandidates,
     grouped: Clustering,
     settings: Consolidator,
@@ -325,7 +335,6 @@ def _decisions(
     throttle: Throttle,
 ) -> list[_Decision]:
     """Decisions about the clusters that are important enough; the most important member absorbs the others."""
-    consultant = Consultant(runtime)
     decisions: list[_Decision] = []
     for group in (*grouped.clusters, *((single,) for single in grouped.singles)):
         throttle()
@@ -334,10 +343,9 @@ def _decisions(
         if mean < settings.importance_threshold:
             continue
         best, *members = places[np.lexsort((places, -scored.worth[places]))].tolist()
-        decision = _decide(
-            runtime, consultant, records[best], [records[place] for place in members],
-            worth=float(scored.worth[places].max()), mean=mean,
-        )  # fmt: skip
+        doubtful = {records[place].id for place in members if records.difference(best, place) is not None}
+        ordered = sorted((records[place] for place in members), key=lambda record: record.id not in doubtful)
+        decision = _decide(runtime, consultant, records[best], ordered, doubtful, mean=mean)
         decisions.append(decision)
         worth = {records[place].id: float(scored.worth[place]) for place in members}
         fresh = {records[place].id for place in members if scored.candidates.fresh[place]}
@@ -351,7 +359,7 @@ def _decisions(
 
 def _decision(record: MemoryRecord, worth: float) -> _Decision:
     types: Counter[MemoryType] = Counter([record.type])
-    return _Decision(best=record, worth=worth, mean=worth, types=types, absorbed=[])
+    return _Decision(best=record, mean=worth, types=types, absorbed=[])
 
 
 def _decide(
@@ -359,18 +367,24 @@ def _decide(
     consultant: Consultant,
     best: MemoryRecord,
     members: Sequence[MemoryRecord],
+    doubtful: Collection[str],
     *,
-    worth: float,
     mean: float,
 ) -> _Decision:
-    """Decide which members the best one absorbs, its text if the language model merged them, and what it supersedes."""
+    """Decide which members the best one absorbs, its text if the language model merged them, and what it supersedes.
+
+    Doubtful members, which may say something else, are absorbed only if the language model says that they do not.
+    """
     types: Counter[MemoryType] = Counter(record.type for record in (best, *members))
-    made = _Decision(best=best, worth=worth, mean=mean, types=types, absorbed=[member.id for member in members])
+    made = _Decision(best=best, mean=mean, types=types, absorbed=[member.id for member in members])
     if not consultant.available or not members:
         return made
     from mnemic.llm import decision
 
     record = best
+    unasked = [member for member in members[MAX_ASKED:] if member.id in doubtful]
+    made.apart += unasked
+    made.absorbed = [id_ for id_ in made.absorbed if id_ not in {member.id for member in unasked}]
     for member in members[:MAX_ASKED]:
         answer = consultant.ask(lambda r=record, m=member: decision.task(r, m))
         match None if answer is None else answer.action:
@@ -385,8 +399,11 @@ def _decide(
                     made.best = record = member
             case decision.Merge(content=content) if not differs(content, record.content):
                 record = replace(record, content=content)
+            case None if member.id in doubtful:
+                made.absorbed.remove(member.id)
+                made.apart.append(member)
             case _:
-                pass  # a duplicate by the rules: absorbed unchanged
+                pass  # a duplicate by the rules or by the model: absorbed unchanged
     if record.content != made.best.content:
         made.revised = _revise_text(runtime, record)
     return made

@@ -105,7 +105,7 @@ def update(runtime: Runtime, scope: Scope, id: str, values: Mapping[str, Any], z
     (indexing,) = runtime.indexer.indexing([record], embedder)
     if reworded:
         record = with_emotion(record, indexing.vector, embedder.id)
-    change = Revise(record=record, indexing=indexing, left=reworded, weighs="importance" in changed)
+    change = Revise(record=record, indexing=indexing, left=reworded)
     receipt, *_ = runtime.store.apply(scope.user, [change], model=embedder.id)
     return with_redactions(receipt, one.kinds)
 

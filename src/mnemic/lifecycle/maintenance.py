@@ -10,13 +10,13 @@ from mnemic.embedders import checked
 from mnemic.errors import EmbedderError, EmbedderUnavailable
 from mnemic.protocols import Embedder
 from mnemic.runtime.runtime import Runtime
-from mnemic.types import VerifyReport
+from mnemic.types import Scope, StoredVector, VerifyReport
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["embed_pending", "reembed", "verify"]
+__all__ = ["embed_pending", "reembed", "vector_of", "verify"]
 
 BATCH = 64
 PAGE = 500
@@ -104,6 +104,14 @@ def _rebuild(runtime: Runtime, embedder: Embedder, batch: Sequence[PendingText])
             return
         for row in batch:
             _rebuild(runtime, embedder, [row])
+
+
+def vector_of(runtime: Runtime, scope: Scope, id: str) -> StoredVector | None:
+    """The vector of a record with its model; None without one."""
+    runtime.store.get(scope.user, id)  # raises NotFound
+    vector = runtime.store.knowledge.vectors(scope.user, [id]).get(id)
+    model = runtime.store.embedding.model()
+    return None if vector is None or model is None else StoredVector(model, vector)
 
 
 def verify(runtime: Runtime, *, deep: bool) -> VerifyReport:

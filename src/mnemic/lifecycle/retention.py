@@ -16,6 +16,7 @@ BATCH = 500
 
 def retire(runtime: Runtime, scope: Scope, policy: RetentionPolicy) -> int:
     """Archive expired records; returns their number."""
+    runtime.uses.save()
     moment = now()
     due = runtime.store.lifecycle.overdue(scope.user, to_micros(moment))
     if policy.message_days is not None:

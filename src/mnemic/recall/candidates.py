@@ -13,6 +13,7 @@ from mnemic.indexes.catalog import KINDS, STATUSES, Columns
 from mnemic.indexes.keyword import Corpus, Occurrences, corpus_of
 from mnemic.indexes.vector.exact import Cosines
 from mnemic.runtime.views import View
+from mnemic.stores.sql.importance import importances
 from mnemic.text import bm25, cues
 from mnemic.text.clock import from_micros
 from mnemic.text.dates import Period, may_name_a_date, named_periods
@@ -242,7 +243,7 @@ def build_pool(
         words=c.length[rows],
         times=c.time[rows],
         now=query.now,
-        importance=c.importance[rows],
+        importance=importances(c.salience[rows], c.boost[rows], c.last_use[rows], query.now).astype(np.float32),
         long_term=(c.status[rows] == STATUSES["long_term"]).astype(np.float32),
         near=_level_proximity(c, query.filters, rows),
         graph=_scatter(rows, graph, 0.0),

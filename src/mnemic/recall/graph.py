@@ -16,28 +16,13 @@ from mnemic.runtime.views import View
 __all__ = [
     "LINK_FLOOR",
     "LINK_HALF_LIFE",
-    "RANK_FLOOR",
-    "RANK_HALF_LIFE",
     "link_strength",
     "proximities",
-    "rank_weight",
 ]
 
 LINK_HALF_LIFE = timedelta(days=90)
 LINK_FLOOR = 0.2
 """Share of a link's strength that never decays."""
-RANK_HALF_LIFE = timedelta(days=180)
-RANK_FLOOR = 0.8
-"""Share of a score that never decays: age only breaks ties."""
-
-
-def _decayed(idle: timedelta, half_life: timedelta, floor: float) -> float:
-    """1 right after a use, decaying to ``floor``, half of the way per half-life."""
-    if half_life <= timedelta():
-        raise InvalidInput(f"half_life must be positive, this one is {half_life}.")
-    if not 0 <= floor <= 1:
-        raise InvalidInput(f"floor must lie between 0 and 1, this one is {floor!r}.")
-    return floor + (1 - floor) * 0.5 ** (max(idle, timedelta()) / half_life)
 
 
 def link_strength(
@@ -59,21 +44,11 @@ def link_strength(
     """
     if not 0 <= strength <= 1:
         raise InvalidInput(f"strength must lie between 0 and 1, this one is {strength!r}.")
-    return strength * _decayed(idle, half_life, floor)
-
-
-def rank_weight(idle: timedelta, *, half_life: timedelta = RANK_HALF_LIFE, floor: float = RANK_FLOOR) -> float:
-    """The factor, ``floor`` to 1, for a score after a time without use.
-
-    Args:
-        idle: time since the memory was last used or made; negative counts as 0.
-        half_life: time in which half of the decaying share is lost.
-        floor: the share that never decays, 0 to 1.
-
-    Raises:
-        InvalidInput: half_life or floor is out of its range.
-    """
-    return _decayed(idle, half_life, floor)
+    if half_life <= timedelta():
+        raise InvalidInput(f"half_life must be positive, this one is {half_life}.")
+    if not 0 <= floor <= 1:
+        raise InvalidInput(f"floor must lie between 0 and 1, this one is {floor!r}.")
+    return strength * (floor + (1 - floor) * 0.5 ** (max(idle, timedelta()) / half_life))
 
 
 SEEDS = 10

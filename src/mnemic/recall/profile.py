@@ -6,14 +6,19 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from mnemic.recall.folding import hit_from
+from mnemic.recall.search import allowed_rows
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
+from mnemic.stores.sql.importance import importances
+from mnemic.text.clock import now, to_micros
 from mnemic.text.persons import bare_words, in_first_person
 from mnemic.types import Hit, MemoryRecord, RecordFilter, Scope, SearchResult, Stored
 from mnemic.types.literals import PREFERENCE, SESSION_SUMMARY
 
-__all__ = ["asks_for_profile", "memory_hits", "preferences", "profile"]
+__all__ = ["asks_for_profile", "memory_hits", "most_important", "preferences", "profile"]
 
 READ = 500
 """Most important memories that are looked through for statements about the user."""
@@ -54,8 +59,8 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
         return SearchResult()
     found = preferences(runtime, scope, filters)
     if filters.category is None:
-        found += _by_importance(runtime, scope, replace(filters, category="preference"), most)
-    found += _by_importance(runtime, scope, filters, max(READ, most))
+        found += most_important(runtime, scope, replace(filters, category="preference"), most)
+    found += most_important(runtime, scope, filters, max(READ, most))
     ranked = [(_rank(record, scope.user), -record.importance, record) for record in found]
     ranked.sort(key=lambda one: one[:2])
     hits = {hit.id: hit for hit in memory_hits(record for *_, record in ranked) if hit.id not in filters.exclude}
@@ -65,8 +70,24 @@ def profile(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) ->
     return SearchResult(tuple(hits.values())[:most], *(("strong", 1.0) if about else ("weak", 0.5)))
 
 
-def _by_importance(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> list[MemoryRecord]:
-    return [*runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0)]
+def most_important(runtime: Runtime, scope: Scope, filters: RecordFilter, most: int) -> list[MemoryRecord]:
+    """The most important memories, ranked in memory: the record is not read for those that are not chosen."""
+    runtime.uses.settle(scope.user)
+    view = runtime.views.of(scope.user)
+    if view is None:
+        return []
+    c, held = view.columns, replace(filters.without_stored(), kinds=("memory",))
+    rows = np.flatnonzero(allowed_rows(runtime, scope, held, view))
+    worth = importances(c.salience[rows], c.boost[rows], c.last_use[rows], to_micros(now()))
+    docs: list[int] = c.doc[rows[np.lexsort((-rows, -worth))]].tolist()
+    found: list[MemoryRecord] = []
+    start, size = 0, most
+    while len(found) < most and start < len(docs):
+        page = docs[start : start + size]
+        start, size = start + size, 4 * size
+        stored = runtime.store.fetch(view.user, runtime.store.matching(view.user, filters, page))
+        found += [value for doc in page if doc in stored and isinstance(value := stored[doc].value, MemoryRecord)]
+    return found[:most]
 
 
 _KEY, _PREFERENCE, _ABOUT, _OTHER, _SUMMARY = range(5)

@@ -32,7 +32,7 @@ from mnemic.text.terms import clean, content_terms
 from mnemic.types import Emotion, Episode, Hit, MemoryRecord, Message, Query, RecordFilter, Scope, SearchResult, Stored
 from mnemic.vectors import CALIBRATED_FOR
 
-__all__ = ["search"]
+__all__ = ["allowed_rows", "search"]
 
 Rows = NDArray[np.intp]
 Floats = NDArray[np.float32]
@@ -192,7 +192,7 @@ class _FirstPool:
 
 def _first_pool(runtime: Runtime, scope: Scope, embedded_query: _EmbeddedQuery, view: View) -> _FirstPool | None:
     query = embedded_query.query
-    allowed = _allowed_rows(runtime, scope, query.filters, view)
+    allowed = allowed_rows(runtime, scope, query.filters, view)
     cosines = _cosines(view, embedded_query.vectors, allowed)
     if query.min_similarity is not None:
         if cosines is None:
@@ -318,7 +318,8 @@ def _further_pages(view: View, question: AnalysedQuery, allowed: NDArray[np.bool
         allowed[rows] = False
 
 
-def _allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: View) -> NDArray[np.bool_]:
+def allowed_rows(runtime: Runtime, scope: Scope, filters: RecordFilter, view: View) -> NDArray[np.bool_]:
+    """Mask of the rows that match the filters."""
     allowed = view.columns.mask(filters)
     hidden = view.columns.validity.hidden(filters, to_micros(now()))
     allowed[view.columns.rows_of(hidden)] = False

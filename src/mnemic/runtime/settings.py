@@ -44,8 +44,9 @@ class Processing:
         merge_similarity_threshold: least cosine of two episodes to merge them, 0 to 1.
         max_statements_for_prediction: known statements that a new one is compared with, 1 to 100.
         enable_knowledge_dedup: whether a statement that restates a known one is dropped.
-        knowledge_dedup_threshold: least cosine of a restatement, 0 to 1; statements with different values are never
-            restatements.
+        knowledge_dedup_threshold: least cosine of a restatement that ``process`` drops, 0 to 1, on the scale of the
+            default embedder. A statement that differs in a number, a date, a name, a negation or an order, or that
+            replaces a value, is never one; one with other words for what its subject does is one from .94.
 
     Raises:
         ConfigurationError: a value lies outside its range.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from mnemic.errors import StoreReadOnly
+from mnemic.errors import StoreError, StoreReadOnly
 from mnemic.services.processes import process_lock, reset_after_fork
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Scope, Touch
@@ -82,12 +82,28 @@ class Uses:
         if full:
             self.save()
 
-    def save(self) -> None:
-        """Write the buffered counts; a read-only record drops them."""
+    def save(self, user: str | None = None) -> None:
+        """Write the buffered counts of one user or of all; a read-only record drops them.
+
+        Raises:
+            StoreError: the record cannot be written; the counts stay buffered.
+        """
         with self._lock:
-            counts, self._counts = self._counts, {}
+            counts = {key: count for key, count in self._counts.items() if user in (None, key[0])}
+            self._counts = {key: count for key, count in self._counts.items() if key not in counts}
         moment = to_micros(now())
-        for user in dict.fromkeys(user for user, _ in counts):
-            own = {doc: count for (owner, doc), count in counts.items() if owner == user}
-            with suppress(StoreReadOnly):
-                self._store.apply(user, [Touch(uses=own, at=moment)])
+        for owner in dict.fromkeys(owner for owner, _ in counts):
+            own = {doc: count for (name, doc), count in counts.items() if name == owner}
+            try:
+                with suppress(StoreReadOnly):
+                    self._store.apply(owner, [Touch(uses=own, at=moment)])
+            except StoreError:
+                with self._lock:
+                    for doc, count in own.items():
+                        self._counts[owner, doc] = self._counts.get((owner, doc), 0) + count
+                raise
+
+    def settle(self, user: str) -> None:
+        """Write the buffered counts of a user before they are read, if the record can be written."""
+        with suppress(StoreError):
+            self.save(user)

@@ -43,8 +43,10 @@ class View:
 
     @property
     def base(self) -> float:
-        """The typical cosine of unrelated records."""
-        if not len(self.columns) or not self.vectors.dimension:
+        """The typical cosine of unrelated records, estimated from a sample; 0 for the default embedder, whose cosines
+        need no scaling: those of few records on one subject would look like unrelated ones.
+        """
+        if not len(self.columns) or not self.vectors.dimension or self.model == CALIBRATED_FOR:
             return 0.0
         key = ("base", self.model)
         base = self.columns.memo.get(key)
@@ -82,7 +84,11 @@ class _Cache:
     def _catch_up(self, store: Store) -> None:
         """Apply the changes since the last search."""
         delta = store.catalog(
-            self.user, after=self.catalog.last_doc, event=self.catalog.event, vectors=not self.distant
+            self.user,
+            after=self.catalog.last_doc,
+            event=self.catalog.event,
+            used_since=self.catalog.moment,
+            vectors=not self.distant,
         )
         self.catalog.apply(delta)
         columns = self.catalog.snapshot()

@@ -90,8 +90,9 @@ def message(content: str, **fields: Any) -> Message:
 
 
 def memory_record(content: str, **fields: Any) -> MemoryRecord:
-    """A memory with every field filled in."""
+    """A memory with every field filled in; its salience is its importance if only that is given."""
     filled: dict[str, Any] = {"id": content, "created_at": MOMENT, "updated_at": MOMENT}
+    filled |= {"salience": fields["importance"]} if "importance" in fields else {}
     return MemoryRecord(**(filled | fields), content=content)
 
 

@@ -82,6 +82,7 @@ def export(runtime: Runtime, scope: Scope, file: str | Path | IO[str], *, vector
         StoreCorrupt: the record is damaged.
         StoreUnavailable: the file cannot be written.
     """
+    runtime.uses.settle(scope.user)
     for _ in range(ATTEMPTS):
         number = runtime.store.user(scope.user)
         before = 0 if number is None else runtime.store.last_event(number)
@@ -160,7 +161,11 @@ class _LineBuilder:
             case Episode():
                 more = {"earlier": self._earlier(value), "refine": value.id in self._refine}
             case MemoryRecord():
+                value = replace(
+                    value, importance=value.importance if value.pinned else value.salience, superseded_by=()
+                )
                 more = {"earlier": self._earlier(value), "enrich": value.id in self._enrich}
+                more["access_count"] = value.access_count or None
         more |= self._quarantine(str(value.id))
         line = {"kind": stored.kind, **_as_json(value), **more, "vector": self.vectors.get(doc)}
         if line["status"] == "consolidating":  # claimed by a running or interrupted consolidation

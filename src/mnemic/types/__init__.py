@@ -42,6 +42,7 @@ from mnemic.types.records import (
     Message,
     Scope,
     Stored,
+    StoredVector,
     Waiting,
 )
 from mnemic.types.reports import (
@@ -125,6 +126,7 @@ __all__ = [
     "Stats",
     "Status",
     "Stored",
+    "StoredVector",
     "Supersede",
     "Touch",
     "Undo",

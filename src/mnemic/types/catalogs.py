@@ -38,7 +38,8 @@ class CatalogRows:
         kind, status, session, project, label, speaker: encoded columns; the label is the role of a message, else the type.
         time: (n,) when it was said, in microseconds since 1970.
         moment: (n,) start of validity, likewise; ``offset``: (n,) its offset from UTC in minutes.
-        length: (n,) content terms. ``importance``: (n,) 0 to 1. ``traits``: (n,) bits of ``text.cues``.
+        length: (n,) content terms. ``traits``: (n,) bits of ``text.cues``.
+        salience, boost, last_use: (n,) the parts of the importance; .5, 0 and for ever of what is no memory.
         stored_periods: the periods that a text mentions, as JSON, by doc.
     """
 
@@ -51,8 +52,10 @@ class CatalogRows:
     label: Coded
     speaker: Coded
     length: NDArray[np.float32]
-    importance: NDArray[np.float32]
     traits: NDArray[np.int32]
+    salience: NDArray[np.float32]
+    boost: NDArray[np.float32]
+    last_use: NDArray[np.int64]
     moment: NDArray[np.int64]
     offset: NDArray[np.int64]
     stored_periods: Mapping[int, str]
@@ -74,7 +77,8 @@ class CatalogVectors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogDelta:
-    """The changes that bring a cache of one user's records to event number ``event``.
+    """The changes that bring a cache of one user's records to event number ``event``, and to the
+    uses recorded until ``moment`` (microseconds since 1970).
 
     ``rows`` and ``vectors`` are those of new and touched docs; None if there are none. A touched doc without a row was erased.
     ``validity`` are (doc, valid from, valid until or None, expired at or None, created at, JSON list of source docs, successor
@@ -83,6 +87,7 @@ class CatalogDelta:
     """
 
     event: int
+    moment: int = 0
     rows: CatalogRows | None = None
     vectors: CatalogVectors | None = None
     validity: Sequence[tuple[Any, ...]] = ()

@@ -93,15 +93,13 @@ class MarkProcessed:
 class Revise:
     """Replace a memory by its next version, if ``record.version - 1`` is still the current one.
 
-    ``left`` leaves its enrichment pending: it is incomplete, or the text is new. Without ``weighs`` the importance stays as
-    stored, because consolidation may have changed it since the memory was read.
+    ``left`` leaves its enrichment pending: it is incomplete, or the text is new.
     """
 
     record: MemoryRecord
     indexing: Indexing
     operation: Literal["update", "enrich"] = "update"
     left: bool = False
-    weighs: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,7 +166,6 @@ class Promotion:
     """A memory that becomes long-term and absorbs others. ``revised`` is its next version, if its text changes."""
 
     id: str
-    importance: float
     absorbed: tuple[str, ...] = ()
     revised: Revise | None = None
 
@@ -177,14 +174,14 @@ class Promotion:
 class Consolidate:
     """The outcome of one consolidation, applied as a whole.
 
-    Rejected if one of the memories was archived, replaced or changed in the meantime. ``weighed`` is the recomputed
-    importance of every seed.
+    Rejected if one of the memories was archived, replaced or changed in the meantime. ``judged`` are the ids of
+    all seeds: those that were not promoted wait until they are used.
     """
 
     id: str
     promotions: tuple[Promotion, ...]
     contradictions: tuple[Link, ...]
-    weighed: Mapping[str, float]
+    judged: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

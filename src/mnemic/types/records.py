@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from mnemic.types.literals import Kind, LinkType, MemoryType, Source, Status
 
@@ -24,6 +24,7 @@ __all__ = [
     "Message",
     "Scope",
     "Stored",
+    "StoredVector",
     "Waiting",
 ]
 
@@ -76,7 +77,9 @@ class MemoryRecord:
     """One remembered statement or event, with its lineage, valid time and transaction time.
 
     ``valid_at``/``invalid_at`` bound the time when it is true; ``created_at``/``expired_at`` the time when it was current in
-    the record. ``salience`` is its initial worth; ``importance`` starts there and changes with use, emotion and time.
+    the record. ``salience`` is its initial worth; ``importance`` is what it is worth when it is read: it starts there and
+    changes with use, emotion and time, unless it is ``pinned``. ``access_count`` and ``last_accessed_at`` are its uses:
+    found by a search, or cited in a reply. ``superseded_by`` are the ids of the memories that superseded it.
     ``said_at`` is when its source said it (``None``: when it was created). ``source_ids`` are the records it was derived from.
     ``project`` is its level (``None``: the user's own). ``speaker`` is the name of the speaker (``None``: the user, or an
     unnamed one). ``key`` is an attribute such as ``meetings.time``: per key and level only the latest value is current.
@@ -114,6 +117,9 @@ class MemoryRecord:
     updated_at: datetime
     expired_at: datetime | None = None
     delete_after: datetime | None = None
+    access_count: int = 0
+    last_accessed_at: datetime | None = None
+    superseded_by: tuple[str, ...] = ()
 
     @property
     def spoken(self) -> str:
@@ -209,23 +215,32 @@ class Stored:
     episode: int | None = None
 
 
+class StoredVector(NamedTuple):
+    """The vector of a record as it is stored, with the name of the model that made it.
+
+    ``values`` is a float32 array of shape (dimension,), of length 1, with the precision of float16.
+    """
+
+    model: str
+    values: NDArray[np.float32]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
     """Live memories for consolidation, as columns of one length, ascending by ``doc``.
 
     Times are microseconds since 1970. ``fresh``: not in the long-term tier; ``judged``: the last evaluation, 0 for never;
-    ``arousal`` is weighted by its confidence; ``apart``: never merged with others, such as preferences.
+    ``salience``, ``boost`` and ``last_use`` are the parts of the importance; ``apart``: never merged with others, such as
+    preferences.
     """
 
     doc: NDArray[np.int64]
     fresh: NDArray[np.bool_]
     salience: NDArray[np.float64]
-    importance: NDArray[np.float64]
-    pinned: NDArray[np.bool_]
+    boost: NDArray[np.float64]
+    last_use: NDArray[np.int64]
     created_at: NDArray[np.int64]
-    accesses: NDArray[np.int64]
     last_access: NDArray[np.int64]
-    arousal: NDArray[np.float64]
     judged: NDArray[np.int64]
     trust: NDArray[np.float64]
     apart: NDArray[np.bool_]

@@ -140,8 +140,8 @@ class ErasureSuite:
     def test_members_of_an_erased_representative_come_back(self, store: Store) -> None:
         store.apply("ana", [add_memory("best"), add_memory("twin"), add_memory("other")])
         store.apply("ana", [PutLink(link=Link(source="twin", target="other", type="extends"))])
-        promotion = Promotion(id="best", importance=0.9, absorbed=("twin",))
-        store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), weighed={"best": 0.5})])
+        promotion = Promotion(id="best", absorbed=("twin",))
+        store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), judged=("best",))])
         assert store.get("ana", "twin").status == "archived"
         (absorption,) = store.erasure.lineage("ana", ["best"]).absorptions
         assert (absorption.id, absorption.members, absorption.edges) == ("best", ("twin",), ("twin",))
@@ -155,8 +155,8 @@ class ErasureSuite:
     def test_a_representative_stays_when_a_member_goes(self, store: Store) -> None:
         store.apply("ana", [add_memory("best"), add_memory("twin"), add_memory("third"), add_memory("other")])
         store.apply("ana", [PutLink(link=Link(source="twin", target="other", type="extends", reason="of twin"))])
-        promotion = Promotion(id="best", importance=0.9, absorbed=("twin", "third"))
-        store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), weighed={})])
+        promotion = Promotion(id="best", absorbed=("twin", "third"))
+        store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), judged=())])
         store.erasure.erase("ana", Erase(ids=("twin",)))
         assert (store.get("ana", "best").status, store.get("ana", "third").status) == ("long_term", "archived")
         assert store.relations.graph("ana", "other", depth=1, types=("extends",), most=9).links == ()
@@ -167,8 +167,8 @@ class ErasureSuite:
         store.apply("ana", [add_memory("own words", id="best"), add_memory("secret", id="twin")])
         record = replace(_memory(store, "best"), content="own words and secret", version=2)
         revised = Revise(record=record, indexing=indexing(record))
-        promotion = Promotion(id="best", importance=0.9, absorbed=("twin",), revised=revised)
-        store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), weighed={})])
+        promotion = Promotion(id="best", absorbed=("twin",), revised=revised)
+        store.apply("ana", [Consolidate(id="c", promotions=(promotion,), contradictions=(), judged=())])
         (absorption,) = store.erasure.lineage("ana", ["twin"]).absorptions
         assert absorption.reworded
         assert absorption.before is not None
@@ -184,7 +184,7 @@ class ErasureSuite:
             "ana", [add_memory("old"), add_memory("new"), Supersede(id="old", by="new", at=None, reason="of new")]
         )
         store.apply("ana", [add_memory("gone"), Archive(id="gone", reason="in jest")])
-        before = _memory(store, "old")
+        before = replace(_memory(store, "old"), superseded_by=())
         store.erasure.erase("ana", Erase(ids=("new", "gone")))
         assert _memory(store, "old") == before
         assert "new" not in str([event.detail for event in store.history("ana", "old")])

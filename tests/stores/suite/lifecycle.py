@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.stores.suite.knowledge import everything, memory_of, number_of, put_link
 
 from mnemic import errors
+from mnemic.stores.sql.importance import UNUSED, importances
 from mnemic.testing.fakes import MOMENT, add_memory, add_message, indexing
+from mnemic.text.clock import from_micros, now, to_micros
 from mnemic.types import (
     Archive,
     Candidates,
@@ -21,6 +24,7 @@ from mnemic.types import (
     Link,
     MarkConsolidating,
     Promotion,
+    RecordFilter,
     Restore,
     Revise,
     SetEmotions,
@@ -37,17 +41,17 @@ __all__ = ["LifecyclePromises", "UndoPromises"]
 FAR = 2**60
 
 
-def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), **weighed: float) -> Consolidate:
+def consolidation(*groups: str, id: str = "con", links: tuple[Link, ...] = (), judged: str = "") -> Consolidate:
     """A cycle that promotes the first letter of each group over the others."""
-    promotions = tuple(Promotion(id=g[0], importance=0.75, absorbed=tuple(g[1:])) for g in groups)
-    return Consolidate(id=id, promotions=promotions, contradictions=links, weighed=weighed)
+    promotions = tuple(Promotion(id=g[0], absorbed=tuple(g[1:])) for g in groups)
+    return Consolidate(id=id, promotions=promotions, contradictions=links, judged=tuple(judged))
 
 
 def _statuses(store: Store, ids: str) -> list[str]:
     return [memory_of(store, id_).status for id_ in ids]
 
 
-def _weighed(store: Store, user: str = "ana") -> dict[str, dict[str, Any]]:
+def _candidates(store: Store, user: str = "ana") -> dict[str, dict[str, Any]]:
     """The candidates as rows, by id."""
     found = store.lifecycle.candidates(user, FAR)
     ids = store.relations.ids(number_of(store, user), found.doc.tolist())
@@ -58,14 +62,13 @@ def _weighed(store: Store, user: str = "ana") -> dict[str, dict[str, Any]]:
 class LifecyclePromises:
     """Tiers change all at once."""
 
-    def test_a_cycle_promotes_archives_links_and_weighs(self, store: Store) -> None:
+    def test_a_cycle_promotes_archives_and_links(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abcde"), put_link("b", "e"), put_link("a", "c")])
         link = Link(source="d", target="a", type="contradicts", reason="another number")
-        change = consolidation("abc", links=(link,), a=0.75, d=0.25)
+        change = consolidation("abc", links=(link,), judged="ad")
         assert store.apply("ana", [change])[0].outcome == "stored"
         assert _statuses(store, "abcde") == ["long_term", "archived", "archived", "short_term", "short_term"]
         assert memory_of(store, "a").source_ids == ("b", "c")
-        assert (memory_of(store, "a").importance, memory_of(store, "d").importance) == (0.75, 0.25)
         links = store.relations.graph("ana", "a", depth=1, types=("contradicts", "extends"), most=9).links
         assert {(x.source, x.target, x.type) for x in links} == {("a", "e", "extends"), ("d", "a", "contradicts")}
         assert store.lifecycle.tiers("ana") == {"long_term": 1, "archived": 2, "short_term": 2}
@@ -73,7 +76,7 @@ class LifecyclePromises:
 
     def test_the_same_cycle_twice_changes_nothing(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc")])
-        changes: list[Change] = [consolidation("ab", a=0.75), Touch(uses={}, at=1)]
+        changes: list[Change] = [consolidation("ab", judged="a"), Touch(uses={}, at=1)]
         store.apply("ana", changes)
         before = everything(store)
         assert store.apply("ana", changes)[0].outcome == "duplicate"
@@ -100,22 +103,22 @@ class LifecyclePromises:
         )
         held = replace(memory_of(store, "b"), content="B", version=2)
         store.apply("ana", [Revise(record=held, indexing=indexing(held))])
-        assert store.apply("ana", [MarkConsolidating(ids=("a",)), consolidation("ab", a=0.5)])[1].outcome == "stored"
+        assert (
+            store.apply("ana", [MarkConsolidating(ids=("a",)), consolidation("ab", judged="a")])[1].outcome == "stored"
+        )
 
     def test_a_promotion_with_another_text(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "ab")])
         merged = replace(memory_of(store, "a"), content="A and B", version=2)
-        promotion = Promotion(
-            id="a", importance=0.5, absorbed=("b",), revised=Revise(record=merged, indexing=indexing(merged))
-        )
-        store.apply("ana", [Consolidate(id="con", promotions=(promotion,), contradictions=(), weighed={})])
+        promotion = Promotion(id="a", absorbed=("b",), revised=Revise(record=merged, indexing=indexing(merged)))
+        store.apply("ana", [Consolidate(id="con", promotions=(promotion,), contradictions=(), judged=())])
         assert (memory_of(store, "a").content, memory_of(store, "a").status) == ("A and B", "long_term")
         (before,) = store.lifecycle.previous_texts("ana", "con")
         assert (before.content, before.version, before.status) == ("a", 3, "short_term")
         assert store.lifecycle.previous_texts("ana", "nothing") == store.lifecycle.previous_texts("bob", "con") == []
         stale = replace(promotion, revised=Revise(record=merged, indexing=indexing(merged)), absorbed=())
         with pytest.raises(errors.Conflict):
-            store.apply("ana", [Consolidate(id="con2", promotions=(stale,), contradictions=(), weighed={})])
+            store.apply("ana", [Consolidate(id="con2", promotions=(stale,), contradictions=(), judged=())])
 
     def test_the_workbench(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abc"), Archive(id="c"), consolidation("b")])
@@ -123,7 +126,7 @@ class LifecyclePromises:
         store.apply("ana", [MarkConsolidating(ids=("a", "b", "c", "x"))])
         assert _statuses(store, "abc") == ["consolidating", "long_term", "archived"]
         assert memory_of(store, "x", "bob").status == "short_term"
-        assert _weighed(store)["a"]["fresh"]
+        assert _candidates(store)["a"]["fresh"]
         store.apply("ana", [MarkConsolidating(ids=("a", "b", "c"), done=True)])
         assert _statuses(store, "abc") == ["short_term", "long_term", "archived"]
         store.apply("ana", [MarkConsolidating(ids=("a",))])
@@ -138,9 +141,64 @@ class LifecyclePromises:
         store.apply("ana", [Touch(uses={docs["a"]: 2}, at=7)])
         store.apply("ana", [Touch(uses={docs["a"]: 3}, at=5), Touch(uses={99: 1}, at=9)])
         store.apply("bob", [Touch(uses={docs["a"]: 100}, at=100)])
-        found = _weighed(store)
-        assert (found["a"]["accesses"], found["a"]["last_access"]) == (5, 7)
-        assert (found["b"]["accesses"], found["b"]["last_access"]) == (0, 0)
+        found = _candidates(store)
+        assert (memory_of(store, "a").access_count, found["a"]["last_access"]) == (5, 7)
+        assert (memory_of(store, "b").access_count, found["b"]["last_access"], found["b"]["boost"]) == (0, 0, 0)
+
+    def test_a_record_shows_its_uses_and_what_they_are_worth(self, store: Store) -> None:
+        felt = Emotion(valence=0.5, arousal=0.5, confidence=0.5)
+        new = partial(add_memory, salience=0.4, created_at=now())
+        store.apply("ana", [
+            new("used"), new("stirring", emotion=felt), new("new"), new("pinned", importance=0.1, pinned=True),
+            new("old", created_at=now() - timedelta(days=30)), add_message("m"),
+        ])  # fmt: skip
+        docs = store.docs_of("ana", ["used", "pinned"])
+        last = to_micros(now())
+        store.apply("ana", [Touch(uses=dict.fromkeys(docs.values(), 50), at=last)])
+        held = {id_: memory_of(store, id_) for id_ in ("used", "stirring", "new", "pinned", "old")}
+        assert (held["used"].access_count, held["used"].last_accessed_at) == (50, from_micros(last))
+        assert (held["new"].access_count, held["new"].last_accessed_at) == (0, None)
+        worth = {
+            "used": 0.4 + 0.6 * 0.5,
+            "stirring": 0.4 + 0.6 * 0.2 * 0.25,
+            "new": 0.4,
+            "old": 0.4 * 0.85,
+            "pinned": 0.1,
+        }
+        assert {id_: record.importance for id_, record in held.items()} == pytest.approx(worth)
+        order = sorted(worth, key=lambda id_: -worth[id_])
+        listed = partial(store.list_memories, "ana", order="importance", limit=None, offset=0)
+        assert [record.id for record in listed(RecordFilter(kinds=("memory",)))] == order
+        least = RecordFilter(kinds=("memory",), min_importance=0.4)
+        assert [record.id for record in listed(least)] == ["used", "stirring", "new"]
+        number = number_of(store)
+        named = store.docs_of("ana", list(worth))
+        assert store.matching(number, least) == sorted(named[id_] for id_ in ("used", "stirring", "new"))
+        for found in (store.lifecycle.candidates("ana", FAR), store.catalog(number, after=-1, event=-1).rows):
+            assert found is not None
+            values = importances(found.salience, found.boost, found.last_use, last).tolist()
+            columns = dict(zip(found.doc.tolist(), values, strict=True))
+            assert {id_: columns[doc] for id_, doc in named.items()} == pytest.approx(worth)
+        assert store.lifecycle.over_capacity("ana", 4, last) == ["old"]
+
+    def test_caches_follow_uses(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "ab")])
+        number, docs = number_of(store), store.docs_of("ana", ["a", "b"])
+        first = store.catalog(number, after=-1, event=-1)
+        store.apply("ana", [Touch(uses={docs["b"]: 1}, at=to_micros(now()))])
+        assert store.last_event(number) > first.event
+        after = max(docs.values())
+        second = store.catalog(number, after=after, event=first.event, used_since=first.moment)
+        assert (second.touched, set(second.kept), second.vectors) == ([docs["b"]], {docs["b"]}, None)
+        assert second.rows is not None
+        assert second.rows.boost[0] > 0
+
+    def test_a_record_names_what_superseded_it(self, store: Store) -> None:
+        store.apply("ana", [*map(add_memory, "abc")])
+        store.apply("ana", [Supersede(id="a", by="b", at=None), Supersede(id="a", by="c", at=None)])
+        assert memory_of(store, "a").superseded_by == ("b", "c")
+        store.apply("ana", [Archive(id="b")])
+        assert (memory_of(store, "a").superseded_by, memory_of(store, "c").superseded_by) == (("c",), ())
 
     def test_who_may_be_consolidated(self, store: Store) -> None:
         felt = Emotion(valence=0.5, arousal=0.5, confidence=0.5)
@@ -150,36 +208,36 @@ class LifecyclePromises:
             add_memory("brief", delete_after=MOMENT), add_memory("key", category="preference", metadata={"preference": "k"}),
             Archive(id="gone"), Supersede(id="ended", by=None, at=None),
         ])  # fmt: skip
-        found = _weighed(store)
+        found = _candidates(store)
         assert found.keys() == {"a", "old", "key"}
         a = found["a"]
-        assert (a["importance"], a["salience"], a["pinned"], a["arousal"], a["fresh"]) == (0.25, 0.5, True, 0.25, True)
+        assert (a["salience"], a["boost"], a["last_use"], a["fresh"]) == (0.25, 0, UNUSED, True)
         assert (a["judged"], a["trust"], found["old"]["trust"]) == (0, 1.0, 0.25)
         assert (a["apart"], found["key"]["apart"]) == (False, True)
         moment = int(MOMENT.timestamp()) * 1_000_000
         assert len(store.lifecycle.candidates("ana", moment - 1)) == 1
         assert len(store.lifecycle.candidates("nobody", FAR)) == 0
-        store.apply("ana", [consolidation(old=0.5)])
-        assert _weighed(store)["old"]["judged"] > 0
+        store.apply("ana", [Consolidate(id="con", promotions=(), contradictions=(), judged=("old",))])
+        assert _candidates(store)["old"]["judged"] > 0
 
     def test_candidates_follow_every_change(self, store: Store) -> None:
         store.apply("ana", [*map(add_memory, "abcdefg")])
-        assert _weighed(store).keys() == set("abcdefg")
-        store.apply("ana", [consolidation("ab", a=0.75, c=0.5), Archive(id="d"), Supersede(id="e", by=None, at=None)])
+        assert _candidates(store).keys() == set("abcdefg")
+        store.apply("ana", [consolidation("ab", judged="ac"), Archive(id="d"), Supersede(id="e", by=None, at=None)])
         held = memory_of(store, "f")
-        changed = replace(held, content="f again", importance=0.125, version=2)
+        changed = replace(held, content="f again", importance=0.125, pinned=True, version=2)
         store.apply("ana", [Revise(record=changed, indexing=indexing(changed)), add_memory("h")])
         docs, moment = store.docs_of("ana", ["g"]), int(MOMENT.timestamp() * 1e6)
         later = 2**53
         store.apply("ana", [Touch(uses={docs["g"]: 3}, at=later)])
-        found = _weighed(store)
+        found = _candidates(store)
         assert found.keys() == set("acfgh")
-        assert (found["a"]["fresh"], found["c"]["fresh"], found["f"]["importance"]) == (False, True, 0.125)
-        assert (found["c"]["judged"] > 0, found["g"]["accesses"], found["g"]["last_access"]) == (True, 3, later)
+        assert (found["a"]["fresh"], found["c"]["fresh"], found["f"]["salience"]) == (False, True, 0.125)
+        assert (found["c"]["judged"] > 0, found["g"]["boost"] > 0, found["g"]["last_access"]) == (True, True, later)
         store.apply("ana", [Undo(id="con"), Restore(id="d")])
         store.apply("bob", [add_memory("a")])
-        assert _weighed(store, "bob").keys() == {"a"}
-        assert _weighed(store).keys() == set("abcdfgh")
+        assert _candidates(store, "bob").keys() == {"a"}
+        assert _candidates(store).keys() == set("abcdfgh")
         assert store.lifecycle.candidates("ana", FAR).doc.tolist() == sorted(
             store.docs_of("ana", list("abcdfgh")).values()
         )
@@ -237,7 +295,7 @@ class UndoPromises:
         store.apply("ana", [*map(add_memory, "abcd"), put_link("b", "d"), put_link("a", "b")])
         before = everything(store)[:-1]
         link = Link(source="d", target="a", type="contradicts")
-        store.apply("ana", [consolidation("abc", links=(link,), a=0.75, d=0.25)])
+        store.apply("ana", [consolidation("abc", links=(link,), judged="ad")])
         assert store.apply("ana", [Undo(id="con")])[0].outcome == "stored"
         assert everything(store)[:-1] == before
         assert store.apply("ana", [Undo(id="con")])[0].outcome == "duplicate"
@@ -263,7 +321,7 @@ class UndoPromises:
         store.apply("ana", [*map(add_memory, "ab"), add_memory("c", invalid_at=MOMENT + timedelta(days=9))])
         before = everything(store)[:-1]
         links = tuple(Link(source="a", target=id_, type="supersedes", reason="so read") for id_ in "bc")
-        store.apply("ana", [Consolidate(id="con", promotions=(), contradictions=links, weighed={})])
+        store.apply("ana", [Consolidate(id="con", promotions=(), contradictions=links, judged=())])
         assert (memory_of(store, "b").expired_at is None, memory_of(store, "b").invalid_at) == (False, MOMENT)
         store.apply("ana", [Undo(id="con")])
         assert everything(store)[:-1] == before

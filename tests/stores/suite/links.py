@@ -147,22 +147,19 @@ class WorkPromises:
         assert store.apply("ana", changes)[0].outcome == "duplicate"
         assert store.stats("ana").pending == {"enrich": 1}
 
-    def test_a_new_version_leaves_what_consolidation_weighed_meanwhile(self, store: Store) -> None:
+    def test_a_new_version_leaves_what_consolidation_promoted_meanwhile(self, store: Store) -> None:
         store.apply("ana", [replace(add_memory(text), enrich=True) for text in "ab"])
         read = {id_: memory_of(store, id_) for id_ in "ab"}
-        best = Promotion(id="b", importance=0.75, absorbed=())
-        store.apply("ana", [Consolidate(id="con", promotions=(best,), contradictions=(), weighed={"a": 0.25})])
+        best = Promotion(id="b", absorbed=())
+        store.apply("ana", [Consolidate(id="con", promotions=(best,), contradictions=(), judged=("a",))])
         operations: tuple[Literal["update", "enrich"], ...] = ("enrich", "update")
         for version, operation in enumerate(operations, start=2):
-            for id_, importance, status in (("a", 0.25, "short_term"), ("b", 0.75, "long_term")):
+            for id_, status in (("a", "short_term"), ("b", "long_term")):
                 later = replace(read[id_], summary=operation, version=version)
-                change = Revise(record=later, indexing=indexing(later), operation=operation, weighs=False)
+                change = Revise(record=later, indexing=indexing(later), operation=operation)
                 assert store.apply("ana", [change])[0].outcome == "stored"
                 held = memory_of(store, id_)
-                assert (held.summary, held.importance, held.status) == (operation, importance, status)
-        judged = replace(read["a"], importance=0.5, salience=0.5, version=4)
-        store.apply("ana", [Revise(record=judged, indexing=indexing(judged), operation="enrich")])
-        assert memory_of(store, "a").importance == 0.5
+                assert (held.summary, held.status) == (operation, status)
         assert store.verify().ok
 
     def test_records_come_in_the_order_of_the_ids(self, store: Store) -> None:

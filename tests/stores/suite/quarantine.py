@@ -96,8 +96,8 @@ class QuarantinePromises:
 
     def test_it_comes_back_as_it_was(self, store: Store) -> None:
         _family(store)
-        promoted = Promotion(id="r2", importance=0.9, absorbed=())
-        cycle = Consolidate(id="con", promotions=(promoted,), contradictions=(), weighed={})
+        promoted = Promotion(id="r2", absorbed=())
+        cycle = Consolidate(id="con", promotions=(promoted,), contradictions=(), judged=())
         store.apply("ana", [put_link("r1", "alone"), cycle])
         before = _without_events(store)
         assert memory_of(store, "r2").status == "long_term"
@@ -167,8 +167,8 @@ class QuarantinePromises:
 
     def test_undoing_a_consolidation_lets_nothing_out(self, store: Store) -> None:
         store.apply("ana", [add_memory("a"), add_memory("b")])
-        promoted = Promotion(id="a", importance=0.9, absorbed=("b",))
-        store.apply("ana", [Consolidate(id="con", promotions=(promoted,), contradictions=(), weighed={})])
+        promoted = Promotion(id="a", absorbed=("b",))
+        store.apply("ana", [Consolidate(id="con", promotions=(promoted,), contradictions=(), judged=())])
         _put(store, "a", "b")
         store.apply("ana", [Undo(id="con")])
         assert [memory_of(store, id_).status for id_ in "ab"] == ["archived", "archived"]
@@ -182,8 +182,8 @@ class QuarantinePromises:
 
     def test_what_stood_for_it_may_be_gone_when_it_is_released(self, store: Store) -> None:
         store.apply("ana", [add_memory("a"), add_memory("b")])
-        promoted = Promotion(id="a", importance=0.9, absorbed=("b",))
-        store.apply("ana", [Consolidate(id="con", promotions=(promoted,), contradictions=(), weighed={})])
+        promoted = Promotion(id="a", absorbed=("b",))
+        store.apply("ana", [Consolidate(id="con", promotions=(promoted,), contradictions=(), judged=())])
         _put(store, "a", "b")
         store.erasure.erase("ana", Erase(ids=("a",)))
         _released(store, "b")

@@ -67,7 +67,20 @@ def run(world, operation):
 def readable(columns):
     """The columns with names in the place of codes, which are numbered by first sight."""
     found = {}
-    for name in ("doc", "kind", "status", "time", "length", "importance", "traits", "day", "previous", "following"):
+    for name in (
+        "doc",
+        "kind",
+        "status",
+        "time",
+        "length",
+        "salience",
+        "boost",
+        "last_use",
+        "traits",
+        "day",
+        "previous",
+        "following",
+    ):
         found[name] = getattr(columns, name).tolist()
     for name in ("session", "project", "label", "speaker"):
         names = {0: None} | {code: value for value, code in getattr(columns.names, name).items()}
@@ -128,7 +141,8 @@ def test_a_snapshot_is_not_disturbed(followed, operations, later):
         world.follow()
     columns, lent = world.follow(), world.vectors.rows()
     matrix = lent.held
-    names = ("doc", "kind", "status", "group", "session", "project", "time", "label", "speaker", "length", "importance",
+    names = ("doc", "kind", "status", "group", "session", "project", "time", "label", "speaker", "length", "salience",
+             "boost", "last_use",
              "traits", "day", "previous")  # fmt: skip
     before = {name: getattr(columns, name).copy() for name in names}
     following, vectors = columns.following.copy(), matrix.copy()

@@ -60,6 +60,19 @@ def test_a_repetition_is_near_and_differs_in_nothing(first, second, outcome):
     assert reconcile(record(second, 1), [record(first)], near, threshold=None).outcome == "new"
 
 
+def test_the_threshold_decides_about_the_same_words_and_a_higher_one_about_other_words():
+    for second, least in (("I do work at Lux.", 0.9), ("Tom fixed the sink.", 0.94)):
+        first = record({"I": "I work at Lux.", "T": "Tom repaired the sink."}[second[0]])
+        for cosine, outcome in ((least, "duplicate"), (least - 0.01, "new")):
+            assert reconcile(record(second, 1), [first], np.array([cosine]), threshold=0.9).outcome == outcome
+        assert reconcile(record(second, 1), [first], np.array([0.95]), threshold=0.96).outcome == "new"
+
+
+def test_what_replaces_a_value_is_no_repetition_however_near():
+    bought, sold = record("Tom bought the house in Porto."), record("Tom sold the house in Porto.", 9)
+    assert reconcile(sold, [bought], np.array([0.97]), threshold=0.9).outcome == "update"
+
+
 def test_what_was_over_and_holds_again_is_no_repetition():
     over = replace(ROME, expired_at=DAY + timedelta(days=5))
     assert reconcile(record("I live in Rome.", 90), [over], np.array([1.0]), threshold=0.9).outcome == "new"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.errors import InvalidInput
-from mnemic.recall.graph import LINK_HALF_LIFE, RANK_HALF_LIFE, link_strength, rank_weight
+from mnemic.recall.graph import LINK_HALF_LIFE, link_strength
 
 unit = st.floats(0, 1)
 idles = st.timedeltas(timedelta(days=-10), timedelta(days=100_000))
@@ -15,12 +15,10 @@ idles = st.timedeltas(timedelta(days=-10), timedelta(days=100_000))
 
 def test_after_a_half_life_it_is_half_way_to_the_floor():
     assert link_strength(0.5, LINK_HALF_LIFE, floor=0.2) == pytest.approx(0.5 * 0.6)
-    assert rank_weight(RANK_HALF_LIFE, floor=0.8) == pytest.approx(0.9)
 
 
 def test_a_use_restores_the_whole():
-    assert link_strength(0.7, timedelta()) == 0.7
-    assert rank_weight(-timedelta(days=1)) == 1
+    assert link_strength(0.7, timedelta()) == link_strength(0.7, -timedelta(days=1)) == 0.7
 
 
 @given(unit, idles, idles, unit)
@@ -28,7 +26,6 @@ def test_it_only_demotes_the_more_the_longer_and_never_below_the_floor(strength,
     short, long = sorted((one, other))
     sooner, later = (link_strength(strength, idle, floor=floor) for idle in (short, long))
     assert floor * strength - 1e-12 <= later <= sooner + 1e-12 <= strength + 2e-12
-    assert floor - 1e-12 <= rank_weight(long, floor=floor) <= rank_weight(short, floor=floor) <= 1
 
 
 @pytest.mark.parametrize(
@@ -36,7 +33,7 @@ def test_it_only_demotes_the_more_the_longer_and_never_below_the_floor(strength,
     [
         (lambda: link_strength(1.1, timedelta()), "strength"),
         (lambda: link_strength(0.5, timedelta(), half_life=timedelta()), "half_life"),
-        (lambda: rank_weight(timedelta(), floor=-0.1), "floor"),
+        (lambda: link_strength(0.5, timedelta(), floor=-0.1), "floor"),
     ],
 )
 def test_values_out_of_range_are_refused(call, says):

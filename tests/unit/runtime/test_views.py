@@ -16,7 +16,7 @@ from mnemic.lifecycle import consolidation
 from mnemic.recall import RECIPES, validation
 from mnemic.recall.recipes import CONVERSATION
 from mnemic.runtime import views
-from mnemic.types import Consolidate, Scope
+from mnemic.types import Scope
 
 PLAIN = replace(CONVERSATION, quality={})
 """The default recipe, ranked by nothing but the query."""
@@ -87,23 +87,6 @@ def test_changes_by_several_threads_leave_the_last_word(memory):
     assert {hit.text for hit in hits} == {"version 14 of fact x", "version 14 of fact y"}
     assert [len(memory.history(id_)) for id_ in ids] == [15, 15]
     assert memory.admin.verify().findings == ()
-
-
-def test_an_update_leaves_what_consolidation_weighed_meanwhile(memory, monkeypatch):
-    id_ = memory.remember("the gate is green").id
-    held, real = runtime_of(memory), runtime_of(memory).indexer.indexing
-    cycles = itertools.count()
-
-    def weigh_first(records, embedder):
-        weighed = Consolidate(id=f"c{next(cycles)}", promotions=(), contradictions=(), weighed={id_: 0.25})
-        held.store.apply(memory._scope.user, [weighed])
-        return real(records, embedder)
-
-    monkeypatch.setattr(held.indexer, "indexing", weigh_first)
-    memory.update(id_, tags=["garden"])
-    assert (memory.get(id_).tags, memory.get(id_).importance) == (("garden",), 0.25)
-    memory.update(id_, importance=0.75)
-    assert memory.get(id_).importance == 0.75
 
 
 def test_two_handles_on_one_folder_follow_each_other(tmp_path):
@@ -391,3 +374,12 @@ async def test_calls_that_nobody_waits_for_count_until_they_end():
         assert (await asyncio.wait_for(memory.search("a line"), 30))[0].text == "A line."
         many = await asyncio.gather(*(memory.search("a line") for _ in range(20)))
         assert all(hits for hits in many)
+
+
+def test_cosines_of_the_default_embedder_are_not_scaled(monkeypatch):
+    with Memory(":memory:", user="ana", embedder=HashingEmbedder()) as memory:
+        for n in range(4):
+            memory.remember(f"the tall green garden gate is open on day {n}")
+        assert runtime_of(memory).views.of("ana").base > 0.5
+        monkeypatch.setattr(views, "CALIBRATED_FOR", memory.stats().embedding_model)
+        assert runtime_of(memory).views.of("ana").base == 0

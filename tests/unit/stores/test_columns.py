@@ -17,7 +17,21 @@ def page(request, monkeypatch):
 def made(doc, chance):
     words = [chance.choice((None, "", "a", "b", "\u00e9")) for _ in range(5)]
     told = chance.choice((None, f"[[{doc}, {doc}]]"))
-    return (doc, "message", *words[:3], doc * 10**12, *words[3:], doc / 8, 0.5, doc % 7, -doc, 60, told)
+    return (
+        doc,
+        "message",
+        *words[:3],
+        doc * 10**12,
+        *words[3:],
+        doc / 8,
+        doc % 7,
+        0.5,
+        0.25,
+        doc * 10**9,
+        -doc,
+        60,
+        told,
+    )
 
 
 def test_each_row_in_its_place(page):
@@ -29,7 +43,7 @@ def test_each_row_in_its_place(page):
     told = [found.stored_periods.get(doc) for doc in found.doc.tolist()]
     columns = (
         found.doc, found.kind, found.status, found.session, found.project, found.time, found.label, found.speaker,
-        found.length, found.importance, found.traits, found.moment, found.offset, told,
+        found.length, found.traits, found.salience, found.boost, found.last_use, found.moment, found.offset, told,
     )  # fmt: skip
     assert list(zip(*columns, strict=True)) == sorted(rows)
 

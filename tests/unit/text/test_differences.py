@@ -4,9 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemic.text.differences import differs
+from mnemic.text.differences import REWORDED_FROM, differs
 
 DIFFERENT = [
+    ("My father is alive", "My father is no longer alive", "polarity"),
+    ("I smoke", "I don't smoke any longer", "polarity"),
+    ("Lint before test", "Test before lint", "role"),
+    ("They lent us a car", "We lent them a car", "role"),
     ("The meeting is at 9:30", "The meeting is at 10:30", "number"),
     ("She has two cats", "She has three cats", "number"),
     ("The rent is 1,200 euros", "The rent is 1,250 euros", "number"),
@@ -48,6 +52,7 @@ DIFFERENT = [
     ),
 ]
 SAME = [
+    ("Before lunch I walk", "I walk before lunch"),
     ("I moved to Lisbon.", "I moved to Lisbon"),
     ("Prefers morning meetings", "prefers  morning meetings!"),
     ("She really loves her garden in Porto", "She loves her garden in Porto"),
@@ -64,6 +69,38 @@ SAME = [
     ("The office closes at 6", "At 6 the office closes"),
     ("The old bicycle stands in the cellar", "The old bicycle she bought from her brother stands in the cellar"),
 ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Tom repaired the sink", "Tom fixed the sink"),
+        ("My dog is afraid of thunder", "My dog is scared of thunder"),
+        ("We purchased a van", "We bought a van"),
+        ("The minutes are filed in Dropbox", "The minutes are kept in Dropbox"),
+    ],
+)
+def test_other_words_for_what_the_subject_does_are_another_wording_if_the_cosine_says_so(first, second):
+    for one, other in ((first, second), (second, first)):
+        assert differs(one, other) == differs(one, other, REWORDED_FROM - 0.01) == "value"
+        assert differs(one, other, REWORDED_FROM) is None
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "what"),
+    [
+        *DIFFERENT,
+        ("The red bike is mine", "The blue bike is mine", "value"),
+        ("I have a black cat", "I have a white cat", "value"),
+        ("I take sugar in my coffee", "I take milk in my coffee", "value"),
+        ("The walls are cyan", "The walls are purple", "value"),
+        ("Frontend developers use tabs", "Backend developers use tabs", "value"),
+        ("Enable the cache", "Disable the cache", "value"),
+        ("We fly from Rome", "We fly to Rome", "value"),
+    ],
+)
+def test_no_cosine_makes_another_value_the_same(first, second, what):
+    assert differs(first, second, 1.0) == differs(second, first, 1.0) == what
 
 
 @pytest.mark.parametrize(("first", "second", "what"), DIFFERENT)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from mnemic.recall import context, hit_from
 from mnemic.recall.context import Background, Frame, StyledPrompt
 from mnemic.recall.context.packing import cannot_fit, preference_text, summary_of
-from mnemic.recall.profile import asks_for_profile, memory_hits, preferences, profile
+from mnemic.recall.profile import asks_for_profile, memory_hits, most_important, preferences, profile
 from mnemic.recall.search import GRADES, search
 from mnemic.runtime.runtime import Runtime
 from mnemic.safety.trust import UNTRUSTED
@@ -165,7 +165,7 @@ def _session_start(runtime: Runtime, scope: Scope, filters: RecordFilter, max_to
     found: list[Hit] = []
     if "memory" in filters.kinds:
         found += memory_hits(preferences(runtime, scope, filters))
-        found += memory_hits(runtime.store.list_memories(scope.user, filters, order="importance", limit=most, offset=0))
+        found += memory_hits(most_important(runtime, scope, filters, most))
         recent = runtime.store.list_memories(scope.user, filters, order="newest", limit=RECENT, offset=0)
         found += memory_hits(recent)
     if "message" in filters.kinds:

@@ -130,6 +130,14 @@ class Transaction:
             DO UPDATE SET since = excluded.since, attempts = 0, error = NULL"""
         self.db.execute(sql, (task, doc, self.user, self.at))
 
+    def add_uses(self, doc: int, count: int, at: int) -> None:
+        """Add to the access count of a memory of this user, used at a time (microseconds since 1970)."""
+        sql = """INSERT INTO access(user_id, doc, count, last_at) SELECT user_id, doc, ?, ? FROM memories
+            WHERE doc = ? AND user_id = ?
+            ON CONFLICT(doc) DO UPDATE SET count = access.count + excluded.count,
+            last_at = CASE WHEN access.last_at > excluded.last_at THEN access.last_at ELSE excluded.last_at END"""
+        self.db.execute(sql, (count, at, doc, self.user))
+
     def insert(self, row: dict[str, Any]) -> bool:
         """Insert a record unless its id is taken; returns whether it was inserted."""
         row = row | self.db.dialect.filter_columns(row)
@@ -230,6 +238,8 @@ def add_memory(t: Transaction, change: types.AddMemory) -> Receipt:
     t.insert(rows.memory_row(record, doc, t.user, change.indexing))
     t.add_lineage(doc, record.source_ids)
     pending = t.index(doc, change.indexing)
+    if record.access_count:
+        t.add_uses(doc, record.access_count, to_micros(record.last_accessed_at or record.created_at))
     if change.enrich:
         t.add_pending("enrich", doc)
     t.event("remember", doc, record.id)
@@ -262,8 +272,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
     _, doc, status, version = found
     if version == record.version:
         return _duplicated(record.id, "this version is already stored")
-    sql = "SELECT expired_at, importance FROM memories WHERE doc = ?"
-    expired, importance = t.db.execute(sql, (doc,)).fetchone()
+    (expired,) = t.db.execute("SELECT expired_at FROM memories WHERE doc = ?", (doc,)).fetchone()
     same_expiry = (expired is None) == (record.expired_at is None)
     erased = any(t.find(id_) is None for id_ in record.source_ids)
     if version != record.version - 1 or rows.public_status(status) == "archived" or not same_expiry or erased:
@@ -271,8 +280,7 @@ def revise(t: Transaction, change: types.Revise) -> Receipt:
         return _rejected(record.id, reason)
     if (duplicate := _duplicate(t, record)) not in (None, record.id):
         return _rejected(record.id, f"the memory {duplicate!r} already says this")
-    importance = record.importance if change.weighs else importance
-    record = replace(record, status=status, importance=importance)  # it may have been promoted since the caller read it
+    record = replace(record, status=status)  # it may have been promoted since the caller read it
     t.unindex(doc)
     t.rewrite(rows.memory_row(record, doc, t.user, change.indexing), version)
     t.add_lineage(doc, [id_ for id_ in record.source_ids if (source := t.find(id_)) and source[0] == "message"])

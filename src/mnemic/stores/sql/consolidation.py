@@ -9,7 +9,7 @@ from dataclasses import astuple, dataclass, replace
 from typing import TypeVar, cast
 
 from mnemic.errors import Conflict, NotFound
-from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, WEIGHTS, Table
+from mnemic.stores.schema import DECIDED_LINKS, MEMBERS, MOVED_LINKS, PROMOTIONS, Table
 from mnemic.stores.sql import changes, rows
 from mnemic.stores.sql.changes import Transaction
 from mnemic.stores.sql.connection import Connection
@@ -169,18 +169,16 @@ def mark_consolidating(t: Transaction, change: MarkConsolidating) -> Receipt:
 
 
 def record_access(t: Transaction, change: Touch) -> Receipt:
-    """Add to the access counts of records of this user."""
-    sql = """INSERT INTO access(user_id, doc, count, last_at) SELECT user_id, doc, ?, ? FROM memories
-        WHERE doc = ? AND user_id = ?
-        ON CONFLICT(doc) DO UPDATE SET count = access.count + excluded.count,
-        last_at = CASE WHEN access.last_at > excluded.last_at THEN access.last_at ELSE excluded.last_at END"""
+    """Add to the access counts of memories of this user; one event without a record tells caches of it."""
     for doc, uses in change.uses.items():
-        t.db.execute(sql, (uses, change.at, doc, t.user))
+        t.add_uses(doc, uses, change.at)
+    if change.uses:
+        t.db.execute("INSERT INTO events(user_id, at, operation) VALUES(?, ?, 'use')", (t.user, t.at))
     return Receipt(id="", outcome="stored")
 
 
 def consolidate(t: Transaction, change: Consolidate) -> Receipt:
-    """Apply a consolidation: promote, archive, link, set importance, and store the undo data.
+    """Apply a consolidation: promote, archive, link, and store the undo data.
 
     A ``supersedes`` link among the contradictions also ends the validity of its target.
     """
@@ -195,9 +193,8 @@ def consolidate(t: Transaction, change: Consolidate) -> Receipt:
     for link in change.contradictions:
         if ends := (_store_supersession if link.type == "supersedes" else _store_contradiction)(t, link):
             _put(t.db, DECIDED_LINKS, t.user, change.id, *ends, rest="ON CONFLICT DO NOTHING")
-    for id_, importance in change.weighed.items():
-        if held := _set_importance(t, id_, importance):
-            _put(t.db, WEIGHTS, t.user, change.id, *held)
+    for id_ in change.judged:
+        _mark_judged(t, id_)
     return Receipt(id=change.id, outcome="stored")
 
 
@@ -225,26 +222,21 @@ def _store_supersession(t: Transaction, link: Link) -> DecisionRow | None:
     return (source, target, link.type, invalid) if stored else None
 
 
-def _set_importance(t: Transaction, id: str, importance: float) -> list[float] | None:
-    """Set the importance of a seed, and move it back from ``consolidating`` unless it was promoted.
-
-    Returns:
-        Doc, importance before and after, if the memory is in the short-term tier; else None.
-    """
-    sql = "SELECT doc, version, status, importance, pinned FROM memories WHERE user_id = ? AND id = ?"
-    found = t.db.execute(sql, (t.user, id)).fetchone()
+def _mark_judged(t: Transaction, id: str) -> None:
+    """Note when a seed was judged, and move it back from ``consolidating`` unless it was promoted."""
+    found = t.db.execute(
+        "SELECT doc, version, status FROM memories WHERE user_id = ? AND id = ?", (t.user, id)
+    ).fetchone()
     if found is None:
-        return None
-    doc, version, status, before, pinned = found
-    now = before if pinned else importance
-    t.db.execute("UPDATE records SET status = ?, importance = ? WHERE doc = ?", (_tier(status), now, doc))
+        return
+    doc, version, status = found
+    t.db.execute("UPDATE records SET status = ? WHERE doc = ?", (_tier(status), doc))
     # After the clock was set back, an access may lie in the future: without max() the memory would stay a seed for ever.
     used = t.db.execute("SELECT last_at FROM access WHERE doc = ?", (doc,)).fetchone()
     at = max(t.at, used[0]) if used else t.at
     sql = "INSERT INTO judged VALUES(?, ?, ?) ON CONFLICT(doc) DO UPDATE SET at = excluded.at"
     t.db.execute(sql, (t.user, doc, at))
     t.event("weigh", doc, id, version)
-    return [doc, before, now] if _tier(status) == "short_term" else None
 
 
 def _require_live(t: Transaction, id: str, began: int | None = None) -> tuple[int, str, float, int]:
@@ -289,8 +281,7 @@ def _promote(
         links=(),
     )  # fmt: skip
     undo = replace(undo, links=_move_links(t, undo))
-    sql = "UPDATE records SET status = 'long_term', importance = CASE pinned WHEN 0 THEN ? ELSE importance END WHERE doc = ?"
-    t.db.execute(sql, (promotion.importance, doc))
+    t.db.execute("UPDATE records SET status = 'long_term' WHERE doc = ?", (doc,))
     t.event("promote", doc, promotion.id, version, consolidation=consolidation, sources=list(promotion.absorbed))
     return undo
 
@@ -347,7 +338,7 @@ def restore_link(t: Transaction, link: MovedLink, ends: Ends | None = None) -> b
 def previous(promotion: StoredPromotion, row: str, version: int) -> MemoryRecord:
     """A promoted memory as it was before, from its row in ``versions``, as a new version."""
     record, status = rows.memory_from(rows.version_row(row)), cast("Status", promotion.status)
-    return replace(record, version=version, status=status, importance=promotion.importance)
+    return replace(record, version=version, status=status)
 
 
 def undo(t: Transaction, change: Undo) -> Receipt:
@@ -367,10 +358,6 @@ def undo(t: Transaction, change: Undo) -> Receipt:
         else:
             sql = "DELETE FROM links WHERE source = ? AND target = ? AND type = ?"
             t.db.execute(sql, (source, target, kind))
-    sql = "SELECT doc, before, after FROM weights WHERE user_id = ? AND consolidation = ?"
-    for doc, before, after in t.db.execute(sql, own).fetchall():
-        sql = "UPDATE records SET importance = ? WHERE doc = ? AND importance = ? AND pinned = 0 AND status = 'short_term'"
-        t.db.execute(sql, (before, doc, after))
     t.db.execute("UPDATE consolidations SET undone_at = ? WHERE user_id = ? AND id = ?", (t.at, *own))
     reason = f"{left} of its memories were forgotten or replaced since, and stay as they are" if left else ""
     return Receipt(id=change.id, outcome="stored", reason=reason)
@@ -474,7 +461,6 @@ def restore_member(t: Transaction, member: Member, consolidation: str) -> bool:
 
 
 def _restore_tier(t: Transaction, held: StoredPromotion | Member, expected: str, consolidation: str) -> None:
-    sql = """UPDATE records SET status = ?, importance = CASE pinned WHEN 0 THEN ? ELSE importance END,
-        tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"""
-    for id_, version in t.db.execute(sql, (held.status, held.importance, held.doc, expected)).fetchall():
+    sql = "UPDATE records SET status = ?, tier_before = NULL WHERE doc = ? AND status = ? RETURNING id, version"
+    for id_, version in t.db.execute(sql, (held.status, held.doc, expected)).fetchall():
         t.event("undo", held.doc, id_, version, consolidation=consolidation)

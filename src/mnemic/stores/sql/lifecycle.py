@@ -17,25 +17,22 @@ from mnemic.stores.schema import LIVE
 from mnemic.stores.sql import queries, rows
 from mnemic.stores.sql.connection import Connection, Database
 from mnemic.stores.sql.consolidation import previous, promotions
+from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.stores.sql.queries import ALL, AMONG, Reader, events
 from mnemic.text.clock import now, to_micros
 from mnemic.types import Candidates, Event, Kind, MemoryRecord
 
 __all__ = ["CandidateCache", "Lifecycle"]
 
-LATE = 60_000_000
-"""Microseconds by which an access may be recorded late; a writer delays it by at most half of that."""
-
 # Memories with a lifetime are left out: they never become long-term. A preference represents no other memory.
-_CANDIDATES = """SELECT m.doc, m.status != 'long_term', m.salience, m.importance, m.pinned, m.created_at,
-    coalesce(a.count, 0), coalesce(a.last_at, 0), coalesce(m.arousal * m.emotion_confidence, 0.0),
-    CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,
-    CASE WHEN m.category = 'preference' AND {} THEN 1 ELSE 0 END
-    FROM memories m LEFT JOIN access a ON a.doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
-    WHERE m.user_id = ? AND m.status NOT IN ('archived', 'quarantined') AND m.expired_at IS NULL AND m.delete_after IS NULL"""
-_INTEGERS = {"doc": 0, "created_at": 5, "accesses": 6, "last_access": 7, "judged": 9}
-_FLAGS = {"fresh": 1, "pinned": 4, "apart": 11}
-_REAL = {"salience": 2, "importance": 3, "arousal": 8, "trust": 10}
+_CANDIDATES = f"""SELECT m.doc, m.status != 'long_term', {SALIENCE}, {BOOST}, {LAST_USE}, m.created_at,
+    coalesce(last_at, 0), CASE WHEN m.updated_at > j.at THEN 0 ELSE coalesce(j.at, 0) END, m.trust,
+    CASE WHEN m.category = 'preference' AND {{}} THEN 1 ELSE 0 END
+    FROM memories m LEFT JOIN {USED} AS used ON used_doc = m.doc LEFT JOIN judged j ON j.doc = m.doc
+    WHERE m.user_id = ? AND m.{LIVE} AND m.expired_at IS NULL AND m.delete_after IS NULL"""
+_INTEGERS = {"doc": 0, "last_use": 4, "created_at": 5, "last_access": 6, "judged": 7}
+_FLAGS = {"fresh": 1, "apart": 9}
+_REAL = {"salience": 2, "boost": 3, "trust": 8}
 
 
 def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candidates:
@@ -46,7 +43,7 @@ def _read(db: Connection, user: int, docs: Sequence[int] | None = None) -> Candi
     if docs is not None:
         sql, bound = f"{sql} AND m.doc IN {AMONG}", [*bound, db.dialect.bind_list(docs)]
     selected = db.execute(f"{sql} ORDER BY m.doc", bound)
-    found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, 12).T
+    found = np.fromiter(chain.from_iterable(selected), np.float64).reshape(-1, 10).T
     columns = {name: found[at].astype(np.int64) for name, at in _INTEGERS.items()}
     flags = {name: found[at] != 0 for name, at in _FLAGS.items()}
     return Candidates(**columns, **flags, **{name: found[at] for name, at in _REAL.items()})
@@ -100,8 +97,7 @@ class CandidateCache:
     @staticmethod
     def _refresh(db: Connection, held: _Snapshot, moment: int) -> _Snapshot:
         event, changed, *_ = queries.changed(db, held.user, held.event)
-        used = db.execute("SELECT doc FROM access WHERE last_at >= ?", (held.moment - LATE,)).fetchall()
-        docs = {*changed, *(row[0] for row in used)}
+        docs = {*changed, *queries.used_docs(db, held.user, held.moment)}
         if not docs:
             return _Snapshot(held.user, event, moment, held.found)
         fresh = _read(db, held.user, sorted(docs))
@@ -188,7 +184,8 @@ class Lifecycle(Reader[Database]):
         over = f"""SELECT CASE WHEN count(*) > ?3 THEN count(*) - ?3 ELSE 0 END FROM memories
             WHERE user_id = ?1 AND {_VALID} AND {LIVE}"""
         sql = f"""{_CITED} SELECT id FROM memories WHERE user_id = ?1 AND {_VALID} AND status = 'short_term' AND pinned = 0
-            AND doc NOT IN (SELECT doc FROM cited) ORDER BY importance, created_at, doc LIMIT ({over})"""
+            AND doc NOT IN (SELECT doc FROM cited)
+            ORDER BY {importance_sql("memories", "?2")}, created_at, doc LIMIT ({over})"""
         return self._ids(user, sql, now, limit)
 
     def _ids(self, user: str, sql: str, *values: object) -> list[str]:

@@ -17,6 +17,7 @@ from mnemic.protocols import Model
 from mnemic.stores.schema import EPISODES, LIVE, MEMORIES, MESSAGES, RECORDS, View
 from mnemic.stores.sql import rows
 from mnemic.stores.sql.connection import Connection, Cursor, Database, Dialect
+from mnemic.stores.sql.importance import BOOST, LAST_USE, SALIENCE, USED, importance_sql
 from mnemic.text.clock import LATEST, from_micros, now, to_micros
 from mnemic.types import (
     CatalogDelta,
@@ -150,22 +151,33 @@ def changed(db: Connection, user: int, after: int) -> tuple[int, list[int], set[
     return last, sorted(docs), kept, any(op == "reembed" for *_, op in found)
 
 
+LATE = 60_000_000
+"""Microseconds by which a use may be recorded late; a writer delays it by at most half of that."""
+
+
+def used_docs(db: Connection, user: int, since: int) -> list[int]:
+    """The docs of the memories of a user with uses recorded since a moment (microseconds since 1970)."""
+    sql = "SELECT doc FROM access WHERE last_at >= ? AND user_id = ?"
+    return [doc for (doc,) in db.execute(sql, (since - LATE, user))]
+
+
 PAGE = 500
 """Rows per page; a page fits in the processor cache."""
 
 _NUMBERS: dict[str, Any] = {
-    "doc": np.int64, "time": np.int64, "length": np.float32, "importance": np.float32, "traits": np.int32,
-    "moment": np.int64, "offset": np.int64,
+    "doc": np.int64, "time": np.int64, "length": np.float32, "traits": np.int32,
+    "salience": np.float32, "boost": np.float32, "last_use": np.int64, "moment": np.int64, "offset": np.int64,
 }  # fmt: skip
 _CATALOG = {
     "doc": "doc", "kind": "kind", "status": "CASE status WHEN 'quarantined' THEN 'archived' ELSE status END",
     "session": "session", "project": "project", "time": "coalesce(said_at, created_at)",
     "label": "CASE kind WHEN 'message' THEN role WHEN 'episode' THEN 'episode' ELSE type END", "speaker": "speaker",
-    "length": "length", "importance": "coalesce(importance, 0.5)", "traits": "traits",
+    "length": "length", "traits": "traits",
+    "salience": f"coalesce({SALIENCE}, 0.5)", "boost": BOOST, "last_use": LAST_USE,
     "moment": "coalesce(valid_at, said_at, created_at)", "offset": "utc_offset",
 }  # fmt: skip
 """The columns of the catalog and the expressions that select them."""
-_ROWS = f"SELECT {', '.join(_CATALOG.values())}, told FROM records WHERE user_id = ?"
+_ROWS = f"SELECT {', '.join(_CATALOG.values())}, told FROM records LEFT JOIN {USED} AS used ON used_doc = doc WHERE user_id = ?"
 _VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
     CASE WHEN invalid_at <= delete_after OR delete_after IS NULL THEN invalid_at ELSE delete_after END,
     expired_at, created_at,
@@ -174,12 +186,14 @@ _VALIDITY = """SELECT doc, coalesce(valid_at, said_at, created_at),
 _VECTORS = "SELECT doc, vector FROM vectors WHERE user_id = ?"
 
 
-def catalog(db: Connection, user: int, *, after: int, event: int, vectors: bool) -> CatalogDelta:
+def catalog(db: Connection, user: int, *, after: int, event: int, used_since: int, vectors: bool) -> CatalogDelta:
     """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
-    last, touched, kept, reembedded = last_event(db, user), [], set[int](), False
+    moment, last, touched, kept, reembedded = to_micros(now()), last_event(db, user), [], set[int](), False
     if event >= 0:
         last, docs, kept, reembedded = changed(db, user, event)
-        touched = [doc for doc in docs if doc <= after]
+        used = set(used_docs(db, user, used_since)) - set(docs)
+        kept |= used
+        touched = sorted(doc for doc in (*docs, *used) if doc <= after)
     held = header(db)
     rows = catalog_columns(_after_or_among(db, _ROWS, user, after, touched))
     found = None
@@ -188,7 +202,7 @@ def catalog(db: Connection, user: int, *, after: int, event: int, vectors: bool)
         selected = _after_or_among(db, _VECTORS, user, -1 if reembedded else after, moved)
         found = vector_matrix(selected, len(rows) if rows else 0)
     return CatalogDelta(
-        event=last, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
+        event=last, moment=moment, rows=rows, vectors=found, touched=touched, kept=kept, reembedded=reembedded,
         model=held.get("model"), dimension=held.get("dimension"),
         validity=[row for part in _after_or_among(db, _VALIDITY, user, after, touched) for row in part.fetchall()],
     )  # fmt: skip
@@ -278,10 +292,24 @@ def _sources(db: Connection, docs: Sequence[int]) -> dict[int, list[tuple[str, s
     return found
 
 
+def _standings(db: Connection, docs: Sequence[int]) -> dict[int, rows.Standing]:
+    """Uses, importance and successors of memories, by doc."""
+    sql = f"""SELECT m.doc, coalesce(a.count, 0), coalesce(a.last_at, 0), {importance_sql("m")},
+        (SELECT json_group_array(id) FROM records WHERE {LIVE}
+            AND doc IN (SELECT source FROM links WHERE target = m.doc AND type = 'supersedes'))
+        FROM memories m LEFT JOIN access a ON a.doc = m.doc WHERE m.doc IN {AMONG}"""
+    found = db.execute(sql, (to_micros(now()), db.dialect.bind_list(docs))) if docs else ()
+    return {
+        doc: rows.Standing(count, last_at, importance, tuple(sorted(json.loads(successors))))
+        for doc, count, last_at, importance, successors in found
+    }
+
+
 def _values(db: Connection, found: Sequence[rows.Row]) -> list[Any]:
-    """Records built from rows, with their lineage."""
+    """Records built from rows, with their lineage and standing."""
     sources = _sources(db, [row["doc"] for row in found if row["kind"] != "message"])
-    return [rows.record_from(row, sources.get(row["doc"], ())) for row in found]
+    standings = _standings(db, [row["doc"] for row in found if row["kind"] == "memory"])
+    return [rows.record_from(row, sources.get(row["doc"], ()), standings.get(row["doc"])) for row in found]
 
 
 def fetch(db: Connection, user: int, docs: Sequence[int]) -> dict[int, Stored]:
@@ -333,9 +361,10 @@ def _stored_conditions(dialect: Dialect, user: int, table: str, filters: RecordF
     ]
     if filters.tags is not None:
         found.insert(0, ("tags", *dialect.has_tags(user, table, filters.tags)))
+    if filters.min_importance is not None:
+        found.append(("importance", f"{importance_sql(table)} >= ?", (to_micros(now()), filters.min_importance)))
     return found + _compared(
-        ("trust", ">=", filters.min_trust), ("importance", ">=", filters.min_importance),
-        ("category", "=", filters.category), ("speaker", "=", filters.speaker),
+        ("trust", ">=", filters.min_trust), ("category", "=", filters.category), ("speaker", "=", filters.speaker),
     )  # fmt: skip
 
 
@@ -356,9 +385,11 @@ def _where(conditions: Sequence[Condition], user: int, columns: Collection[str] 
     return f"WHERE {' AND '.join(clauses)}", [user, *(value for *_, bound in conditions for value in bound)]
 
 
-def matching(db: Connection, user: int, filters: RecordFilter) -> list[int]:
-    """The docs of a user that match what the catalog does not hold; it applies the other filters."""
+def matching(db: Connection, user: int, filters: RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
+    """The docs of a user, or those among ``docs``, that match what the catalog does not hold."""
     where, values = _where(_stored_conditions(db.dialect, user, "records", filters), user)
+    if docs is not None:
+        where, values = f"{where} AND doc IN {AMONG}", [*values, db.dialect.bind_list(docs)]
     return [doc for (doc,) in db.execute(f"SELECT doc FROM records {where} ORDER BY doc", values)]
 
 
@@ -428,7 +459,7 @@ def _valid_then(filters: RecordFilter) -> tuple[str, list[object]]:
 _ORDERS = {
     "newest": "created_at DESC, doc DESC",
     "oldest": "created_at, doc",
-    "importance": "importance DESC, doc DESC",
+    "importance": f"{importance_sql(MEMORIES.name)} DESC, doc DESC",
 }
 
 
@@ -438,7 +469,8 @@ def list_memories(
     """Memories ordered by ``newest``, ``oldest`` or ``importance``."""
     where, values = _filtered(db.dialect, user, MEMORIES, filters)
     rest = f"{where} ORDER BY {_ORDERS[order]} LIMIT ? OFFSET ?"
-    return _values(db, rows.select(db, MEMORIES, rest, (*values, ALL if limit is None else limit, offset)))
+    moment = [to_micros(now())] if order == "importance" else []
+    return _values(db, rows.select(db, MEMORIES, rest, (*values, *moment, ALL if limit is None else limit, offset)))
 
 
 def list_by_time(

@@ -8,7 +8,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from mnemic.stores.schema import RECORDS, Table, View
 from mnemic.stores.sql.connection import Connection
@@ -17,8 +17,8 @@ from mnemic.text.clock import from_micros, offset_minutes, to_micros
 from mnemic.types import AddEpisode, AddMessage, Emotion, Episode, Indexing, MemoryRecord, Message
 
 __all__ = [
-    "MESSAGE", "Row", "content_hash", "counts_by_status", "episode_from", "episode_row", "memory_from", "memory_row",
-    "message_from", "message_hash", "message_row", "public_status", "record_from", "select", "version_json",
+    "MESSAGE", "Row", "Standing", "content_hash", "counts_by_status", "episode_from", "episode_row", "memory_from",
+    "memory_row", "message_from", "message_hash", "message_row", "public_status", "record_from", "select", "version_json",
     "version_row",
 ]  # fmt: skip
 
@@ -148,7 +148,8 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
         "delete_after": _micros(r.delete_after), "valence": e.valence if e else None,
         "arousal": e.arousal if e else None, "emotion_confidence": e.confidence if e else None, "type": r.type,
         "category": r.category, "key": r.key, "speaker": r.speaker, "status": r.status,
-        "importance": r.importance, "salience": r.salience, "confidence": r.confidence, "pinned": int(r.pinned),
+        "importance": r.importance if r.pinned else r.salience, "salience": r.salience, "confidence": r.confidence,
+        "pinned": int(r.pinned),
         "summary": r.summary, "context": r.context, "keywords": to_json(r.keywords), "tags": to_json(r.tags),
         "related_files": to_json(r.related_files), "related_entities": to_json(r.related_entities),
         "said_at": _micros(r.said_at), "valid_at": _micros(r.valid_at), "invalid_at": _micros(r.invalid_at),
@@ -156,9 +157,22 @@ def memory_row(record: MemoryRecord, doc: int, user: int, indexing: Indexing) ->
     }  # fmt: skip
 
 
-def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
-    """The memory of a row, with its lineage."""
+class Standing(NamedTuple):
+    """What a memory is worth now: its uses, the time of the last one, its importance, and what superseded it.
+
+    ``last_at`` is in microseconds since 1970, 0 for never.
+    """
+
+    accesses: int
+    last_at: int
+    importance: float
+    superseded_by: tuple[str, ...]
+
+
+def memory_from(row: Row, source_ids: Sequence[str] = (), standing: Standing | None = None) -> MemoryRecord:
+    """The memory of a row, with its lineage and its standing; without one it is as it was when it was stored."""
     offset, valence = row["utc_offset"], row["valence"]
+    now = standing or Standing(0, 0, row["importance"], ())
     emotion = (
         None
         if valence is None
@@ -170,21 +184,24 @@ def memory_from(row: Row, source_ids: Sequence[str] = ()) -> MemoryRecord:
         created_at=from_micros(row["created_at"], offset), updated_at=from_micros(row["updated_at"], offset),
         delete_after=_time(row["delete_after"], offset), emotion=emotion, type=row["type"],
         category=row["category"], key=row["key"], speaker=row["speaker"], status=public_status(row["status"]),
-        importance=row["importance"], salience=row["salience"], confidence=row["confidence"],
+        importance=now.importance, salience=row["salience"], confidence=row["confidence"],
         pinned=bool(row["pinned"]), summary=row["summary"], context=row["context"],
         keywords=tuple(json.loads(row["keywords"])), tags=tuple(json.loads(row["tags"])),
         related_files=tuple(json.loads(row["related_files"])),
         related_entities=tuple(json.loads(row["related_entities"])), said_at=_time(row["said_at"], offset),
         valid_at=_time(row["valid_at"], offset), invalid_at=_time(row["invalid_at"], offset),
-        expired_at=_time(row["expired_at"], offset), source_ids=tuple(source_ids),
+        expired_at=_time(row["expired_at"], offset), source_ids=tuple(source_ids), access_count=now.accesses,
+        last_accessed_at=_time(now.last_at or None, offset), superseded_by=now.superseded_by,
     )  # fmt: skip
 
 
-def record_from(row: Row, sources: Sequence[tuple[str, str]] = ()) -> Message | Episode | MemoryRecord:
+def record_from(
+    row: Row, sources: Sequence[tuple[str, str]] = (), standing: Standing | None = None
+) -> Message | Episode | MemoryRecord:
     """The record of a row; ``sources`` is its lineage, as kinds and ids."""
     if row["kind"] == "message":
         return message_from(row)
     if row["kind"] == "memory":
-        return memory_from(row, [id_ for _, id_ in sources])
+        return memory_from(row, [id_ for _, id_ in sources], standing)
     messages = [id_ for kind, id_ in sources if kind == "message"]
     return episode_from(row, messages, [id_ for kind, id_ in sources if kind == "episode"])

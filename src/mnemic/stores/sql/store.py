@@ -88,20 +88,25 @@ class SqlStore(Reader[D]):
         with self._db.read() as db:
             return queries.last_event(db, user)
 
-    def catalog(self, user: int, *, after: int, event: int, vectors: bool = True) -> types.CatalogDelta:
-        """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache)."""
+    def catalog(
+        self, user: int, *, after: int, event: int, used_since: int = 0, vectors: bool = True
+    ) -> types.CatalogDelta:
+        """The update for a cache that has docs up to ``after`` and events up to ``event`` (-1: an empty cache).
+
+        ``used_since`` is the moment of the last update, in microseconds since 1970.
+        """
         with self._db.read() as db, db:
-            return queries.catalog(db, user, after=after, event=event, vectors=vectors)
+            return queries.catalog(db, user, after=after, event=event, used_since=used_since, vectors=vectors)
 
     def postings(self, user: int, term: str) -> list[int]:
         """Docs of a user that contain a term, ascending, each repeated by its term frequency."""
         with self._db.read() as db:
             return db.dialect.postings(db, user, term)
 
-    def matching(self, user: int, filters: types.RecordFilter) -> list[int]:
-        """Docs whose tags and metadata match the filters."""
+    def matching(self, user: int, filters: types.RecordFilter, docs: Sequence[int] | None = None) -> list[int]:
+        """Docs, or those among ``docs``, that match the filters which the catalog does not hold, such as tags."""
         with self._db.read() as db:
-            return queries.matching(db, user, filters)
+            return queries.matching(db, user, filters, docs)
 
     def fetch(self, user: int, docs: Sequence[int]) -> dict[int, types.Stored]:
         """The records of docs, by doc; missing ones are left out."""
