@@ -522,8 +522,6 @@ class Memory:
     def process(self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None) -> ProcessReport:
         """Process waiting messages into episodes, and into memories of what was not known before.
 
-        Sessions that fell quiet since get a summary; see ``sessions.end``.
-
         Safe to interrupt and to call again: conversations are processed in steps, each stored whole or not at all. An
         interrupted call leaves the rest waiting for the next.
 
@@ -536,12 +534,9 @@ class Memory:
             StoreError: the record cannot be written; earlier steps are stored.
         """
         from mnemic.knowledge import pipeline
-        from mnemic.lifecycle import sessions
 
         most = None if limit is None else validation.whole("limit", limit, 1, 2**53)
-        report = pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=progress)
-        sessions.summarise_quiet(self._runtime, self._scope, self._zone)
-        return report
+        return pipeline.process(self._runtime, self._scope, self._zone, limit=most, progress=progress)
 
     def should_consolidate(self) -> ConsolidationAdvice:
         """Whether consolidation is due: there are enough short-term memories, and some are old and important enough."""

@@ -12,10 +12,12 @@ from mnemic import (
     Consolidator,
     Emotion,
     InvalidInput,
+    Memory,
     Message,
     NotFound,
     RetentionPolicy,
 )
+from mnemic.lifecycle.sessions import summarise_quiet
 from mnemic.llm import LanguageModel
 from mnemic.testing.language_models import ScriptedModel
 from mnemic.text.clock import now
@@ -678,15 +680,16 @@ class TestSessions:
         assert (second.outcome, first.id != second.id) == ("stored", True)
 
     @pytest.mark.parametrize(("age", "count"), [(timedelta(0), 0), (timedelta(hours=1), 1), (timedelta(days=30), 0)])
-    def test_processing_summarises_what_fell_quiet_lately(self, memory, age, count):
-        here = memory.scoped(session="s")
-        here.add_exchange("We plan the garden.", "Good.", sent_at=now() - age)
-        for _ in range(2):
-            memory.process()
-            assert [summary.version for summary in memory.list(category="session_summary")] == [1] * count
-        here.add_exchange("And the balcony.", "Good.", sent_at=now() - age / 2)
-        memory.process()
-        assert [s.metadata["message_count"] for s in memory.list(category="session_summary")] == [4] * count
+    def test_idle_work_summarises_what_fell_quiet_lately(self, age, count):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            here = memory.scoped(session="s")
+            here.add_exchange("We plan the garden.", "Good.", sent_at=now() - age)
+            for _ in range(2):
+                summarise_quiet(runtime_of(memory), memory.scope, UTC)
+                assert [summary.version for summary in memory.list(category="session_summary")] == [1] * count
+            here.add_exchange("And the balcony.", "Good.", sent_at=now() - age / 2)
+            summarise_quiet(runtime_of(memory), memory.scope, UTC)
+            assert [s.metadata["message_count"] for s in memory.list(category="session_summary")] == [4] * count
 
     def test_a_summary_without_processing_has_topics_and_a_better_one_follows(self, memory):
         here = talk(memory)

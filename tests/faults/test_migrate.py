@@ -18,6 +18,7 @@ from mnemic.errors import ConfigurationError
 from mnemic.stores import SqliteStore
 from mnemic.stores.sql import transfer
 from mnemic.transfer.migrate import migrate
+from mnemic.types import MemoryRecord
 
 from .failpoints import in_child
 
@@ -77,6 +78,13 @@ def unnumbered(events):
     return [replace(event, sequence=0) for event in events]
 
 
+def without_use(record):
+    """A record without what reading it changes."""
+    if not isinstance(record, MemoryRecord):
+        return record
+    return replace(record, access_count=0, last_accessed_at=None, importance=record.salience)
+
+
 def answers(place, user):
     """What a user can ask for, in a form in which two places can be compared."""
     with opened(place, user) as memory:
@@ -88,11 +96,13 @@ def answers(place, user):
         archived = memory.list(limit=None, reach="user", status=["archived"], include_expired=True)
         ids = [str(record.id) for record in [*records, *archived]]
         return {
-            "records": [*records, *archived],
+            "records": [without_use(record) for record in (*records, *archived)],
             "preferences": dict(memory.preferences),
             "histories": {id_: unnumbered(memory.history(id_)) for id_ in ids},
             "log": unnumbered(memory.admin.log(limit=None)),
-            "hits": [(hit.id, hit.score, hit.text) for hit in memory.search("apples of the market", k=20, now=NOW)],
+            "hits": {hit.id: hit.text for hit in memory.search("apples of the market", k=60, now=NOW)},
+                (hit.id, round(hit.score, 4), hit.text) for hit in memory.search("apples of the market", k=20, now=NOW)
+            ],
             "graph": memory.links.graph("f2", depth=3),
             "counts": memory.stats().memories,
         }

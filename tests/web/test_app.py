@@ -90,6 +90,14 @@ class TestPages:
         assert "not in the prompt" in text
         assert re.search(r"The prompt: \d+ of 60 tokens", text)
 
+    def test_looking_is_no_use(self, memory):
+        client = browser(memory)
+        for path in ("/recall?q=Where+does+Ana+live%3F", "/records?q=Lisbon"):
+            client.get(path)
+        assert not any(record.access_count for record in memory.list())
+        memory.search("Where does Ana live?")
+        assert any(record.access_count for record in memory.list())
+
     def test_lists_page_through_everything(self, memory):
         memory.add(
             [

@@ -257,7 +257,7 @@ class _Records:
             return found
         view = self._scored.view
         one, other = view.vectors.of(self._scored.rows[[first, second]])
-        (cosine,) = eased(np.array([float(dot(one, other))]), view.base).tolist()
+        (cosine,) = eased(np.array([float(dot(one, other))]), view.statement_base).tolist()
         return differs(*texts, cosine)
 
     def conflict(self, first: int, second: int, *, asked: bool) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 from mnemic.errors import StoreError, StoreReadOnly
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Delivered",
     "Uses",
+    "uncounted",
 ]
 
 SESSIONS, RECORDS = 256, 1_000
@@ -60,6 +62,19 @@ MAX_BUFFERED = 4_096
 """Counts buffered in memory before they are written."""
 
 
+_UNCOUNTED: ContextVar[bool] = ContextVar("uncounted", default=False)
+
+
+@contextmanager
+def uncounted() -> Generator[None]:
+    """Within the block what is found counts as no use: somebody looks at the memory, and no answer is made of it."""
+    before = _UNCOUNTED.set(True)
+    try:
+        yield
+    finally:
+        _UNCOUNTED.reset(before)
+
+
 class Uses:
     """Buffered use counts by user and doc; thread-safe."""
 
@@ -75,6 +90,8 @@ class Uses:
 
     def note(self, user: str, docs: Iterable[int]) -> None:
         """Count one use of each record."""
+        if _UNCOUNTED.get():
+            return
         with self._lock:
             for doc in docs:
                 self._counts[user, doc] = self._counts.get((user, doc), 0) + 1

@@ -42,11 +42,17 @@ class View:
     model: str | None
 
     @property
-    def base(self) -> float:
-        """The typical cosine of unrelated records, estimated from a sample; 0 for the default embedder, whose cosines
-        need no scaling: those of few records on one subject would look like unrelated ones.
+    def statement_base(self) -> float:
+        """The base for comparing statements: 0 for the default embedder, whose cosines need no scaling.
+
+        Of few records on one subject, restatements would look like unrelated ones.
         """
-        if not len(self.columns) or not self.vectors.dimension or self.model == CALIBRATED_FOR:
+        return 0.0 if self.model == CALIBRATED_FOR else self.base
+
+    @property
+    def base(self) -> float:
+        """The typical cosine of unrelated records."""
+        if not len(self.columns) or not self.vectors.dimension:
             return 0.0
         key = ("base", self.model)
         base = self.columns.memo.get(key)

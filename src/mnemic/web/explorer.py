@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, RedirectRespons
 
 from mnemic.errors import InvalidInput, MnemicError, NotFound
 from mnemic.memory import Memory
+from mnemic.runtime.usage import uncounted
 from mnemic.web.access import Access
 from mnemic.web.jobs import Jobs
 
@@ -101,7 +102,7 @@ class Explorer:
 
         async def endpoint(request: Request) -> Response:
             try:
-                return await run_in_threadpool(view, self, request)
+                return await run_in_threadpool(uncounted()(view), self, request)
             except MnemicError as error:
                 return self.refused(request, error)
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -102,6 +103,11 @@ def exported(source) -> str:
         return record.out()
 
 
+def without_use(record):
+    """A record without what reading it changes."""
+    return replace(record, access_count=0, last_accessed_at=None, importance=record.salience)
+
+
 class TestRoundTrip:
     def test_the_source_has_everything_that_is_hard_to_take_along(self, exported):
         _, *lines = map(json.loads, exported.splitlines())
@@ -152,7 +158,7 @@ class TestRoundTrip:
             assert [e.content for e in new.history("d1") if e.operation in {"remember", "update"}] == [
                 "Deploy with make release", "Deploy with make ship", "Deploy with make go",
             ]  # fmt: skip
-            assert new.get("d1") == old.get("d1")
+            assert without_use(new.get("d1")) == without_use(old.get("d1"))
             assert new.stats().pending["process"] == old.stats().pending["process"]
             new.preferences["theme"] = "dark"  # takes the place of the one that was read in
             assert dict(new.preferences) == {"theme": "dark"}

@@ -1,0 +1,52 @@
+"""The page of names: everything it says is here, is here."""
+
+import inspect
+import re
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+
+import pytest
+
+import mnemic
+from mnemic import AsyncMemory, Memory
+from mnemic.cli.parser import COMMANDS
+from mnemic_mcp.tools import _PROFILES, Tools
+
+PAGE = Path(__file__).parents[2] / "docs/guides/names.md"
+ROWS = [line.split("|")[1:-1] for line in PAGE.read_text("utf-8").splitlines() if line.startswith("|")]
+HERE = sorted({token for row in ROWS for token in re.findall(r"(?:tool )?`[^`]+`", row[1])})
+
+
+def test_the_page_is_long():
+    assert len(ROWS) > 70
+    assert len(HERE) > 120
+
+
+@pytest.mark.parametrize("token", HERE)
+def test_what_is_named_exists(token):
+    name = token.removeprefix("tool ").strip("`")
+    if token.startswith("tool "):
+        with Memory(":memory:", user="ana", embedder="hashing") as memory:
+            tools = Tools(
+                memory=AsyncMemory.of(memory) if hasattr(AsyncMemory, "of") else memory,
+                project=None,
+                min_evidence="weak",
+            )
+            assert name in {tool.name for profile in _PROFILES.values() for tool in profile(tools)}
+        return
+    if name.startswith("mnemic "):
+        assert name.split()[1] in COMMANDS
+        return
+    if name in ("MNEMIC_DIR", "document"):
+        return
+    path, _, parameter = name.rstrip(")").partition("(")
+    holder, _, attribute = path.partition(".")
+    found = getattr(mnemic, holder)
+    if attribute:
+        own = (
+            {field.name for field in fields(found)} if is_dataclass(found) else {*getattr(found, "__annotations__", ())}
+        )
+        assert attribute in own or hasattr(found, attribute)
+        found = getattr(found, attribute, None)
+    if parameter:
+        assert parameter.rstrip("=") in inspect.signature(found).parameters
