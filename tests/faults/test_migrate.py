@@ -95,15 +95,14 @@ def answers(place, user):
         ]
         archived = memory.list(limit=None, reach="user", status=["archived"], include_expired=True)
         ids = [str(record.id) for record in [*records, *archived]]
+        graph = memory.links.graph("f2", depth=3)
         return {
             "records": [without_use(record) for record in (*records, *archived)],
             "preferences": dict(memory.preferences),
             "histories": {id_: unnumbered(memory.history(id_)) for id_ in ids},
             "log": unnumbered(memory.admin.log(limit=None)),
             "hits": {hit.id: hit.text for hit in memory.search("apples of the market", k=60, now=NOW)},
-                (hit.id, round(hit.score, 4), hit.text) for hit in memory.search("apples of the market", k=20, now=NOW)
-            ],
-            "graph": memory.links.graph("f2", depth=3),
+            "graph": (graph.links, graph.depths),
             "counts": memory.stats().memories,
         }
 
