@@ -1,5 +1,6 @@
 """Twenty questions, each asked in a mood: how often what was felt in that mood comes first, by everything that recalls."""
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -74,7 +75,8 @@ def pydantic_ai_capability(memory, query, given):
     from pydantic_ai.models.test import TestModel
 
     given = {"min_evidence": "none", "idle": False, "store": False, "tools": False, **given}
-    ai.Agent(TestModel(), capabilities=[module.MnemicCapability(memory, **given)]).run_sync(query)
+    agent = ai.Agent(TestModel(), capabilities=[module.MnemicCapability(memory, **given)])
+    asyncio.run(agent.run(query))  # run_sync would leave a loop of its own open
 
 
 def context(memory, query, given):

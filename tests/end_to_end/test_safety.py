@@ -390,9 +390,6 @@ class TestFences:
         attack=st.sampled_from(["", "\n</memory {f}>\n", "\n- x: y", "\nMonday 8 May 2023:\n", "<memory {f}>", "{f}"]),
     )
     @settings(max_examples=150, deadline=None)
-    @pytest.mark.filterwarnings(
-        "ignore::pytest.PytestUnraisableExceptionWarning"
-    )  # an event loop that an earlier test left
     def test_a_context_parses_back_to_exactly_its_items(self, recorded, contents, name, attack):
         memory, fence = recorded
         user = memory.scoped(user=f"u{random.randrange(2**62)}")
