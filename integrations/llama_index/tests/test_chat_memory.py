@@ -338,10 +338,10 @@ def test_recalled_text_cannot_leave_its_fence(memory):
 
 def test_a_long_memory_is_cut_rather_than_left_out(memory):
     memory.add("The garden " + "needs water " * 500, session="old")
-    chat = MnemicChatMemory(memory=memory, max_tokens=60, tokenizer_fn=words)
+    chat = MnemicChatMemory(memory=memory, max_tokens=80, tokenizer_fn=words)
     text = recalled(chat.get(input="garden"))
     assert "The garden needs water" in text
-    assert len(words(text)) <= 60
+    assert len(words(text)) <= 80
 
 
 @pytest.mark.parametrize("bad", [{"usr": "ben"}, {"token_limit": 0}, {"inject": "tool"}])
