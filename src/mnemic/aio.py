@@ -444,6 +444,7 @@ class AsyncMemory:
     async def consolidate(
         self,
         *,
+        ids: Iterable[str] | None = None,
         importance_threshold: float | None = None,
         similarity_threshold: float | None = None,
         min_age_hours: float | None = None,
@@ -451,7 +452,7 @@ class AsyncMemory:
     ) -> ConsolidationReport:
         """See ``Memory.consolidate``."""
         return await self._run(
-            self._memory.consolidate, importance_threshold=importance_threshold,
+            self._memory.consolidate, ids=ids, importance_threshold=importance_threshold,
             similarity_threshold=similarity_threshold, min_age_hours=min_age_hours, dry_run=dry_run,
         )  # fmt: skip
 

@@ -547,6 +547,7 @@ class Memory:
     def consolidate(
         self,
         *,
+        ids: Iterable[str] | None = None,
         importance_threshold: float | None = None,
         similarity_threshold: float | None = None,
         min_age_hours: float | None = None,
@@ -561,6 +562,8 @@ class Memory:
         other. Only one process consolidates at a time; concurrent calls do nothing.
 
         Args:
+            ids: only merge these memories, whatever their age and importance; fewer than two that are current and have
+                the same content are left as they are.
             importance_threshold: overrides that of the consolidator.
             similarity_threshold: likewise.
             min_age_hours: likewise.
@@ -568,16 +571,21 @@ class Memory:
 
         Raises:
             ConfigurationError: a setting lies outside its range.
+            NotFound: this user has no memory with one of the ids.
             Conflict: other writers changed the memories during three attempts; nothing was stored.
         """
         from mnemic.lifecycle import consolidation
 
+        named = None if ids is None else fields.words("ids", ids)
         given = {
             "importance_threshold": importance_threshold, "similarity_threshold": similarity_threshold,
             "min_age_hours": min_age_hours,
         }  # fmt: skip
-        settings = replace(self._runtime.settings.consolidator, **{k: v for k, v in given.items() if v is not None})
-        return consolidation.consolidate(self._runtime, self._scope, settings, dry_run=dry_run)
+        own = {} if named is None else {"importance_threshold": 0.0, "min_age_hours": 0.0}
+        settings = replace(
+            self._runtime.settings.consolidator, **(own | {k: v for k, v in given.items() if v is not None})
+        )
+        return consolidation.consolidate(self._runtime, self._scope, settings, ids=named, dry_run=dry_run)
 
     def undo(self, consolidation_id: str) -> Receipt:
         """Revert a consolidation: its promotions, archived records and links.

@@ -180,6 +180,10 @@ async def test_ooda(memory, served):
         assert [line["id"] for line in (await call("list"))["memories"]] == [top["id"]]
         report = await call("consolidate", importance_threshold=0.1, similarity_threshold="0.9")
         assert (report["clusters_formed"], report["memories_promoted"]) == (0, 0)  # too young
+        again = await call("remember", content="Deploys need two approvals!", importance=5)
+        report = await call("consolidate", ids=[top["id"], again["id"]], similarity_threshold=0.8)
+        assert (report["clusters_formed"], report["memories_archived"]) == (1, 1)
+        assert memory.get(again["id"]).status == "archived"
 
 
 WRONG = [

@@ -325,6 +325,7 @@ class Graph(Arguments):
 class Consolidate(Arguments):
     """Arguments of consolidation."""
 
+    ids: Annotated[list[str] | None, _ONE_OR_MORE, Field(description="Merge only these; default: all.")] = None
     importance_threshold: Threshold = None
     similarity_threshold: Threshold = None
 

@@ -116,7 +116,7 @@ class Tools:
     def thresholds(self) -> Mapping[str, float]:
         """The defaults of consolidation."""
         settings = self.memory.admin.settings.consolidator
-        return {name: getattr(settings, name) for name in args.Consolidate.model_fields}
+        return {name: getattr(settings, name) for name in args.Consolidate.model_fields if hasattr(settings, name)}
 
     async def _mood(self, given: str | Emotion) -> Emotion | Literal["session"] | None:
         """The mood that words show."""
