@@ -25,7 +25,7 @@ ID_PREFIX = "msg_"
 
 SOURCE_OF_ROLE: Mapping[str, Source] = {
     "user": "direct_user", "assistant": "model_inference", "ai": "model_inference", "tool": "tool_external",
-    "function": "tool_external", "system": "tool_internal", "developer": "tool_internal",
+    "function": "tool_external", "system": "tool_internal", "developer": "tool_internal", "document": "document",
 }  # fmt: skip
 
 

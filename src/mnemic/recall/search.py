@@ -409,12 +409,14 @@ def _hits(
 
 
 def _source(runtime: Runtime, user: str, value: Message | Episode | MemoryRecord) -> str:
-    """The origin of an untrusted text: its tool, else its conversation, else its kind of source."""
+    """The origin of an untrusted text: its tool or document, else its conversation, else its kind of source."""
     if isinstance(value, MemoryRecord) and value.source_ids:
         sources = runtime.store.knowledge.records(user, value.source_ids[:1])
         value = next((m for m in sources.values() if isinstance(m, Message)), value)
     if isinstance(value, Message) and value.name and value.source == "tool_external":
         return f"tool {value.name}"
+    if isinstance(value, Message) and value.source == "document" and "document" in value.metadata:
+        return f"document {value.metadata['document']}"
     return f"session {value.session}" if value.session else f"source {value.source}"
 
 
