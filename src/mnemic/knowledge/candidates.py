@@ -42,13 +42,15 @@ class Candidate:
     """A memory that may be stored.
 
     ``worth`` is the probability that a person would note it, ``verdict`` the language model's judgement with the id it
-    concerns; ``has_description`` tells whether the model gave keywords.
+    concerns; ``has_description`` tells whether the model gave keywords; ``predicted`` is what it expected of the episode
+    before it read it.
     """
 
     record: MemoryRecord
     worth: float
     verdict: tuple[Literal["update", "contradiction"], str] | None = None
     has_description: bool = False
+    predicted: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,21 +194,44 @@ def _extract(
         _known_memories(runtime, [parts[p] for p in group], known, trusted=trusts[group[0]] is True)
         for group in prompt_groups
     ]
+    texts = [[(_title(said[p], parts[p][1]), said[p]) for p in group] for group in prompt_groups]
+    predictions = _predictions(runtime, consultant, texts, known_records)
     answers = consultant.ask_all(
         [
-            lambda g=group, k=records: extraction.task([(_title(said[p], parts[p][1]), said[p]) for p in g], k)
-            for group, records in zip(prompt_groups, known_records, strict=True)
+            lambda t=episodes, k=records, e=expected: extraction.task(t, k, e)
+            for episodes, records, expected in zip(texts, known_records, predictions, strict=True)
         ]
     )
-    for group, records, answer in zip(prompt_groups, known_records, answers, strict=True):
+    for group, records, expected, answer in zip(prompt_groups, known_records, predictions, answers, strict=True):
         if answer is None:
             continue
         consultant.failed += len(answer.unread)
         for number, place in enumerate(group):
             if number not in answer.unread:
                 own = [one for one in answer.statements if one.episode == number]
-                found[place] = [_from_model(one, parts[place][1].episode.project, said[place], records) for one in own]
+                made = [_from_model(one, parts[place][1].episode.project, said[place], records) for one in own]
+                found[place] = [replace(one, predicted=expected[number]) for one in made] if expected else made
     return found
+
+
+def _predictions(
+    runtime: Runtime,
+    consultant: Consultant,
+    texts: Sequence[Sequence[extraction.EpisodeText]],
+    known: Sequence[Sequence[MemoryRecord]],
+) -> list[tuple[str, ...]]:
+    """What the model expects of the episodes of each prompt, before it reads them; empty unless it is asked to."""
+    if not runtime.settings.processing.predict_first:
+        return [()] * len(texts)
+    from mnemic.llm import prediction
+
+    answers = consultant.ask_all(
+        [
+            lambda t=[title for title, _ in episodes], k=records: prediction.task(t, k)
+            for episodes, records in zip(texts, known, strict=True)
+        ]
+    )
+    return [() if answer is None else answer.texts for answer in answers]
 
 
 def _known_memories(
