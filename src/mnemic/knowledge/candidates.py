@@ -23,6 +23,7 @@ from mnemic.text.clock import now
 from mnemic.text.names import names
 from mnemic.text.terms import content_terms
 from mnemic.types import MemoryRecord, Message, Source
+from mnemic.types.literals import AGENT
 
 if TYPE_CHECKING:
     from mnemic.llm import extraction
@@ -92,8 +93,17 @@ def candidates(
         found.setdefault((one.record.spoken, one.record.said_at), one)
     twins = runtime.store.knowledge.duplicates(user, project, [spoken for spoken, _ in found])
     held = runtime.store.docs_of(user, [one.record.id for one in found.values()])
-    new = [one for one in found.values() if one.record.id not in held]
+    agents = {str(message.id): message.metadata.get(AGENT) for message in said}
+    new = [_of_agent(one, agents) for one in found.values() if one.record.id not in held]
     return Batch(new, twins, len(found) - len(new), unrefined)
+
+
+def _of_agent(one: Candidate, agents: Mapping[str, object]) -> Candidate:
+    """The candidate with the agent that all its messages belong to."""
+    named = {agents.get(id_) for id_ in one.record.source_ids}
+    if None in named or len(named) != 1:
+        return one
+    return replace(one, record=replace(one.record, metadata={**one.record.metadata, AGENT: named.pop()}))
 
 
 def _covers(from_model: MemoryRecord, selected: MemoryRecord) -> bool:

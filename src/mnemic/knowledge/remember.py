@@ -21,6 +21,7 @@ from mnemic.services.ids import new_id
 from mnemic.text.clock import now
 from mnemic.text.display import shown
 from mnemic.types import AddMemory, Change, Indexing, MemoryRecord, Receipt, Scope, Supersede
+from mnemic.types.literals import AGENT
 
 __all__ = ["remember", "store"]
 
@@ -44,6 +45,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
     if kind not in fields.TYPES:
         raise InvalidInput(f"type must be one of {list(fields.TYPES)}, not {shown(kind)}.")
     source = fields.source(options["source"])
+    agent = fields.optional("agent", options.get("agent"))
     importance = options["importance"]
     return MemoryRecord(
         id=fields.optional("id", options["id"]) or new_id("mem_"),
@@ -55,7 +57,7 @@ def _record(scope: Scope, content: str, options: Mapping[str, Any], zone: tzinfo
         pinned=importance is not None,
         key=fields.key(options["key"]),
         tags=fields.words("tags", options["tags"]),
-        metadata=fields.json_object("metadata", options["metadata"]),
+        metadata=fields.json_object("metadata", options["metadata"]) | ({AGENT: agent} if agent else {}),
         source_ids=fields.words("source_ids", options["source_ids"]),
         project=scope.project,
         session=scope.session if options["level"] == "session" else None,
