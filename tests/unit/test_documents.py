@@ -87,6 +87,14 @@ def test_errors(tmp_path):
         documents.split("x", document="d", max_characters=1)
 
 
+def test_pieces_of_one_document_are_no_updates_of_each_other():
+    with Memory(":memory:", user="ana") as memory:
+        memory.add(
+            documents.split("# Leaks\n\nThe valve is behind the panel.\n\n# Noise\n\nBleed the pipes.", document="d")
+        )
+        assert memory.search("Where is the valve?")[0].metadata["heading"] == "Leaks"
+
+
 def test_a_document_is_found_and_is_not_a_person():
     with Memory(":memory:", user="ana", embedder="hashing") as memory:
         memory.add("I live in Lisbon.", name="Ana", session="s1")

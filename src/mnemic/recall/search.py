@@ -30,7 +30,7 @@ from mnemic.text.language import is_english
 from mnemic.text.render import searchable
 from mnemic.text.terms import clean, content_terms
 from mnemic.types import Emotion, Episode, Hit, MemoryRecord, Message, Query, RecordFilter, Scope, SearchResult, Stored
-from mnemic.vectors import CALIBRATED_FOR
+from mnemic.vectors import DEFAULT_MODELS
 
 __all__ = ["allowed_rows", "search"]
 
@@ -111,7 +111,7 @@ def _search(runtime: Runtime, scope: Scope, query: Query) -> SearchResult:
     result = (_widening_search if query.filters.reach == "auto" else _search_reach)(
         runtime, scope, embedded_query, view
     )
-    if runtime.indexer.embedder.id == CALIBRATED_FOR and not _in_english(query, result):
+    if runtime.indexer.embedder.id in DEFAULT_MODELS and not _in_english(query, result):
         graded = recall.cap_at_weak(result.evidence, result.probability)
         result = replace(result, evidence=graded.evidence, probability=graded.probability)
     if GRADES.index(result.evidence) < GRADES.index(query.min_evidence):
