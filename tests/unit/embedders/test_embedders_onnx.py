@@ -247,7 +247,7 @@ def test_a_folder_with_minilm_is_recognised(shared_cache):
 
 
 def test_the_hubs_form_of_minilm_gives_the_same_vectors(tmp_path, wheel, minilm):
-    graph, tensors = Graph("all-MiniLM-L6-v2"), load_file(wheel / "model.safetensors")
+    graph, tensors = convert._Network("all-MiniLM-L6-v2"), load_file(wheel / "model.safetensors")
     hidden = convert._embeddings(graph, tensors, graph.input("input_ids", INT64, ["b", "s"]))
     mask = graph.node("Cast", graph.input("attention_mask", INT64, ["b", "s"]), to=FLOAT)
     padding = convert._padding(graph, mask)
