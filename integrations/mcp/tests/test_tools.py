@@ -140,6 +140,10 @@ async def test_memory_server(memory, served):
         stored = await call("store_memory", content="Ana drinks tea.", importance=0.7, metadata={"from": "chat"})
         assert memory.get(stored["id"]).metadata == {"from": "chat"}
         assert memory.get(stored["id"]).importance == 0.7
+        for felt in ({"valence": -0.8, "arousal": 0.6, "quadrant": "stressed"}, "I am furious, this is awful."):
+            angry = await call("store_memory", content=f"It felt {felt!r:.20}.", emotional_context=felt)
+            assert memory.get(angry["id"]).emotion.valence < -0.2
+            memory.forget(ids=[angry["id"]])
         (hit,) = (await call("search_memories", query="What does Ana drink?", limit=1))["found"]
         assert hit["importance"] == 0.7
         advice = await call("should_consolidate")

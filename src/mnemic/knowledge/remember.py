@@ -100,7 +100,8 @@ def store(runtime: Runtime, scope: Scope, record: MemoryRecord) -> Receipt:
     if not record.pinned:
         weight = salience(worth(record.content), record.type)
         record = replace(record, salience=weight, importance=weight)
-    record = with_emotion(record, index.vector, embedder.id)
+    if record.emotion is None:
+        record = with_emotion(record, index.vector, embedder.id)
     nearest = _neighbours(runtime, scope, record, index)
     resolution = reconcile(record, *nearest)
     changes: list[Change] = [AddMemory(record=record, indexing=index, enrich=True)]

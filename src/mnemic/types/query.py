@@ -86,6 +86,7 @@ class Description(TypedDict, total=False):
         confidence: how sure it is, 0 to 1.
         related_files: paths it is about.
         related_entities: persons, products and places it is about.
+        emotion: how it felt; by default it is read from the statement.
     """
 
     summary: str | None
@@ -94,6 +95,7 @@ class Description(TypedDict, total=False):
     confidence: float | None
     related_files: Sequence[str] | None
     related_entities: Sequence[str] | None
+    emotion: Emotion | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,7 +133,9 @@ class Tools:
 
     async def remember(self, given: args.Remember) -> Json:
         """Store a statement."""
-        return _stored(await self.memory.remember(source=SOURCE, **given.given()))
+        felt = await self._mood(given.mood) if isinstance(given, args.StoreMemory) else None
+        emotion = felt if isinstance(felt, Emotion) else None  # that of the session is not that of a statement
+        return _stored(await self.memory.remember(source=SOURCE, emotion=emotion, **given.given(without=("mood",))))
 
     async def update(self, given: args.UpdateTenths) -> Json:
         """Write the next version of a memory, and its links."""
